@@ -1,31 +1,22 @@
-import type { Stats } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createUnknownSymbolsError, describeWrongSymbol, resolveSymbols } from '../market/symbols.js'
-import { DamagedFileError, StorageError } from '../model/errors.js'
+import { DamagedFileError, UsageError } from '../model/errors.js'
 import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { MASTER_MAP, readKnownStocks } from '../pipeline/known-stocks.js'
 import type { RunOptions } from '../pipeline/run-options.js'
-import { getErrorCode, readStateDocument, toStorageError } from '../storage/file-system.js'
+import { readStateDocument, requireFolder, statPath } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
 
-/** @throws StorageError with the remedy if the path is not an output folder */
+/** @throws UsageError if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
-  if (!(await statPath(root))?.isDirectory()) throw new StorageError(`there is no folder ${root}`, { code: 'no-outputs' })
-  if (!(await statPath(join(root, MASTER_MAP))))
-    throw new StorageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
+  await requireFolder(root)
+  if ((await statPath(join(root, MASTER_MAP))) === undefined)
+    throw new UsageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
 }
-
-/** Undefined if the path does not exist. @throws StorageError if it is not accessible */
-const statPath = (path: string): Promise<Stats | undefined> =>
-  stat(path).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
-    throw toStorageError(error, 'read', path)
-  })
 
 /** The report of the last run in a folder; undefined if there is none. */
 export const readReport = async (root: string): Promise<RunReport | undefined> => {

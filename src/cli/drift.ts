@@ -57,7 +57,7 @@ const readLastDrift = (
 ): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
   forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE))]).pipe(
     map(([report, accepted]) => {
-      if (!isRow(report)) throw new UsageError(`no run report in ${out}; run "scripstream run" first`)
+      if (!isRow(report)) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
       const isAccepted = createDriftMatcher(accepted)
       const drift = (Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []).map(
         (one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one),

@@ -166,12 +166,7 @@ export class StorageError extends CollectError {
   override readonly name = 'StorageError'
   readonly verdict = 'stop'
   readonly status = 'error'
-  readonly code: 'storage' | 'no-outputs'
-
-  constructor(message: string, { code = 'storage', ...options }: ErrorOptions & { readonly code?: StorageError['code'] } = {}) {
-    super(message, options)
-    this.code = code
-  }
+  readonly code = 'storage'
 }
 
 /** A required file of an earlier run cannot be read. The file stays as it is; the items that need it fail. */

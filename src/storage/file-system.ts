@@ -2,7 +2,7 @@ import * as files from 'node:fs'
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { formatError, StorageError } from '../model/errors.js'
+import { formatError, StorageError, UsageError } from '../model/errors.js'
 
 /** The file calls that tests make fail. As promises: the handles of `node:fs/promises` cost 50 % more for each written file. */
 export const fileCalls = {
@@ -67,6 +67,18 @@ export const statFile = (path: string): files.Stats | undefined => {
   } catch {
     return undefined
   }
+}
+
+/** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */
+export const statPath = (path: string): Promise<files.Stats | undefined> =>
+  stat(path).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
+    throw toStorageError(error, 'read', path)
+  })
+
+/** @throws UsageError if there is no such folder @throws StorageError if it is not accessible */
+export const requireFolder = async (path: string): Promise<void> => {
+  if (!(await statPath(path))?.isDirectory()) throw new UsageError(`there is no folder ${path}`, { code: 'no-outputs' })
 }
 
 /** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */

@@ -4,6 +4,7 @@ import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import type { Table, TableFiles } from '../model/table.js'
+import { requireFolder } from './file-system.js'
 
 /** An output folder with the files of the tables. */
 export interface TableFolder {
@@ -28,9 +29,8 @@ export interface LabelledFiles extends TableFiles {
 
 /** Opens an output folder. @throws UsageError if there is none, or if an output in it is a link that points outside */
 export const openFolder = async (out: string): Promise<TableFolder> => {
-  const root = await realpath(out).catch(() => {
-    throw new UsageError(`${out} is not an output folder`, { code: 'no-outputs' })
-  })
+  await requireFolder(out)
+  const root = await realpath(out)
   return {
     root,
     listFiles: (table) =>

@@ -65,7 +65,7 @@ describe('the command drift', () => {
   })
 
   it('ends with 2 without a run, or with an unknown action', async () => {
-    expect(await runDrift(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no run report') })
+    expect(await runDrift(new Map())).toMatchObject({ code: 2, err: expect.stringContaining('no run has finished') })
     expect((await runDrift(folderWith([]), 'accepted')).code).toBe(2)
   })
 })

@@ -125,5 +125,9 @@ describe('the command log', () => {
     expect([code, err]).toEqual([2, 'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream log" lists them\n'])
   })
 
-  it('says so if no run is recorded', async () => expect((await show([])).text).toBe('No run is recorded here yet.\n'))
+  it('says so if no run is recorded, or if there is no such folder', async () => {
+    expect((await show([], '--out', import.meta.dirname)).text).toBe('No run is recorded here yet.\n')
+    const { code, err } = await show([], '--out', join(import.meta.dirname, 'none'))
+    expect([code, err]).toEqual([2, expect.stringMatching(/^error: there is no folder .*none\n {2}Name another folder/)])
+  })
 })

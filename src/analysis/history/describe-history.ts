@@ -4,7 +4,7 @@ import { numberToDay, readCandleFile } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
-import { statFile } from '../../storage/file-system.js'
+import { requireFolder, statFile } from '../../storage/file-system.js'
 import { listBasePaths, listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
 import { listOutputFiles } from '../../storage/output-files.js'
 
@@ -38,6 +38,7 @@ interface HistorySource {
 
 /** Lists the recorded days of a folder, and the sessions between them that have no record. */
 export const describeHistory = async (root: string, source: HistorySource): Promise<HistorySummary> => {
+  await requireFolder(root)
   const days = await listDays(root)
   const recorded = await Promise.all(days.map((day) => describeDay(root, day)))
   const known = [...new Set(recorded.flatMap(({ streams }) => streams))]

@@ -49,7 +49,8 @@ export interface VerifyOptions extends SymbolOptions {
  * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
  * list of accepted findings, and that only with `accept`.
  *
- * @throws StorageError if there is no such folder, or no master list in it, or if its list of accepted findings is damaged
+ * @throws UsageError if there is no such folder, or no master list in it
+ * @throws StorageError if its list of accepted findings is damaged
  * @throws UsageError for an unknown symbol
  */
 export const verify = async (root: string, options: VerifyOptions): Promise<Verification> => {

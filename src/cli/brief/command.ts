@@ -72,7 +72,7 @@ export const collectBrief = (
       const { streams } = dependencies
       const { out, exchange } = settings
       const report = await readReport(out)
-      if (report === undefined) throw new UsageError(`no run has finished in ${out} yet; run "scripstream run" first`)
+      if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
       const verification = isVerified ? await verify(out, { streams, exchange, limits: {} }) : undefined
       return createBrief(out, {
         report,

@@ -1,3 +1,4 @@
+import { groupBy } from '../../model/map.js'
 import { driftText } from '../drift.js'
 import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
 import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
@@ -24,7 +25,7 @@ export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns
   [['The provider', 'bold']],
   ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
   ...renderFittingTable(PROBE_COLUMNS, probes, columns),
-  ...probes.flatMap((probe) => formatProblem(probe, columns)),
+  ...formatProblems(probes, columns),
   [],
   ...summarizeChecks(checks, probes, columns),
 ]
@@ -51,23 +52,25 @@ const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
   { title: 'request', drop: 1, align: 'left', cell: ({ method, host, path }) => `${method} ${host} ${path}`, style: () => 'dim' },
 ]
 
-const formatProblem = (probe: Probe, columns: number): readonly TextLine[] => {
-  const { endpoint, stream, result, reason, advice, drift = [] } = probe
-  if (result === 'ok') return []
-  const details = [
-    ...drift.map((one) => driftText(one)),
-    ...(reason === undefined ? [] : [clean(reason)]),
-    ...(advice === undefined ? [] : [`do: ${advice}`]),
-  ]
-  return [
-    [],
-    [
-      [`${endpoint} ${result}`, STYLES[result]],
-      [` (${stream})`, 'dim'],
-    ],
-    ...details.flatMap((detail) => wrapLines(`  ${detail}`, columns)),
-  ]
+/** One block for each cause, and the endpoints that it concerns. */
+const formatProblems = (probes: readonly Probe[], columns: number): readonly TextLine[] => {
+  const problems = probes.filter(({ result }) => result !== 'ok')
+  return [...groupBy(problems, (probe) => JSON.stringify([probe.result, ...listDetails(probe)])).values()].flatMap((group) => {
+    const [first] = group as [Probe, ...Probe[]]
+    const list = (name: 'endpoint' | 'stream'): string => [...new Set(group.map((probe) => probe[name]))].join(', ')
+    return [
+      [],
+      ...wrap(`${list('endpoint')} ${first.result} (${list('stream')})`, columns).map((line): TextLine => [[line, STYLES[first.result]]]),
+      ...listDetails(first).flatMap((detail) => wrapLines(`  ${detail}`, columns)),
+    ]
+  })
 }
+
+const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] => [
+  ...drift.map((one) => driftText(one)),
+  ...(reason === undefined ? [] : [clean(reason)]),
+  ...(advice === undefined ? [] : [`do: ${advice}`]),
+]
 
 const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[], columns: number): readonly TextLine[] => {
   const styled = (text: string, style: Style): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line, style]])

@@ -1,7 +1,8 @@
-import { map, type Observable } from 'rxjs'
+import { concatMap, defer, map, type Observable } from 'rxjs'
 import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
 import type { Settings } from '../../model/settings.js'
 import { toStatePath } from '../../pipeline/storage.js'
+import { requireFolder } from '../../storage/file-system.js'
 import type { AddCommand, Dependencies } from '../dependencies.js'
 import { exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
@@ -39,19 +40,23 @@ export const addLog: AddCommand = (program, { io, dependencies, act }) => {
     .addHelpText('after', exampleText(examples))
     .action((run: string | undefined, other: string | undefined, { out, config, limit, json = false }: LogFlags) =>
       act(
-        readRuns(resolveSettings({ out, config }, io, dependencies), dependencies).pipe(
-          map((entries) => {
-            const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
-            const [one, two] = chosen
-            const { columns } = readSize(io.stdout)
-            if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
-            else if (one !== undefined)
-              printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns), io.stdout)
-            else if (entries.length === 0) printLines([['No run is recorded here yet.'].map((text) => [text] as const)], io.stdout)
-            else printLines(logLines(entries.slice(-limit), columns), io.stdout)
-            return 0
-          }),
-        ),
+        defer(() => {
+          const settings = resolveSettings({ out, config }, io, dependencies)
+          return readRuns(settings, dependencies).pipe(
+            concatMap(async (entries) => {
+              if (entries.length === 0) await requireFolder(settings.out)
+              const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
+              const [one, two] = chosen
+              const { columns } = readSize(io.stdout)
+              if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
+              else if (one !== undefined)
+                printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns), io.stdout)
+              else if (entries.length === 0) printLines([[['No run is recorded here yet.']]], io.stdout)
+              else printLines(logLines(entries.slice(-limit), columns), io.stdout)
+              return 0
+            }),
+          )
+        }),
       ),
     )
 }

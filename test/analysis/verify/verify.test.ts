@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from '../../../src/analysis/verify/finding.js'
-import { StorageError, UsageError } from '../../../src/model/errors.js'
+import { UsageError } from '../../../src/model/errors.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
@@ -906,7 +906,7 @@ describe('the options of a verification', () => {
     await expect(verified(outputFolder(folder))).rejects.toThrow(/has no master list/)
     symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))
     await expect(verified(outputFolder(folder))).rejects.toThrow(/master_isin_map\.json cannot be read: ELOOP/)
-    await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(StorageError)
+    await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(UsageError)
   })
 })
 
