@@ -39,7 +39,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],
-  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index'],
+  web: [...REGISTRY_AND_BELOW, 'analysis'],
+  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'web'],
 }
 
 const layerOf = (file: string): string => {
@@ -137,10 +138,10 @@ const ownTime = (sources: Sources): readonly string[] =>
       return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(([what]) => `${file}: ${what}`)
     })
 
-/** Flags and calls of the command in string literals of the library, whose errors name settings; the command adds the advice. */
+/** Flags and calls of the command in string literals of the library, whose errors name settings; the command and its page add the advice. */
 const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
   Object.entries(sources)
-    .filter(([file]) => layerOf(file) !== 'cli')
+    .filter(([file]) => !['cli', 'web'].includes(layerOf(file)))
     .flatMap(([file, text]) => {
       const source = typescript.createSourceFile(file, text, typescript.ScriptTarget.ES2022)
       const found: string[] = []
@@ -192,9 +193,9 @@ describe('the repository', () => {
     )
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
     expect(undici).toEqual(['src/http/undici.ts'])
-    // Metrics are served on loopback during a run.
+    // Metrics during a run, and the page, are served on loopback.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
-    expect(others).toEqual(['src/cli/run/metrics-server.ts'])
+    expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics-server.ts'])
   })
 })
 
@@ -227,6 +228,8 @@ describe('the checks of the repository', () => {
     ['src/fleet/a.ts', '../collector.js'],
     ['src/examples/a.ts', '../index.js'],
     ['src/fleet/a.ts', '../cli/b.js'],
+    ['src/web/server/a.ts', '../../cli/b.js'],
+    ['src/analysis/a.ts', '../web/b.js'],
     ['elsewhere/a.ts', './b.js'],
   ])('detect that %s must not import %s', (file, target) => {
     expect(wrongImports({ [file]: `import { b } from '${target}'\n` })).toHaveLength(1)

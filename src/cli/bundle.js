@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, writeFi
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { buildPage } from '../web/bundle.js'
 
 // Bundles the built command into one file: finding and reading hundreds of modules takes most of the start-up time. Code that only some
 // runs need (logging, the simulator) stays in separate files.
@@ -73,12 +74,13 @@ const findPackage = (file) => {
 }
 
 const readLicense = ({ title, folder }) => {
-  const files = readdirSync(folder).filter((file) => /^licen[cs]e/i.test(file))
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file))
   return [title, ...files.map((file) => readFileSync(join(folder, file), 'utf8').trim())].join('\n\n')
 }
 
 const { output } = await buildBundle()
-const thirdParty = output.flatMap(({ moduleIds }) => moduleIds ?? []).filter((id) => /[\\/]node_modules[\\/]/.test(id))
+const page = await buildPage(ROOT)
+const thirdParty = [...output, ...page].flatMap(({ moduleIds }) => moduleIds ?? []).filter((id) => /[\\/]node_modules[\\/]/.test(id))
 const licenses = new Set(thirdParty.map((id) => readLicense(findPackage(id))))
 writeFileSync(join(FOLDER, 'LICENSES.txt'), `${[...licenses].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
 // The entry checks the version of Node before it loads anything.

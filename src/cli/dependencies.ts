@@ -30,6 +30,8 @@ export interface ProcessIo {
 /** The dependencies of the commands. */
 export interface Dependencies {
   readonly version: string
+  /** The built files of the web page. */
+  readonly pageFolder: string
   readonly streams: readonly StreamDefinition[]
   /** Packages that are used if installed. */
   readonly optionalPackages: readonly string[]

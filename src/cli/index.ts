@@ -14,6 +14,7 @@ import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
+import { addServe } from './serve/command.js'
 import { addShow } from './show/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
@@ -26,6 +27,7 @@ export const commands: readonly AddCommand[] = [
   addStream,
   addQuery,
   addShow,
+  addServe,
   addExport,
   addVerify,
   addDiff,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
@@ -25,6 +26,8 @@ const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../..
 
 const dependencies: Dependencies = {
   version,
+  // The same relative path from the bundled command and from the unbundled one.
+  pageFolder: fileURLToPath(new URL('../../bundle/web/', import.meta.url)),
   streams,
   optionalPackages: Object.keys(peerDependenciesMeta),
   settingRows,

@@ -7,6 +7,7 @@ import type { Simulator } from '../simulator/index.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
 import { exampleText, integerOption, readAsOf, readJsonFile, stocksOption } from './options.js'
 import { whileServing } from './provider.js'
+import { toPortError } from './serve/page-server.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { formatQuantity } from './terminal/format.js'
 import { readSize } from './terminal/terminal.js'
@@ -70,7 +71,7 @@ const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs
       (simulator) => printEnvironment(simulator, stocks, io),
     )
   }).pipe(
-    catchError((error: unknown) => throwError(() => toPortError(error, port))),
+    catchError((error: unknown) => throwError(() => toPortError(error, '--port', port))),
     untilSignal(io.signal$),
     map(toExitCode),
   )
@@ -79,12 +80,6 @@ const printEnvironment = ({ environment, origin }: Simulator, stocks: number, { 
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
   stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
-}
-
-const toPortError = (error: unknown, port: number): unknown => {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return new UsageError(`--port: port ${port} is in use; choose another one, or 0 for any free port`)
-  return code === 'EACCES' ? new UsageError(`--port: port ${port} is not allowed; choose 1024 or higher`) : error
 }
 
 const readFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {

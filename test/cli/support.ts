@@ -89,6 +89,7 @@ export const reportsTo =
 /** Fake dependencies; the collector emits the given events. */
 export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Dependencies> = {}): Dependencies => ({
   version: '1.2.3',
+  pageFolder: '/nowhere',
   streams: tinyRegistry,
   optionalPackages: [],
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],

@@ -28,19 +28,19 @@ describe('the package', () => {
 
   it('contains what is run and imported, and nothing else', () => {
     const others = packed.files.filter((file) => !/^dist\/(src|streams|sinks)\/.+\.(js|d\.ts)$/.test(file))
-    const [bundled, rest] = [
-      others.filter((file) => file.startsWith('dist/bundle/cli/')),
-      others.filter((file) => !file.startsWith('dist/')),
-    ]
+    const [bundled, rest] = [others.filter((file) => file.startsWith('dist/bundle/')), others.filter((file) => !file.startsWith('dist/'))]
     expect(bundled).toEqual(
-      expect.arrayContaining(['dist/bundle/cli/scripstream.cjs', 'dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt']),
+      expect.arrayContaining([
+        ...['dist/bundle/cli/scripstream.cjs', 'dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt'],
+        ...['dist/bundle/web/index.html', 'dist/bundle/web/page.js', 'dist/bundle/web/page.css'],
+      ]),
     )
     const examples = rest.filter((file) => /^src\/examples\/\d\d-[a-z-]+\.ts$/.test(file))
     expect(examples.length).toBeGreaterThan(5)
     const neither = rest.filter((file) => !examples.includes(file) && !file.endsWith('.md'))
     expect(neither.sort()).toEqual(['LICENSE', 'package.json'])
     expect(bundled.length + rest.length).toBe(others.length)
-    expect(packed.files.filter((file) => file.startsWith('dist/src/cli/'))).toEqual([])
+    expect(packed.files.filter((file) => /^dist\/src\/(cli|web)\//.test(file))).toEqual([])
   })
 
   it('contains what its README links to, and every page that another page links to', () => {

@@ -1,0 +1,45 @@
+import { catchError, defer, map, NEVER, throwError } from 'rxjs'
+import type { AddCommand, Command } from '../dependencies.js'
+import { exampleText, integerOption } from '../options.js'
+import { resolveSettings, whileServing } from '../provider.js'
+import { toExitCode, untilSignal } from '../signals.js'
+import { openPage, toPortError } from './page-server.js'
+
+interface ServeFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly port?: number
+}
+
+const examples = [
+  ['scripstream serve', 'the page of ./data; open the printed address'],
+  ['scripstream serve --out /srv/market --port 8080', 'another folder, a fixed port'],
+] as const
+
+export const addServe: AddCommand = (program, { io, dependencies, act }) => {
+  program
+    .command('serve')
+    .description('Serves a web page on the output folder: runs, market, stocks and queries. Only this machine can open it.')
+    .option('--out <dir>', 'output folder (default: ./data)')
+    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .addOption(integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]))
+    .addHelpText('after', exampleText(examples))
+    .action((flags: ServeFlags) => act(serveCommand(flags, io, dependencies)))
+}
+
+/** Serves the page until a signal. */
+const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
+  defer(() => {
+    const settings = resolveSettings(flags, io, dependencies)
+    return whileServing(
+      () => openPage({ settings, port: flags.port }, dependencies),
+      ({ origin }) => {
+        io.stdout.write(`Serving ${settings.out} at ${origin}; press Ctrl+C to stop.\n`)
+        return NEVER
+      },
+    )
+  }).pipe(
+    catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
+    untilSignal(io.signal$),
+    map(toExitCode),
+  )

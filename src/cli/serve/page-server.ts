@@ -1,0 +1,21 @@
+import { UsageError } from '../../model/errors.js'
+import type { Settings } from '../../model/settings.js'
+import { getErrorCode } from '../../storage/file-system.js'
+import type { PageServer } from '../../web/server/serve.js'
+import type { Dependencies } from '../dependencies.js'
+
+/** Starts the server of the page; its code is loaded only then. */
+export const openPage = async (
+  { settings: { out, exchange }, port }: { readonly settings: Settings; readonly port: number | undefined },
+  { streams, version, pageFolder }: Dependencies,
+): Promise<PageServer> => {
+  const { servePage } = await import('../../web/server/serve.js')
+  return servePage({ out, exchange, streams, version, pageFolder, port })
+}
+
+/** Says which option chooses another port. */
+export const toPortError = (error: unknown, flag: string, port: number | undefined): unknown => {
+  const code = getErrorCode(error)
+  if (code === 'EADDRINUSE') return new UsageError(`${flag}: port ${port} is in use; choose another one, or 0 for any free port`)
+  return code === 'EACCES' ? new UsageError(`${flag}: port ${port} is not allowed; choose 1024 or higher`) : error
+}

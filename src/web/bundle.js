@@ -1,0 +1,24 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'rolldown'
+
+// Bundles the web page. The browser loads a view's own libraries, such as the charts, only with that view.
+
+/** Writes `dist/bundle/web`; resolves to its scripts. */
+export const buildPage = async (root) => {
+  const [source, folder] = [join(root, 'src/web/page'), join(root, 'dist/bundle/web')]
+  const { output } = await build({
+    cwd: root,
+    input: { page: join(source, 'main.ts'), theme: join(source, 'theme.ts') },
+    platform: 'browser',
+    tsconfig: join(source, 'tsconfig.json'),
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    output: { dir: folder, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js', minify: true, cleanDir: true },
+    logLevel: 'warn',
+  })
+  mkdirSync(folder, { recursive: true })
+  for (const name of ['index.html', 'icon.svg']) copyFileSync(join(source, name), join(folder, name))
+  const styles = readdirSync(join(source, 'styles')).sort()
+  writeFileSync(join(folder, 'page.css'), styles.map((name) => readFileSync(join(source, 'styles', name), 'utf8')).join('\n'))
+  return output
+}

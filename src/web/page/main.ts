@@ -1,0 +1,138 @@
+import { render } from 'lit-html'
+import { listenToKeys } from './parts/keyboard.js'
+import { focusSearch } from './parts/search.js'
+import { emptyState, errorState, loadingState } from './parts/states.js'
+import { toggleTheme } from './parts/theme.js'
+import { changeQuery, findView, needsSameData } from './router.js'
+import { renderShell, showKeys } from './shell.js'
+import type { AnyView, KeyAction, PageContext, Place } from './view.js'
+import { views } from './views.js'
+
+/** A view with what has been loaded for it. */
+interface Shown {
+  readonly view: AnyView | undefined
+  place: Place
+  state: 'loading' | 'loaded' | 'failed'
+  data?: unknown
+  error?: unknown
+  loading?: AbortController
+  leave?: () => void
+}
+
+let shown: Shown | undefined
+let isFramePlanned = false
+
+/** Renders once in the next frame, however often it is called until then. */
+const update = (): void => {
+  if (isFramePlanned) return
+  isFramePlanned = true
+  requestAnimationFrame(() => {
+    isFramePlanned = false
+    draw()
+  })
+}
+
+const draw = (): void => {
+  const root = document.querySelector<HTMLElement>('#page')
+  if (root === null || shown === undefined) return
+  document.title = shown.view === undefined ? 'Not found · scripstream' : `${shown.view.title(shown.place)} · scripstream`
+  const toggle = (): void => {
+    toggleTheme()
+    update()
+  }
+  render(renderShell({ page, content: renderContent(shown), toggle, keys: listKeys() }), root)
+}
+
+const renderContent = ({ view, state, data, error }: Shown) => {
+  if (view === undefined) return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
+  if (state === 'failed') return errorState(error, page.reload)
+  return state === 'loading' ? loadingState() : view.render(data as never, page)
+}
+
+const load = (): void => {
+  const current = shown
+  if (current?.view === undefined) return
+  current.loading?.abort()
+  const loading = new AbortController()
+  current.loading = loading
+  current.view
+    .load(current.place, loading.signal)
+    .then(
+      (data) => Object.assign(current, { state: 'loaded', data }),
+      (error: unknown) => (loading.signal.aborted ? undefined : Object.assign(current, { state: 'failed', error })),
+    )
+    .finally(update)
+}
+
+/** Shows the place of the address bar. */
+const show = (): void => {
+  const found = findView(views, new URL(location.href))
+  const place = found?.place ?? { path: location.pathname, params: {}, query: new URLSearchParams() }
+  if (shown?.view === undefined || shown.view !== found?.view || shown.place.path !== place.path) {
+    enter(found?.view, place)
+    return
+  }
+  const isSame = needsSameData(shown.view, shown.place, place)
+  shown.place = place
+  if (!isSame) load()
+  update()
+}
+
+const enter = (view: AnyView | undefined, place: Place): void => {
+  shown?.loading?.abort()
+  shown?.leave?.()
+  shown = { view, place, state: 'loading' }
+  const leave = view?.enter?.(page)
+  if (leave) shown.leave = leave
+  load()
+  update()
+}
+
+const page: PageContext = {
+  get place() {
+    return shown?.place ?? { path: '/', params: {}, query: new URLSearchParams() }
+  },
+  go: (to) => {
+    history.pushState(null, '', to)
+    scrollTo(0, 0)
+    show()
+  },
+  setQuery: (changes, isStep = false) => {
+    const to = `${location.pathname}${changeQuery(page.place.query, changes)}`
+    if (isStep) history.pushState(null, '', to)
+    else history.replaceState(null, '', to)
+    show()
+  },
+  update,
+  reload: load,
+}
+
+const listKeys = (): readonly KeyAction[] => [
+  { keys: '/', about: 'search a stock or an index', act: focusSearch },
+  { keys: 'g r', about: 'the run', act: () => page.go('/') },
+  { keys: 'g l', about: 'the list of runs', act: () => page.go('/runs') },
+  { keys: 'g m', about: 'the market', act: () => page.go('/market') },
+  { keys: 'g q', about: 'queries', act: () => page.go('/query') },
+  ...(shown?.view?.keys?.(page) ?? []),
+  { keys: '?', about: 'this list; Escape closes it', act: showKeys },
+]
+
+/** A click on a link of our own changes the place without loading the page again. */
+const followLinks = (event: MouseEvent): void => {
+  if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement)
+  if (link === undefined || link.target !== '' || link.hasAttribute('download')) return
+  const url = new URL(link.href, location.href)
+  if (url.origin !== location.origin || url.hash !== '' || url.pathname.startsWith('/api/')) return
+  event.preventDefault()
+  page.go(url.pathname + url.search)
+}
+
+document.addEventListener('click', followLinks)
+addEventListener('popstate', show)
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  dispatchEvent(new Event('themechange'))
+  update()
+})
+listenToKeys(listKeys)
+show()

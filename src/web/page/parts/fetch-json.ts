@@ -1,0 +1,24 @@
+import type { ApiError } from '../../api/state.js'
+
+/** An error whose message is a sentence for the reader. */
+export class PageError extends Error {
+  override readonly name = 'PageError'
+
+  constructor(
+    message: string,
+    readonly status?: number,
+  ) {
+    super(message)
+  }
+}
+
+/** The JSON answer of the server. @throws PageError with the server's own sentence */
+export const fetchJson = async <T>(path: string, options: RequestInit = {}): Promise<T> => {
+  const response = await fetch(path, options).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new PageError('The server of this page has ended. Start "scripstream serve" again, then reload.')
+  })
+  const body = (await response.json().catch(() => undefined)) as T | ApiError | undefined
+  if (response.ok && body !== undefined) return body as T
+  throw new PageError((body as ApiError | undefined)?.error ?? `the server answered ${response.status}`, response.status)
+}

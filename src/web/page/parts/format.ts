@@ -1,0 +1,92 @@
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+// India has no daylight saving time.
+const INDIA_OFFSET_MS = 5.5 * 3_600_000
+
+/** What is shown where a value is missing. */
+export const MISSING = '–'
+
+const isNumber = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value)
+
+/** Digits grouped as in India: `2,775`, `12,34,567`; with a fixed number of decimals. */
+export const formatNumber = (value: number | null | undefined, decimals = 0): string => {
+  if (!isNumber(value)) return MISSING
+  const [whole = '', fraction] = Math.abs(value).toFixed(decimals).split('.')
+  const grouped = whole.replace(/(\d)(?=(\d\d)+\d$)/g, '$1,')
+  const isZero = !/[1-9]/.test(whole + (fraction ?? ''))
+  return `${value < 0 && !isZero ? '−' : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`
+}
+
+/** In lakh and crore: `12.4 L`, `3,250 cr`; below a lakh as it is. */
+export const formatLarge = (value: number | null | undefined): string => {
+  if (!isNumber(value)) return MISSING
+  const size = Math.abs(value)
+  if (size >= 99_95_000) return `${formatShort(value / 1e7)} cr`
+  return size >= 99_950 ? `${formatShort(value / 1e5)} L` : formatNumber(value, Number.isInteger(value) ? 0 : 2)
+}
+
+/** One decimal below a hundred, none above. */
+const formatShort = (value: number): string => formatNumber(value, Math.abs(value) < 99.95 ? 1 : 0)
+
+/** `₹ 1,412.30`. */
+export const formatPrice = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatNumber(value, 2)}` : MISSING)
+
+/** An amount in rupees: `₹ 3,250 cr`. */
+export const formatRupees = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatLarge(value)}` : MISSING)
+
+/** `38 %`, or with decimals `1.2 %`. */
+export const formatPercent = (value: number | null | undefined, decimals = 1): string =>
+  isNumber(value) ? `${formatNumber(value, decimals)} %` : MISSING
+
+/** `12 Feb 2026`, of a day `2026-02-12`. Anything else stays as it is. */
+export const formatDay = (day: string | null | undefined): string => {
+  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)/.exec(day ?? '') ?? []
+  const name = MONTHS[Number(month) - 1]
+  return name === undefined ? (day ?? MISSING) : `${Number(date)} ${name} ${year}`
+}
+
+const inIndia = (at: number): string => new Date(at + INDIA_OFFSET_MS).toISOString()
+
+/** The day in India of an instant: `12 Feb 2026`. */
+export const formatDayOf = (at: number): string => formatDay(inIndia(at))
+
+/** The time in India of an instant: `20:00:41 IST`. */
+export const formatTime = (at: number): string => `${inIndia(at).slice(11, 19)} IST`
+
+/** `12 Feb 2026, 20:00 IST`. */
+export const formatInstant = (at: number): string => `${formatDayOf(at)}, ${inIndia(at).slice(11, 16)} IST`
+
+/** `3.1 s`, `12 s`, `3 min 05 s`, `1 h 02 min`. */
+export const formatDuration = (ms: number | null | undefined): string => {
+  if (!isNumber(ms)) return MISSING
+  const tenths = Math.round(Math.max(0, ms) / 100)
+  if (tenths < 1_000 && tenths % 10 !== 0) return `${(tenths / 10).toFixed(1)} s`
+  const seconds = Math.round(Math.max(0, ms) / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${padTwo(seconds % 60)} s`
+  return `${formatNumber(Math.floor(minutes / 60))} h ${padTwo(minutes % 60)} min`
+}
+
+const padTwo = (value: number): string => String(value).padStart(2, '0')
+
+/** `3 min ago`; `just now` below a minute. */
+export const formatAgo = (at: number, now: number): string => {
+  const minutes = Math.floor((now - at) / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 24 ? `${hours} h ago` : `${formatNumber(Math.floor(hours / 24))} ${hours < 48 ? 'day' : 'days'} ago`
+}
+
+const UNITS = ['kB', 'MB', 'GB', 'TB'] as const
+
+/** `512 B`, `1.2 kB`, `31 MB`. */
+export const formatBytes = (bytes: number | null | undefined): string => {
+  if (!isNumber(bytes)) return MISSING
+  if (bytes < 1_000) return `${Math.round(bytes)} B`
+  const step = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
+  return `${formatShort(bytes / 1_000 ** step)} ${UNITS[step - 1] ?? ''}`
+}
+
+/** `1 file`, `2,775 files`. */
+export const formatQuantity = (value: number, noun: string): string => `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`

@@ -1,0 +1,24 @@
+import { html, type TemplateResult } from 'lit-html'
+import { PageError } from './fetch-json.js'
+
+/** A place where there is nothing to show: why, and what to do. */
+export const emptyState = (title: string, advice: unknown): TemplateResult => html`
+  <div class="state"><h1>${title}</h1><p>${advice}</p></div>
+`
+
+/** What went wrong, with a way to try again. */
+export const errorState = (error: unknown, retry: () => void): TemplateResult => {
+  const isMissing = error instanceof PageError && error.status === 404
+  return html`
+    <div class="state" role="alert">
+      <h1>${isMissing ? 'Not found' : 'This could not be loaded'}</h1>
+      <p>${error instanceof Error ? error.message : String(error)}</p>
+      <button type="button" @click=${retry}>Try again</button>
+    </div>
+  `
+}
+
+/** Grey lines where data will be; they are seen only after 300 ms. */
+export const loadingState = (): TemplateResult => html`
+  <div class="loading" role="status" aria-label="Loading">${[62, 94, 88, 91, 70].map((width) => html`<div .style=${`width:${width}%`}></div>`)}</div>
+`

@@ -1,0 +1,50 @@
+import type { AnyView, Place } from './view.js'
+
+interface FoundView {
+  readonly view: AnyView
+  readonly place: Place
+}
+
+/** The view of a URL; undefined if there is none. */
+export const findView = (views: readonly AnyView[], url: URL): FoundView | undefined => {
+  for (const view of views) {
+    const params = matchPath(view.path, url.pathname)
+    if (params) return { view, place: { path: url.pathname, params, query: url.searchParams } }
+  }
+  return undefined
+}
+
+const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
+  const [wanted, parts] = [pattern.split('/'), path.replace(/(?<=.)\/$/, '').split('/')]
+  if (wanted.length !== parts.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, name] of wanted.entries()) {
+    const part = parts[index] ?? ''
+    if (name.startsWith(':') && part !== '') params[name.slice(1)] = decode(part)
+    else if (name !== part) return undefined
+  }
+  return params
+}
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Whether two places need the same data. */
+export const needsSameData = (view: AnyView, one: Place, other: Place): boolean =>
+  one.path === other.path && (view.loadsOn ?? []).every((key) => one.query.get(key) === other.query.get(key))
+
+/** A query string with changes; undefined removes a key. */
+export const changeQuery = (query: URLSearchParams, changes: Readonly<Record<string, string | undefined>>): string => {
+  const next = new URLSearchParams(query)
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) next.delete(key)
+    else next.set(key, value)
+  }
+  const text = next.toString()
+  return text === '' ? '' : `?${text}`
+}

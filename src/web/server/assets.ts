@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join, sep } from 'node:path'
+import { StorageError } from '../../model/errors.js'
+
+/** A file of the page. */
+export interface Asset {
+  readonly type: string
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/**
+ * The files of the page by the path of their request, read once: a request never opens a file by a name that it brings.
+ * @throws StorageError if the page is not there
+ */
+export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in TYPES)
+    return new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+  } catch (error) {
+    throw new StorageError(`the files of the page are missing in ${folder}; install scripstream again, or build it`, { cause: error })
+  }
+}
+
+const readAsset = (path: string): Asset => {
+  const bytes = readFileSync(path)
+  return { bytes, type: TYPES[extname(path)] ?? '', etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"` }
+}

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { AnswerError } from './guard.js'
+
+/** What the routes answer from. */
+export interface Served {
+  /** The output folder. */
+  readonly out: string
+  readonly exchange: string
+  readonly streams: readonly StreamDefinition[]
+  readonly version: string
+}
+
+export interface RouteRequest {
+  /** The values of the `:names` in the path, decoded. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** The parsed body of a POST. */
+  readonly body: unknown
+  /** Aborted when the reader has gone. */
+  readonly signal: AbortSignal
+  readonly lastEventId: string | undefined
+}
+
+/** One path of the API. */
+export interface Route {
+  /** GET if absent. */
+  readonly method?: 'POST'
+  /** Such as `/api/stock/:symbol`. */
+  readonly path: string
+  /** The answer, sent as JSON. An `AnswerError` becomes its status and sentence. */
+  readonly answer?: (request: RouteRequest, served: Served) => unknown
+  /** Instead of `answer`: writes the response itself, such as a stream of events. */
+  readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => void
+}
+
+interface FoundRoute {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** The route of a request. @throws AnswerError if there is none, or if it has another method */
+export const findRoute = (routes: readonly Route[], method: string, path: string): FoundRoute => {
+  const found = routes.flatMap((route) => {
+    const params = matchPath(route.path, path)
+    return params === undefined ? [] : [{ route, params }]
+  })
+  const wanted = method === 'HEAD' ? 'GET' : method
+  const match = found.find(({ route }) => (route.method ?? 'GET') === wanted)
+  if (match) return match
+  const [other] = found
+  if (other) throw new AnswerError(405, `${path} answers ${other.route.method ?? 'GET'} only`)
+  throw new AnswerError(method === 'POST' ? 405 : 404, `there is no ${path}`)
+}
+
+/** The values of a path's `:names`; undefined if the path is another one. */
+export const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
+  const [wanted, parts] = [pattern.split('/'), path.split('/')]
+  if (wanted.length !== parts.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, name] of wanted.entries()) {
+    const part = parts[index] ?? ''
+    if (!name.startsWith(':')) {
+      if (name !== part) return undefined
+      continue
+    }
+    const value = decode(part)
+    if (value === '') return undefined
+    params[name.slice(1)] = value
+  }
+  return params
+}
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new AnswerError(400, 'the path of the request is not valid')
+  }
+}

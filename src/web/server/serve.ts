@@ -1,0 +1,146 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { formatError } from '../../model/errors.js'
+import { getErrorCode } from '../../storage/file-system.js'
+import { type Asset, readAssets } from './assets.js'
+import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
+import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
+import { routes as allRoutes } from './routes.js'
+
+export interface PageServerOptions extends Served {
+  /** The built files of the page. */
+  readonly pageFolder: string
+  /** Undefined: the usual port, or the next free one. 0: any free port. */
+  readonly port?: number | undefined
+  /** Instead of all routes; for tests. */
+  readonly routes?: readonly Route[]
+}
+
+/** A running server of the page, until it is closed. */
+export interface PageServer {
+  readonly origin: string
+  /** Ends every answer in progress, also open streams of events. */
+  readonly close: () => void
+}
+
+/** The usual port, and how many after it are tried. */
+export const DEFAULT_PORT = 4173
+const TRIED_PORTS = 20
+const MAX_BODY_BYTES = 100_000
+/** A longer answer is compressed for readers that accept it. */
+const MIN_COMPRESSED_BYTES = 100_000
+
+/** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
+export const servePage = async ({ pageFolder, port, routes = allRoutes, ...served }: PageServerOptions): Promise<PageServer> => {
+  const assets = readAssets(pageFolder)
+  const server = createServer((request, response) => {
+    const own = (server.address() as AddressInfo | null)?.port ?? 0
+    setSafetyHeaders(response)
+    handle(request, response, { port: own, assets, routes, served }).catch((error: unknown) => sendError(response, error))
+  })
+  const own = await listen(server, port)
+  return {
+    origin: `http://127.0.0.1:${own}`,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+const listen = async (server: Server, port: number | undefined): Promise<number> => {
+  const tried = port === undefined ? [...Array(TRIED_PORTS).keys()].map((index) => DEFAULT_PORT + index) : [port]
+  for (const one of tried) {
+    try {
+      return await listenOn(server, one)
+    } catch (error) {
+      if (port !== undefined || getErrorCode(error) !== 'EADDRINUSE') throw error
+    }
+  }
+  return listenOn(server, 0)
+}
+
+const listenOn = (server: Server, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+
+interface HandleContext {
+  readonly port: number
+  readonly assets: ReadonlyMap<string, Asset>
+  readonly routes: readonly Route[]
+  readonly served: Served
+}
+
+const handle = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { port, assets, routes, served }: HandleContext,
+): Promise<void> => {
+  const { method = '', url = '', headers } = request
+  checkRequest({ method, url, headers }, port)
+  const [path = '', search = ''] = url.split(/\?(.*)/s)
+  if (path !== '/api' && !path.startsWith('/api/')) {
+    if (method === 'POST') throw new AnswerError(405, `${path} answers GET only`)
+    return sendAsset(request, response, assets.get(path) ?? assets.get('/index.html'))
+  }
+  const { route, params } = findRoute(routes, method, path)
+  const aborting = new AbortController()
+  response.on('close', () => aborting.abort())
+  const asked: RouteRequest = {
+    params,
+    query: new URLSearchParams(search),
+    body: method === 'POST' ? await readBody(request) : undefined,
+    signal: aborting.signal,
+    lastEventId: headers['last-event-id']?.toString(),
+  }
+  if (route.respond) return route.respond(response, asked, served)
+  await sendJson(response, 200, await route.answer?.(asked, served), headers['accept-encoding']?.toString())
+}
+
+const sendAsset = ({ headers }: IncomingMessage, response: ServerResponse, asset: Asset | undefined): void => {
+  if (asset === undefined) throw new AnswerError(404, 'the page is not built')
+  response.setHeader('etag', asset.etag)
+  if (headers['if-none-match'] === asset.etag) return void response.writeHead(304).end()
+  // A HEAD gets no body: Node leaves it out.
+  response.writeHead(200, { 'content-type': asset.type, 'content-length': asset.bytes.length }).end(asset.bytes)
+}
+
+const compress = promisify(gzip)
+
+const sendJson = async (response: ServerResponse, status: number, value: unknown, accepted = ''): Promise<void> => {
+  const text = JSON.stringify(value)
+  const isCompressed = text.length > MIN_COMPRESSED_BYTES && /\bgzip\b/.test(accepted)
+  const body = isCompressed ? await compress(text, { level: 1 }) : Buffer.from(text)
+  if (isCompressed) response.setHeader('content-encoding', 'gzip')
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body)
+}
+
+const sendError = (response: ServerResponse, error: unknown): void => {
+  if (response.headersSent) return void response.destroy()
+  const status = error instanceof AnswerError ? error.status : 500
+  // A body that was not read would be taken for the next request.
+  response.setHeader('connection', 'close')
+  void sendJson(response, status, { error: formatError(error) })
+}
+
+const readBody = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > MAX_BODY_BYTES) throw new AnswerError(413, `the body is longer than ${MAX_BODY_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    throw new AnswerError(400, 'the body is not JSON')
+  }
+}

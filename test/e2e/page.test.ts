@@ -1,0 +1,41 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { noBrowser, openPage, serveFolder, startBrowser } from '../support/browser.js'
+import { temporaryFolder } from '../support/folders.js'
+
+let browser: Browser
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await startBrowser()
+}, 60_000)
+afterAll(() => browser?.close())
+
+/** Opens a path of the page on a folder. */
+const open = async (out: string, path = '/', options?: Parameters<typeof openPage>[2]) => {
+  const server = await serveFolder(out)
+  onTestFinished(() => server.close())
+  const opened = await openPage(browser, server.origin + path, options)
+  onTestFinished(() => opened.page.close())
+  return { ...opened, server }
+}
+
+describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
+  it('changes the view by links, keys and Back, and keeps the theme that was chosen', async () => {
+    const { page, problems } = await open(temporaryFolder())
+    await page.getByRole('link', { name: 'Market' }).click()
+    await page.waitForURL('**/market')
+    await page.keyboard.press('g')
+    await page.keyboard.press('q')
+    await page.waitForURL('**/query')
+    await page.goBack()
+    await page.waitForURL('**/market')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').getByText('search a stock or an index').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Change to the dark theme' }).click()
+    await page.reload()
+    await page.getByRole('button', { name: 'Change to the light theme' }).waitFor()
+    await page.keyboard.press('/')
+    expect(await page.evaluate('document.activeElement.id')).toBe('search')
+    expect(problems).toEqual([])
+  })
+})
