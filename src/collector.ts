@@ -69,6 +69,7 @@ const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
   streams: true,
   storage: true,
   engine: true,
+  dispatcher: true,
   transport: true,
   log: true,
   telemetry: true,

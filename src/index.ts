@@ -9,6 +9,7 @@ export { type Collector, type CollectorOptions, createCollector, type RowsOf, ty
 export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
+export type { HttpDispatcher } from './http/dispatch.js'
 export {
   type AnswerInspector,
   type AnyEndpoint,
@@ -20,6 +21,7 @@ export {
   post,
 } from './http/endpoint.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
+export { httpTransport } from './http/undici.js'
 export { assertSameIsin } from './market/identifiers.js'
 export { type RefusalCode, RefusedError } from './market/refusal-policy.js'
 export type { Candle, Candles } from './model/candle.js'

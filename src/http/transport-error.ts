@@ -13,7 +13,6 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   UND_ERR_HEADERS_TIMEOUT: 'deadline',
   UND_ERR_BODY_TIMEOUT: 'deadline',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too_large',
   ERR_BUFFER_TOO_LARGE: 'too_large',
   UND_ERR_HEADERS_OVERFLOW: 'protocol',
   EMFILE: 'fd',

@@ -1,17 +1,20 @@
 import { Socket } from 'node:net'
-import { asyncScheduler, concatMap, defer } from 'rxjs'
-import { buildConnector, type Dispatcher, Pool, type ProxyAgent } from 'undici'
-import type { Transfer } from '../operators/deadline.js'
-import { type BodyBudget, type BodyShare, createBodyBudget, MAX_BODY_BYTES, unpack } from './body-budget.js'
+import { concatMap, defer } from 'rxjs'
+import { buildConnector, Pool, type ProxyAgent } from 'undici'
+import { Settings, type SettingsInput } from '../model/settings.js'
+import { createBodyBudget } from './body-budget.js'
+import { dispatch, type HttpDispatcher, type RequestTarget, type Route } from './dispatch.js'
 import { skipContinue } from './interim.js'
 import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
-import { createTimeSlicer, type Receiver, type Sender, sendAndFollow } from './send-and-follow.js'
-import { type Connections, type HttpRequest, type Redirect, type ReplyHeaders, type Transport, toHttpReply } from './transport.js'
-import { toTransportError } from './transport-error.js'
+import { createRedirect } from './redirects.js'
+import { createTimeSlicer, type Sender, sendAndFollow } from './send-and-follow.js'
+import type { Connections, HttpRequest, Redirect, Transport } from './transport.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 export interface ConnectionOptions {
+  /** Sends all requests. Default: own pools, one per origin, through the proxies of the environment. */
+  readonly dispatcher?: HttpDispatcher | undefined
   readonly redirect?: Redirect
   /** The maximum of connections by origin; other origins are unbounded. */
   readonly maxConnections?: ReadonlyMap<string, number>
@@ -19,16 +22,19 @@ export interface ConnectionOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Opens keep-alive connections, one pool per origin, through the proxies of the environment. */
+/** Opens keep-alive connections, or sends through the given dispatcher. */
 export const openConnections = ({
+  dispatcher,
   redirect = () => undefined,
   maxConnections = new Map(),
   env = process.env,
 }: ConnectionOptions = {}): Connections => {
   let createProxyAgent: typeof ProxyAgent | undefined
   const { findTarget, close } = createTargets(maxConnections, (origin, options) => {
+    if (dispatcher) return { origin, agent: dispatcher }
     const proxy = createProxyAgent && findProxy(origin, env)
-    return { origin, proxy, agent: createProxyAgent && proxy ? openProxied(createProxyAgent, proxy, options) : new Pool(origin, options) }
+    const own = createProxyAgent && proxy ? openProxied(createProxyAgent, proxy, options) : new Pool(origin, options)
+    return { origin, agent: own, own, proxy }
   })
   const sender: Sender = {
     dispatch: (request, receiver) => dispatch(findTarget(request), request, receiver),
@@ -36,7 +42,7 @@ export const openConnections = ({
     schedule: createTimeSlicer(),
   }
   const send: Transport = (request) => sendAndFollow(request, sender)
-  if (!hasProxy(env)) return { send, close }
+  if (dispatcher || !hasProxy(env)) return { send, close }
   // Loaded on demand: most machines need no proxy.
   const load = async (): Promise<void> => {
     createProxyAgent ??= (await import('undici')).ProxyAgent
@@ -44,12 +50,16 @@ export const openConnections = ({
   return { send: (request) => defer(load).pipe(concatMap(() => send(request))), close }
 }
 
-/** What requests to an origin go through: a pool, or the agent of a proxy. */
-interface Route {
-  readonly origin: string
-  readonly agent: Dispatcher
-  readonly proxy: NetworkProxy | undefined
-}
+/**
+ * A transport that sends through a dispatcher of undici, to wrap or to pass to `createCollector({ transport })`. It follows redirects to the
+ * addresses in `settings`, limits bodies to 32 MiB, decompresses them, and errors with `TransportError`.
+ *
+ * @example
+ * const send = httpTransport(new MockAgent())
+ * createCollector({ settings, transport: (request) => defer(() => log(request.url)).pipe(switchMap(() => send(request))) })
+ */
+export const httpTransport = (dispatcher: HttpDispatcher, settings: Pick<SettingsInput, 'urls' | 'hosts' | 'headers'> = {}): Transport =>
+  openConnections({ dispatcher, redirect: createRedirect(Settings.parse(settings)) }).send
 
 /** Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only. */
 const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
@@ -58,13 +68,6 @@ const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect:
     factory: (origin, given) => new Pool(origin, { ...options, ...given }),
   })
 
-/** The destination of a request, cached: most requests of a stream share one address. */
-interface RequestTarget {
-  readonly route: Route
-  readonly path: string
-  readonly budget: BodyBudget
-}
-
 /** Finds the destination of each request; opens a pool for each new origin. */
 const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origin: string, options: Pool.Options) => Route) => {
   const routes = new Map<string, Route>()
@@ -72,9 +75,7 @@ const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origi
   const { connect, abandon } = createConnector()
   const budget = createBodyBudget()
   const findRoute = (origin: string): Route => {
-    const route =
-      routes.get(origin) ??
-      open(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect, maxResponseSize: MAX_BODY_BYTES })
+    const route = routes.get(origin) ?? open(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect })
     routes.set(origin, route)
     return route
   }
@@ -88,7 +89,7 @@ const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origi
     return target
   }
   const close = (): void => {
-    for (const { agent } of routes.values()) void agent.destroy()
+    for (const { own } of routes.values()) void own?.destroy()
     routes.clear()
     targets.clear()
     abandon()
@@ -114,86 +115,4 @@ const createConnector = (): { readonly connect: buildConnector.connector; readon
       connecting.clear()
     },
   }
-}
-
-/** A request that was dispatched, and its reply so far. */
-interface Exchange {
-  readonly transfer: Transfer
-  readonly receiver: Receiver
-  readonly proxy: NetworkProxy | undefined
-  isOver: boolean
-  controller: Dispatcher.DispatchController | undefined
-  status: number
-  headers: ReplyHeaders
-  readonly chunks: Buffer[]
-}
-
-/** Uses undici's handler interface: an AbortSignal per request would add half of the request's CPU cost. */
-const dispatch = ({ route, path, budget }: RequestTarget, request: HttpRequest, receiver: Receiver): (() => void) => {
-  const { origin, agent, proxy } = route
-  const { method, body = null, timeoutMs, transfer = { bytesAt: 0 } } = request
-  // The agent of a proxy adds a header.
-  const headers = proxy ? { ...request.headers } : request.headers
-  const exchange: Exchange = { transfer, receiver, proxy, isOver: false, controller: undefined, status: 0, headers: {}, chunks: [] }
-  const share = budget.open({ pause: () => pauseReading(exchange), resume: () => resumeReading(exchange) })
-  agent.dispatch({ origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, createHandler(exchange, share))
-  return () => {
-    share.release()
-    if (exchange.isOver) return
-    exchange.isOver = true
-    exchange.controller?.abort(new Error('cancelled'))
-  }
-}
-
-const pauseReading = ({ transfer, controller }: Exchange): void => {
-  transfer.bytesAt = Number.POSITIVE_INFINITY
-  controller?.pause()
-}
-
-const resumeReading = ({ transfer, controller }: Exchange): void => {
-  transfer.bytesAt = asyncScheduler.now()
-  controller?.resume()
-}
-
-const createHandler = (exchange: Exchange, share: BodyShare): Dispatcher.DispatchHandler => ({
-  onRequestStart(controller) {
-    exchange.controller = controller
-    if (exchange.isOver) controller.abort(new Error('cancelled'))
-  },
-  onResponseStart(controller, status, headers) {
-    // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
-    if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
-    exchange.transfer.bytesAt = asyncScheduler.now()
-    exchange.status = status
-    exchange.headers = headers
-  },
-  onResponseData(_, chunk) {
-    exchange.chunks.push(chunk)
-    exchange.transfer.bytesAt = asyncScheduler.now()
-    share.take(chunk.length)
-  },
-  onResponseEnd() {
-    // `splice` empties the list, which is in the old generation too and would keep the chunks.
-    unpack(exchange.headers['content-encoding'], exchange.chunks.splice(0), (error, whole) => finish(exchange, share, error, whole))
-  },
-  onResponseError(_, error) {
-    if (exchange.isOver) return
-    exchange.isOver = true
-    fail(exchange, share, error)
-  },
-})
-
-const finish = (exchange: Exchange, share: BodyShare, error: unknown, body?: Buffer): void => {
-  const { status, headers, receiver } = exchange
-  if (exchange.isOver) return
-  exchange.isOver = true
-  if (body && headers['content-encoding'] !== undefined) share.take(body.length)
-  // Only a 200 is decoded: a broken body must not hide any other status.
-  if (error && status === 200) fail(exchange, share, error)
-  else receiver.reply(toHttpReply(status, headers, body ?? Buffer.alloc(0)), share.release)
-}
-
-const fail = ({ receiver, status, proxy }: Exchange, share: BodyShare, error: unknown): void => {
-  share.release()
-  receiver.fail(toTransportError(error, status !== 0, proxy))
 }

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs'
+import type { HttpDispatcher } from '../http/dispatch.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
@@ -79,7 +80,15 @@ export interface RunDependencies {
   readonly storage: Storage
   /** Where items are processed. Default: in this process; `scripstream/fleet` runs them on several machines. */
   readonly engine?: Engine
-  /** Sends the requests. Default: keep-alive connections that each run opens and closes. */
+  /**
+   * A dispatcher of undici that all requests of this process go through: a proxy, a mock, a unix socket, interceptors. Redirects, size
+   * limits, decompression and errors stay as they are. Whoever creates it closes it. Default: keep-alive connections that each run opens
+   * and closes, through the proxies of the environment.
+   *
+   * @example createCollector({ settings, dispatcher: new EnvHttpProxyAgent().compose(interceptors.dns()) })
+   */
+  readonly dispatcher?: HttpDispatcher
+  /** Sends the requests instead of undici; `httpTransport(dispatcher)` is one to build on. */
   readonly transport?: Transport
   /** Receives log lines about streams, retries and failures. Default: no log. */
   readonly log?: Log

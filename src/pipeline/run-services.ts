@@ -37,12 +37,12 @@ interface OpenServices {
 
 /** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
 export const createRunServices = (
-  { settings, streams, storage, transport, clock, random }: ServiceDependencies,
+  { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
   { plan, options, wanted: { record, known }, session, eventBus: { emit, ended }, redact, follower }: OpenRun,
 ): OpenServices => {
   const connections = transport
     ? { send: transport, close: () => undefined }
-    : openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+    : openConnections({ dispatcher, redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
   const keepDrift = createDriftSaver({ drift, session }, redact)
