@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream'
-import * as lines from 'ndjson'
 import {
   catchError,
   concat,
@@ -13,7 +12,7 @@ import {
   merge,
   mergeMap,
   NEVER,
-  Observable,
+  type Observable,
   of,
   share,
   take,
@@ -54,17 +53,16 @@ const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observabl
         concatMap((line) => writeLine(writable, line)),
       )
 
+/** The package is loaded on demand: most apps store into a folder. */
 const encodeLines = (records: readonly object[]): Observable<readonly string[]> =>
-  new Observable((subscriber) => {
-    const encoder = lines.stringify()
-    const encodedLines: string[] = []
-    encoder.on('data', (line: unknown) => encodedLines.push(String(line)))
-    encoder.on('end', () => {
-      subscriber.next(encodedLines)
-      subscriber.complete()
-    })
+  defer(async () => {
+    const { stringify } = await import('ndjson')
+    const encoder = stringify()
     for (const record of records) encoder.write(record)
     encoder.end()
+    const encoded: string[] = []
+    for await (const line of encoder) encoded.push(String(line))
+    return encoded
   })
 
 /** Completes when the writer accepts more. */
