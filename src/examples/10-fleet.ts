@@ -1,4 +1,4 @@
-/** A collector and its workers on several machines. Needs `npm install bullmq@6.7.0 ioredis@6.0.0` and a Redis. */
+/** A collector and its workers on several machines. Needs `npm install bullmq@6 ioredis@6` and a Redis. */
 import { firstValueFrom, type Observable } from 'rxjs'
 import { createCollector, type RunReport, type SettingsInput } from 'scripstream'
 import { fleet, fleetWorker, workerName } from 'scripstream/fleet'

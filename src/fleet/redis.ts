@@ -100,10 +100,28 @@ export interface Packages {
 }
 
 const MISSING = 'a fleet needs two packages that are not installed'
-const VERSIONS = 'bullmq@6.7.0 ioredis@6.0.0'
+const INSTALL = 'bullmq@6 ioredis@6'
 
-/** @throws UsageError if a package is not installed */
+/** The oldest version that the tests of the fleet passed with, and the first major version that they were not run with. */
+const SUPPORTED = { bullmq: [5, 81, 7], ioredis: [5, 11, 7] } as const
+
+/** @throws UsageError if a package is not installed, or if its version is not supported */
 export const loadPackages = async (): Promise<Packages> => {
-  const { Redis } = requireOptional<typeof import('ioredis')>('ioredis', MISSING, VERSIONS)
-  return { bullmq: requireOptional('bullmq', MISSING, VERSIONS), Redis }
+  const { Redis } = requireSupported<typeof import('ioredis')>('ioredis')
+  return { bullmq: requireSupported('bullmq'), Redis }
+}
+
+const requireSupported = <Module>(name: keyof typeof SUPPORTED): Module => {
+  const { version } = requireOptional<{ readonly version: string }>(`${name}/package.json`, MISSING, INSTALL)
+  checkVersion(name, version)
+  return requireOptional(name, MISSING, INSTALL)
+}
+
+/** @throws UsageError with what to install if a package is older or newer than those that work */
+export const checkVersion = (name: keyof typeof SUPPORTED, version: string): void => {
+  const [oldest, minor, end] = SUPPORTED[name]
+  const [major = 0, its = 0] = version.split('.').map(Number)
+  if (major < end && (major > oldest || (major === oldest && its >= minor))) return
+  const wanted = `${oldest}.${minor} or newer, below ${end}`
+  throw new UsageError(`a fleet needs ${name} ${wanted}; ${version} is installed: npm install ${INSTALL}`, { code: 'missing-package' })
 }

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readFleetAddress } from '../../src/fleet/options.js'
-import { connectToRedis, loadPackages } from '../../src/fleet/redis.js'
+import { checkVersion, connectToRedis, loadPackages } from '../../src/fleet/redis.js'
 import { StorageError } from '../../src/model/errors.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
@@ -84,4 +84,15 @@ describe.skipIf(noRedis)(markNeedsRedis('a Redis server that requires a password
     await expect(reaching).rejects.toThrow(/cannot be used \(WRONGPASS/)
     await expect(reaching).rejects.not.toThrow('secret')
   })
+})
+
+describe('the packages of a fleet', () => {
+  it.each(['5.81.0', '5.81.5', '6.0.0', '6.7.0'])('work with bullmq %s', (version) =>
+    expect(() => checkVersion('bullmq', version)).not.toThrow(),
+  )
+  it.each(['4.99.0', '5.80.9', '7.0.0', 'next'])('are refused with bullmq %s, with what to install', (version) =>
+    expect(() => checkVersion('bullmq', version)).toThrow(
+      `a fleet needs bullmq 5.81 or newer, below 7; ${version} is installed: npm install bullmq@6 ioredis@6`,
+    ),
+  )
 })

@@ -87,7 +87,7 @@ describe('an app that installs the package', () => {
     hasNews: true,
     files: expect.arrayContaining(['mine.json']),
     tried: [[{ answer: 42 }]],
-    lacking: Array(2).fill('a fleet needs two packages that are not installed: npm install bullmq@6.7.0 ioredis@6.0.0'),
+    lacking: Array(2).fill('a fleet needs two packages that are not installed: npm install bullmq@6 ioredis@6'),
     isUsageError: true,
   }
 
