@@ -83,7 +83,9 @@ const diffCommand: Command<DiffFlags> = (flags, { stdout, env }, dependencies) =
     return defer(async () => {
       const { diff, diffDays } = await import('./folder-readers.js')
       const options = { exchange: settings.exchange, only, ...readSymbols(symbols, settings) }
-      return days === undefined ? diff(settings.out, options) : diffDays(settings.out, { ...options, ...days })
+      return days === undefined
+        ? diff(settings.out, options)
+        : diffDays(settings.out, { ...options, ...days, streams: dependencies.streams })
     }).pipe(
       map((difference) => {
         if (json) printJson(difference, stdout)

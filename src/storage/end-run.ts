@@ -30,7 +30,7 @@ export const replaceRecord = async (
   // `diff` after a partial run still compares with the outputs from before the full run.
   const reusesPrevious = isPartOfEnded || isPartOfUnfinished || (unfinished !== undefined && isPartOf(unfinished))
   const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
-  const warning = reusesPrevious ? undefined : await savePreviousOutputs(root, { outputs, isGivenUp })
+  const warning = reusesPrevious ? undefined : await savePreviousOutputs(root, { outputs, record, isGivenUp })
   if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
   await deletePart(root)

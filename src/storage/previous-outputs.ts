@@ -3,7 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { parseRunLog, RUN_LOG } from '../model/run-log.js'
+import { type Day, toDay } from '../model/trading-day.js'
+import type { RunRecord } from '../pipeline/session.js'
 import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
+import { readCompleteRun } from './full-run.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { statePaths } from './run-state.js'
 
@@ -21,6 +24,9 @@ export interface PreviousOutputs extends RunName {
   readonly root: string
   /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
   readonly outputs: readonly string[]
+  /** The trading day of the run that saved them, and a digest of its settings. */
+  readonly savedOn?: Day
+  readonly settings?: string
 }
 
 /** Reads the outputs of the run before the last one; `undefined` if none were saved. */
@@ -28,12 +34,20 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
   const { previous } = statePaths(root)
   const note = await readStateDocument(join(previous, NOTE_FILE))
   if (!isRow(note) || !Array.isArray(note.outputs)) return undefined
-  return { root: previous, outputs: note.outputs.map(String), ...toRunName(note) }
+  const { savedOn, settings } = note
+  return {
+    root: previous,
+    outputs: note.outputs.map(String),
+    ...toRunName(note),
+    ...(typeof savedOn === 'string' ? { savedOn } : {}),
+    ...(typeof settings === 'string' ? { settings } : {}),
+  }
 }
 
 export interface SaveContext {
   /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
+  readonly record: RunRecord
   /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
   readonly isGivenUp: boolean
 }
@@ -43,21 +57,23 @@ export interface SaveContext {
  * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
  * then.
  */
-export const savePreviousOutputs = async (root: string, { outputs, isGivenUp }: SaveContext): Promise<string | undefined> => {
-  const saved = outputs.filter((output) => output.endsWith('.json'))
+export const savePreviousOutputs = async (root: string, context: SaveContext): Promise<string | undefined> => {
+  const { settings, asOf: now } = context.record
   const { previous } = statePaths(root)
   const temporary = `${previous}.next`
   try {
-    const earlier = isGivenUp ? await readPreviousOutputs(root) : undefined
-    if (earlier && saved.every((output) => earlier.outputs.includes(output))) return undefined
+    const earlier = await findLastingOutputs(root, context)
+    const saved = context.outputs.filter((output) => output.endsWith('.json'))
+    const outputs = [...new Set([...(earlier?.outputs ?? []), ...saved])]
     await deleteFolder(temporary)
-    const { run, asOf } = await readLastWriter(root)
+    const { run, asOf } = earlier ?? (await readLastWriter(root))
     mkdirSync(temporary, { recursive: true })
-    for (const output of saved) {
+    for (const output of outputs) {
+      const from = earlier?.outputs.includes(output) ? previous : root
       mkdirSync(join(temporary, dirname(output)), { recursive: true })
-      await forEachYielding(await listOutputFiles(root, output), (file) => linkOrCopy(`${root}/${file}`, `${temporary}/${file}`))
+      await forEachYielding(await listOutputFiles(from, output), (file) => linkOrCopy(`${from}/${file}`, `${temporary}/${file}`))
     }
-    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs: saved })}\n`)
+    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn: toDay(now), settings })}\n`)
     await deleteFolder(previous)
     renameSync(temporary, previous)
     return undefined
@@ -66,6 +82,17 @@ export const savePreviousOutputs = async (root: string, { outputs, isGivenUp }: 
     for (const folder of [temporary, previous]) await deleteFolder(folder).catch(() => undefined)
     return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
   }
+}
+
+/**
+ * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from before the first run of this
+ * day, and no run of the day has completed what this one requests. So a run of some stocks or streams, or one that lost items, hides nothing.
+ */
+const findLastingOutputs = async (root: string, { record, isGivenUp }: SaveContext): Promise<PreviousOutputs | undefined> => {
+  const earlier = await readPreviousOutputs(root)
+  if (isGivenUp) return earlier
+  const isOfToday = earlier?.savedOn === toDay(record.asOf) && earlier.settings === record.settings
+  return isOfToday && (await readCompleteRun(root))?.run.configuration !== record.configuration ? earlier : undefined
 }
 
 /** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */

@@ -15,6 +15,7 @@ const failing =
     else throw Object.assign(new Error(`it failed: ${code}`), { code })
   }
 
+const DAY = 86_400_000
 const OUTPUTS = ['one.json', 'news/*.json', 'ohlcv_data/*.csv']
 const FILES = ['news/A.json', 'news/B.json', 'ohlcv_data/A.csv', 'one.json']
 
@@ -22,13 +23,13 @@ const FILES = ['news/A.json', 'news/B.json', 'ohlcv_data/A.csv', 'one.json']
 const folderToKeep = async (): Promise<{
   readonly root: string
   readonly state: string
-  readonly keep: () => Promise<string | undefined>
+  readonly keep: (asOf?: number) => Promise<string | undefined>
 }> => {
   const root = temporaryFolder()
   const state = join(root, '.scripstream')
   for (const folder of [state, join(root, 'news'), join(root, 'ohlcv_data')]) mkdirSync(folder)
   for (const file of FILES) writeFileSync(join(root, file), file)
-  const keep = () => keepPrevious(root, { outputs: OUTPUTS, isGivenUp: false })
+  const keep = (asOf = 0) => keepPrevious(root, { outputs: OUTPUTS, record: { run: 'r', asOf, configuration: 'c' }, isGivenUp: false })
   expect(await keep()).toBeUndefined()
   return { root, state, keep }
 }
@@ -60,10 +61,10 @@ describe('the previous outputs for diff', () => {
       writeFileSync(join(state, 'report.json'), JSON.stringify(entries[count - 1]))
     }
     end(2)
-    await keep()
+    await keep(DAY)
     expect(await previousOutputs(root)).toMatchObject({ run: '2', asOf: '2' })
     end(4)
-    await keep()
+    await keep(2 * DAY)
     expect(await previousOutputs(root)).toMatchObject({ run: '2', asOf: '2' })
   })
 

@@ -2,7 +2,7 @@ import type { Day } from '../../model/trading-day.js'
 
 /** The sections of changes, in the order of the summary. */
 export const SECTIONS = {
-  listings: 'stocks that are new in the master list, or gone from it',
+  listings: 'stocks that are new in the master list, back in it, or have left it',
   renames: 'stocks with another symbol or another ISIN',
   surveillance: 'stocks that came under surveillance, left it, or changed their stage',
   bands: 'price bands that changed',
@@ -11,6 +11,7 @@ export const SECTIONS = {
   deals: 'new bulk and block deals',
   actions: 'new corporate actions',
   filings: 'new filings',
+  announcements: 'new announcements',
   news: 'new news items',
 } as const
 
@@ -21,15 +22,18 @@ export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 /** One difference from the state before the last run. */
 export interface Change {
   readonly section: Section
-  /** What happened: `new`, `gone`, `changed`; `back` for a stock that was listed earlier; for circuits and surveillance `entered` and `left`. */
-  readonly change: 'new' | 'back' | 'gone' | 'changed' | 'entered' | 'left'
+  /**
+   * What happened: `new`, `changed`; for listings also `back` (it was listed earlier) and `left`, `renamed` for another symbol of the same ISIN,
+   * for circuits and surveillance `entered` and `left`.
+   */
+  readonly change: 'new' | 'back' | 'left' | 'renamed' | 'changed' | 'entered'
   readonly symbol: string
   /** The old and the new value. */
   readonly from?: string
   readonly to?: string
-  /** The first recorded day on which a stock is listed, gone or renamed; only of a comparison of days. */
+  /** The first recorded day from which on a stock is listed, has left or has its name; only of a comparison of days. */
   readonly day?: Day
-  /** How many filings or news are new. */
+  /** How many filings, announcements or news are new. */
   readonly count?: number
   /** The documents of the newest filings, as far as the provider gives an address. */
   readonly documents?: readonly { readonly title: string; readonly url: string }[]

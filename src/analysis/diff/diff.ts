@@ -7,7 +7,7 @@ import { statFile } from '../../storage/file-system.js'
 import { type PreviousOutputs, readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
 import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
-import { findNewFilings, findNewNews } from './document-changes.js'
+import { findNewAnnouncements, findNewFilings, findNewNews } from './document-changes.js'
 import { createFileComparison, type FileComparison, type FileVersions } from './file-comparison.js'
 import {
   findBandChanges,
@@ -32,7 +32,7 @@ export interface Difference {
   readonly since: { readonly run?: string; readonly asOf?: string; readonly day?: Day } | null
   /** What could not be compared, and why. */
   readonly notes: readonly string[]
-  /** How many changes of each section there are; filings and news count stocks. */
+  /** How many changes of each section there are; filings, announcements and news count stocks. */
   readonly counts: Readonly<Partial<Record<Section, number>>>
   readonly changes: readonly Change[]
 }
@@ -67,10 +67,17 @@ export const diff = async (root: string, options: DiffOptions): Promise<Differen
   }
 }
 
-/** Compares earlier outputs with those in the folder `now`: the output folder itself, or one with the lists of a recorded day. */
+/** What is compared: earlier outputs with those in the folder `now`. `extend` may add files that neither has. */
+export interface ComparedOutputs {
+  readonly previous: PreviousOutputs
+  /** The output folder itself, or one with the lists of a recorded day. */
+  readonly now: string
+  readonly extend?: (lists: FileComparison, notes: string[]) => Promise<FileComparison>
+}
+
 export const compareOutputs = async (
   root: string,
-  { previous, now }: { readonly previous: PreviousOutputs; readonly now: string },
+  { previous, now, extend = async (lists) => lists }: ComparedOutputs,
   { exchange, only = sectionNames, ...selection }: DiffOptions,
 ): Promise<Pick<Difference, 'notes' | 'counts' | 'changes'>> => {
   const after = await readStocks(now)
@@ -78,7 +85,7 @@ export const compareOutputs = async (
   const selected = await selectFolderSymbols(root, selection, { stocks: after, gone: before })
   const { wanted } = selected
   const notes = [...describeUnlisted(selected)]
-  const files = createFileComparison(now, previous, notes)
+  const files = await extend(createFileComparison(now, previous, notes), notes)
   const sinceDay = previous.asOf === undefined ? undefined : toDay(Date.parse(previous.asOf))
   const changes: Change[] = []
   for (const section of only) changes.push(...(await findChanges(section, { files, before, after, exchange, sinceDay })))
@@ -128,10 +135,15 @@ const findChanges = async (section: Section, { files, before, after, exchange, s
         fileOf: (name) => `company_filings/${name}_filings.json`,
         changes: findNewFilings,
       })
+    case 'announcements':
+      if (files.isSame(ANNOUNCEMENTS, ANNOUNCEMENTS)) return []
+      return findNewAnnouncements(lists(ANNOUNCEMENTS), new Set(before.map(({ ISIN }) => ISIN)))
     case 'news':
       return findDocumentChanges({ before, after, files, fileOf: (name) => `market_news/${name}_news.json`, changes: findNewNews })
   }
 }
+
+const ANNOUNCEMENTS = 'all_company_announcements.json'
 
 const joinVersions = (all: readonly (FileVersions | undefined)[]): ListVersions => {
   const rows = (documents: readonly unknown[]): readonly Row[] => documents.flat().filter(isRow)

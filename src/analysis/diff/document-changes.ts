@@ -1,5 +1,7 @@
+import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Change } from './change.js'
+import type { ListVersions } from './list-changes.js'
 
 const MAX_TITLES = 2
 
@@ -25,6 +27,22 @@ export const findNewNews = (symbol: string, before: unknown, after: unknown): re
     urlOf: () => '',
   })
 
+/** New announcements of each stock. The first ones of a stock that was not listed before (the ISINs `listed`) are not new. */
+export const findNewAnnouncements = ({ before, after }: ListVersions, listed: ReadonlySet<string>): readonly Change[] => {
+  const old = groupBy(before, ({ ISIN }) => readText(ISIN))
+  return [...groupBy(after, ({ ISIN }) => readText(ISIN))].flatMap(([isin, rows]) => {
+    const known = old.get(isin)
+    if (known === undefined && !listed.has(isin)) return []
+    return findNewRecords('announcements', readText(rows[0]?.Symbol), {
+      before: known ?? [],
+      after: rows,
+      keyOf: (row) => `${readText(row.date)}_${readText(row.events)}`,
+      titleOf: (row) => readText(row.events),
+      urlOf: () => '',
+    })
+  })
+}
+
 interface DocumentVersions {
   readonly before: readonly Row[]
   readonly after: readonly Row[]
@@ -38,7 +56,7 @@ const MAX_LINKS = 5
 
 /** One change per stock, with the titles of the newest records, which are first in the document. */
 const findNewRecords = (
-  section: 'filings' | 'news',
+  section: 'filings' | 'announcements' | 'news',
   symbol: string,
   { before, after, keyOf, titleOf, urlOf }: DocumentVersions,
 ): readonly Change[] => {

@@ -27,17 +27,24 @@ export const createFileComparison = (root: string, { root: earlierRoot, outputs 
       return now?.ino === then?.ino && now?.dev === then?.dev
     },
     readVersions: (file, earlier = file) => {
-      try {
-        if (!isOutput(file)) return undefined
+      if (!isOutput(file)) return undefined
+      return noteDamage(file, notes, () => {
         const after = readDocument(join(root, file))
         return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error
-        notes.push(`${file} was not compared: it is not valid JSON; move it away and run again`)
-        return undefined
-      }
+      })
     },
   }
 }
 
-const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
+export const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
+
+/** The result, or undefined with a note if the file is not valid JSON. */
+export const noteDamage = <T>(file: string, notes: string[], read: () => T): T | undefined => {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    notes.push(`${file} was not compared: it is not valid JSON; move it away and run again`)
+    return undefined
+  }
+}

@@ -122,7 +122,7 @@ const toActions = (row: Row) =>
       return { key: `${symbol}\n${detail}`, symbol, detail, on }
     })
 
-/** Stocks that are new, back (the ISINs `returned`) or gone, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
+/** Stocks that are new, back (the ISINs `returned`) or have left, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
 export const findListingChanges = (
   before: readonly Stock[],
   after: readonly Stock[],
@@ -136,7 +136,7 @@ export const findListingChanges = (
     const [renamed] = sameIsin?.filter((earlier) => !isStillThere(earlier, now)) ?? []
     if (renamed) {
       return [
-        { section: 'renames', change: 'changed', symbol, from: renamed.Symbol, to: symbol, detail: `was ${renamed.Symbol} (${ISIN})` },
+        { section: 'renames', change: 'renamed', symbol, from: renamed.Symbol, to: symbol, detail: `was ${renamed.Symbol} (${ISIN})` },
       ]
     }
     const [other] = old.bySymbol.get(symbol)?.filter((earlier) => !now.byIsin.has(earlier.ISIN)) ?? []
@@ -154,16 +154,16 @@ export const findListingChanges = (
     const change = returned.has(ISIN) ? 'back' : 'new'
     return [{ section: 'listings', change, symbol, to: ISIN, detail: `${Name} (${ISIN}) is ${change}` }]
   })
-  const gone = before.filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
+  const left = before.filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
   return [
     ...changes,
-    ...gone.map(
+    ...left.map(
       ({ Symbol: symbol, ISIN, Name }): Change => ({
         section: 'listings',
-        change: 'gone',
+        change: 'left',
         symbol,
         from: ISIN,
-        detail: `${Name} (${ISIN}) is gone`,
+        detail: `${Name} (${ISIN}) is no longer listed`,
       }),
     ),
   ]

@@ -7,11 +7,12 @@ import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { describeFileError, getErrorCode } from '../../storage/file-system.js'
-import { type Entry, FIRST_SEEN, unpack } from '../../storage/history/day-file.js'
-import { readEntryRows, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
+import { type Entry, FIRST_SEEN } from '../../storage/history/day-file.js'
+import { readEntryRows, readRecordedDay } from '../../storage/history/history-folder.js'
 import { statePaths } from '../../storage/run-state.js'
 import { openFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
+import { readFirstSeen } from './first-seen-days.js'
 
 /** A recorded file of a table. */
 export interface RecordedSource {
@@ -56,8 +57,8 @@ export const openFirstSeen = async (connection: DuckDBConnection, root: string, 
   const name = `first-seen-${hash(entries.map(([day, { bytes }]) => `${day} ${hash(bytes)}`).join('\n'))}`
   return openCopy(root, name, async (path, work) => {
     const lines: string[] = []
-    for (const [day, { bytes }] of entries)
-      for (const [file, keys] of Object.entries((await unpack(bytes, toDayPath(root, day))) as object))
+    for (const [day] of entries)
+      for (const [file, keys] of Object.entries(await readFirstSeen(root, day)))
         for (const key of keys === 'all' ? ['all'] : keys) lines.push(JSON.stringify({ file, key, day }))
     const list = join(work, 'first-seen.ndjson')
     await writeFile(list, lines.join('\n'))

@@ -20,22 +20,22 @@ const gist = ({ section, change, symbol, from = '', to = '' }: Change): string =
 describe('the master list', () => {
   const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => findListingChanges(before, after).map(gist)
 
-  it('shows new stocks and stocks that are gone', () => {
+  it('shows new stocks and stocks that have left', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
       'listings new C  I3',
-      'listings gone B I2',
+      'listings left B I2',
     ])
   })
 
   it('shows a new symbol for the same ISIN, and a new ISIN for the same symbol', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('AA', 'I1'), stock('B', 'I9')])).toEqual([
-      'renames changed AA A AA',
+      'renames renamed AA A AA',
       'renames changed B I2 I9',
     ])
   })
 
   it('shows a symbol that went to another company as a rename and a new listing', () => {
-    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames changed B A B', 'listings new A  I2'])
+    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames renamed B A B', 'listings new A  I2'])
   })
 
   it('accepts one ISIN with two symbols', () => {

@@ -44,27 +44,27 @@ const generate = async (): Promise<string> => {
 }
 
 const changesOf = async (root: string, since: string, until?: string) =>
-  (await diffDays(root, { exchange: 'NSE', since, until })).changes.map(({ change, symbol, day }) => [
+  (await diffDays(root, { exchange: 'NSE', streams, since, until })).changes.map(({ change, symbol, day }) => [
     change,
     symbol,
     ...(day === undefined ? [] : [day]),
   ])
 
 describe('the difference between recorded days', () => {
-  it('has what changed between two days, and from which day on a stock is listed, gone or renamed', async () => {
+  it('has what changed between two days, and from which day on a stock is listed, has left or is renamed', async () => {
     const root = await generate()
     expect(await changesOf(root, '2026-02-02', '2026-02-04')).toEqual([
       ['new', 'S5', '2026-02-04'],
-      ['gone', 'S2', '2026-02-03'],
-      ['gone', 'S3', '2026-02-04'],
-      ['changed', 'S4NEW', '2026-02-04'],
+      ['left', 'S2', '2026-02-03'],
+      ['left', 'S3', '2026-02-04'],
+      ['renamed', 'S4NEW', '2026-02-04'],
       ['changed', 'S1'],
     ])
     expect(await changesOf(root, '2026-02-03', '2026-02-05')).toContainEqual(['back', 'S2', '2026-02-05'])
     expect(await changesOf(root, '2026-02-03', '2026-02-04')).toEqual([
       ['new', 'S5', '2026-02-04'],
-      ['gone', 'S3', '2026-02-04'],
-      ['changed', 'S4NEW', '2026-02-04'],
+      ['left', 'S3', '2026-02-04'],
+      ['renamed', 'S4NEW', '2026-02-04'],
       ['changed', 'S1'],
     ])
   })
@@ -72,7 +72,7 @@ describe('the difference between recorded days', () => {
   it('compares a day with the present, from the newest record until that day', async () => {
     const root = await generate()
     store(root, LISTS['2026-02-05'] ?? [], 'now')
-    const difference = await diffDays(root, { exchange: 'NSE', since: '2026-02-07' })
+    const difference = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-07' })
     expect(difference).toMatchObject({ since: { day: '2026-02-05' }, counts: { surveillance: 1, listings: 0 } })
     expect(difference.changes).toMatchObject([{ from: '2026-02-05', to: 'now' }])
   })
@@ -80,7 +80,7 @@ describe('the difference between recorded days', () => {
   it('changes nothing in the folder', async () => {
     const root = await generate()
     const before = filesIn(root)
-    await diffDays(root, { exchange: 'NSE', since: '2026-02-02' })
+    await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02' })
     expect(filesIn(root)).toEqual(before)
   })
 
@@ -89,7 +89,7 @@ describe('the difference between recorded days', () => {
     ['2026-02-04', '2026-02-03', 'the earlier day comes first'],
   ])('refuses %s and %s', async (since, until, message) => {
     const root = await generate()
-    await expect(diffDays(root, { exchange: 'NSE', since, until })).rejects.toThrow(UsageError)
-    await expect(diffDays(root, { exchange: 'NSE', since, until })).rejects.toThrow(message)
+    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)
+    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(message)
   })
 })

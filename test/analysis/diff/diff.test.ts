@@ -54,6 +54,8 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
   change('upper_circuit_stocks.json', ([, ...rest]) => rest)
   const deal = String(folder.rows('bulk_block_deals.json')[0]?.sym)
   change('bulk_block_deals.json', ([, ...rest]) => rest)
+  const announced = String(folder.rows('all_company_announcements.json')[0]?.Symbol)
+  change('all_company_announcements.json', ([, ...rest]) => rest)
   const acting = folder.rows('history_corporate_actions.json')[0]
   change('history_corporate_actions.json', ([, ...rest]) => rest)
   const [filed, fresh] = readdirSync(join(folder.path, 'company_filings')).map((name) => name.replace(/_filings\.json$/, '')) as [
@@ -75,8 +77,8 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
   }
   return [
     `listings back ${a} ${folder.rows('master_data_response.json')[1]?.Isin}`,
-    'listings gone GONE INE999999999',
-    `renames changed ${b} OLD ${b}`,
+    'listings left GONE INE999999999',
+    `renames renamed ${b} OLD ${b}`,
     `renames changed ${c} INE000000000 ${isinOfC}`,
     `surveillance entered ${entering} ${folder.rows('nse_gsm_list.json').length > 0 ? 'LTASM - I (0)' : ''}`,
     `surveillance changed ${moving} STASM - I ${stage}`,
@@ -85,6 +87,7 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
     `circuits entered ${reaching}`,
     `deals new ${deal}`,
     ...([acting?.CorpAct].flat() as readonly Row[]).map(() => `actions new ${acting?.Sym}`),
+    `announcements new ${announced} 1`,
     ...[`filings new ${filed} 1`, `filings new ${fresh} ${count}`].sort(),
   ].sort()
 }
@@ -130,12 +133,12 @@ describe('diff', () => {
     ])
   })
 
-  it('shows selected sections or stocks, also a stock that is gone', async () => {
+  it('shows selected sections or stocks, also a stock that has left', async () => {
     const folder = copyOf(first)
     otherwise(folder)
     await again(folder)
     expect((await diffFolder(folder, { only: ['circuits', 'deals'] })).changes.map(({ section }) => section)).toEqual(['circuits', 'deals'])
-    expect((await diffFolder(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual(['listings gone GONE INE999999999'])
+    expect((await diffFolder(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual(['listings left GONE INE999999999'])
     await expect(diffFolder(folder, { symbols: ['NOBODY'] })).rejects.toThrow(UsageError)
   })
 

@@ -1,0 +1,118 @@
+import { join } from 'node:path'
+import type { RecordedDocuments } from '../../model/history.js'
+import { getOrAdd } from '../../model/map.js'
+import { isRow, type Row } from '../../model/row.js'
+import type { Day } from '../../model/trading-day.js'
+import { toRecordKey } from '../../storage/history/record-key.js'
+import { createOutputMatcher } from '../../storage/output-files.js'
+import { readFirstSeen } from '../history/first-seen-days.js'
+import { type FileComparison, type FileVersions, noteDamage, readDocument } from './file-comparison.js'
+
+/** The key of the records of a file that was new as a whole. */
+const ALL = 'all'
+
+/** The days on which the records of a file appeared, by key: the first day of a key, the last one of `ALL`. */
+type SeenDays = Map<string, Day>
+
+export interface SeenDocuments {
+  readonly files: readonly RecordedDocuments[]
+  /** The recorded days after the first one of the comparison, also those after its last one. */
+  readonly days: readonly Day[]
+  /** The last day; the present if absent. */
+  readonly until: Day | undefined
+  readonly notes: string[]
+}
+
+export interface SeenComparison extends FileComparison {
+  /** How many new records are no longer in their file, so that their text is unknown. */
+  readonly countLost: () => number
+}
+
+/**
+ * Adds the files of single stocks to the comparison of two days. The days do not have these files, but the day on which each record of them
+ * appeared; the text is that of the present file. A record that appeared on none of the days was there before.
+ */
+export const addSeenDocuments = async (
+  root: string,
+  lists: FileComparison,
+  { files, days, until = '9999', notes }: SeenDocuments,
+): Promise<SeenComparison> => {
+  const seen = await readSeenDays(root, days)
+  const kinds = files.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))
+  let lost = 0
+  const compare = (file: string, earlier: string, kind: RecordedDocuments): FileVersions | undefined => {
+    const now = splitByDay(root, file, { kind, seen, until })
+    if (now === undefined) return undefined
+    // A renamed stock has its records of before in the file of its earlier symbol.
+    const old = earlier === file ? undefined : splitByDay(root, earlier, { kind, seen, until })
+    const before = [...now.before, ...(old?.before ?? [])]
+    const known = new Set(before.map(({ key }) => key))
+    const fresh = now.fresh.filter(({ key }) => !known.has(key))
+    lost += now.lost
+    const toDocument = (rows: readonly KeyedRow[]): Row => ({ ...now.document, ...groupByList(rows, kind.lists) })
+    return { before: before.length === 0 && now.isNew ? undefined : toDocument(before), after: toDocument([...fresh, ...before]) }
+  }
+  const readVersions = (file: string, earlier = file): FileVersions | undefined => {
+    const kind = kinds.find(({ isOf }) => isOf(file))
+    return kind === undefined ? lists.readVersions(file, earlier) : noteDamage(file, notes, () => compare(file, earlier, kind))
+  }
+  return {
+    readVersions,
+    isSame: (file, earlier) => (kinds.some(({ isOf }) => isOf(file)) ? !seen.has(file) : lists.isSame(file, earlier)),
+    countLost: () => lost,
+  }
+}
+
+const readSeenDays = async (root: string, days: readonly Day[]): Promise<ReadonlyMap<string, SeenDays>> => {
+  const seen = new Map<string, SeenDays>()
+  for (const day of [...days].sort())
+    for (const [file, keys] of Object.entries(await readFirstSeen(root, day))) {
+      const known = getOrAdd(seen, file, (): SeenDays => new Map())
+      if (keys === ALL) known.set(ALL, day)
+      else for (const key of keys) if (!known.has(key)) known.set(key, day)
+    }
+  return seen
+}
+
+interface KeyedRow {
+  readonly key: string
+  readonly list: string
+  readonly row: Row
+}
+
+interface SplitFile {
+  readonly document: Row
+  readonly before: readonly KeyedRow[]
+  readonly fresh: readonly KeyedRow[]
+  /** Whether all its records appeared at once. */
+  readonly isNew: boolean
+  readonly lost: number
+}
+
+/** The records of a file that were there before the first day, and those that appeared until the last one. */
+const splitByDay = (
+  root: string,
+  file: string,
+  { kind, seen, until }: { readonly kind: RecordedDocuments; readonly seen: ReadonlyMap<string, SeenDays>; readonly until: Day },
+): SplitFile | undefined => {
+  const document = readDocument(join(root, file))
+  if (!isRow(document)) return undefined
+  const days = seen.get(file)
+  const rows = kind.lists.flatMap((list) => {
+    const all: unknown = document[list]
+    return (Array.isArray(all) ? all.filter(isRow) : []).map((row): KeyedRow => ({ key: toRecordKey(row, kind.identity), list, row }))
+  })
+  const dayOf = ({ key }: KeyedRow): Day | undefined => days?.get(key) ?? days?.get(ALL)
+  const present = new Set(rows.map(({ key }) => key))
+  const isLost = ([key, day]: readonly [string, Day]): boolean => key !== ALL && day <= until && !present.has(key)
+  return {
+    document,
+    before: rows.filter((row) => dayOf(row) === undefined),
+    fresh: rows.filter((row) => (dayOf(row) ?? '9999') <= until),
+    isNew: days?.has(ALL) ?? false,
+    lost: [...(days ?? [])].filter(isLost).length,
+  }
+}
+
+const groupByList = (rows: readonly KeyedRow[], lists: readonly string[]): Row =>
+  Object.fromEntries(lists.map((list) => [list, rows.filter((one) => one.list === list).map(({ row }) => row)]))
