@@ -1,7 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { dayToNumber, numberToDay } from '../market/candle-file.js'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, toDay } from '../model/trading-day.js'
+import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
@@ -106,7 +105,5 @@ const readRunDay = async (root: string): Promise<Day | undefined> => {
 /** The day that snapshots are about: that of the run, on a weekend the Friday before. */
 const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
   if (runDay === undefined) return
-  const day = dayToNumber(runDay)
-  const weekday = (day + 3) % 7
-  await connection.run(`SET VARIABLE run_day = DATE '${numberToDay(day - Math.max(0, weekday - 4))}'`)
+  await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
 }

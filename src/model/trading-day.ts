@@ -22,6 +22,12 @@ export const toInstant = (day: Day, time = '00:00'): number => Date.parse(`${day
 /** The day that many calendar days later (earlier if negative). */
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
+/** The day itself, or the Friday before a weekend. */
+export const lastWeekday = (day: Day): Day => {
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
+  return weekday === 6 ? addDays(day, -1) : weekday === 0 ? addDays(day, -2) : day
+}
+
 /** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
 export const addMonths = (day: Day, months: number): Day => {
   const [year, month, date] = splitDay(day)

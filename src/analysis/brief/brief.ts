@@ -95,7 +95,8 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   }
 }
 
-const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
+/** How a stream stands after a run. */
+export const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
   const complete = runs.findLast((run) => run.scripts[stream]?.outcome === 'success')
   const completeOn = complete && toDay(Date.parse(complete.startedAt))
   const { outcome = 'not run', error, problems = [] } = scripts[stream] ?? {}

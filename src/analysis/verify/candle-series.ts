@@ -110,10 +110,7 @@ export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandl
       ...(twice.length === 0 ? [] : [createDuplicateFinding(twice, { symbol, file })]),
       ...(unordered === undefined ? [] : [createOrderFinding(day, unordered, { symbol, file })]),
     ],
-    candles: sortCandles(
-      candles,
-      [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
-    ),
+    candles: keepLastOfDays(candles),
   }
 }
 
@@ -135,7 +132,19 @@ const createOrderFinding = (days: Int32Array, index: number, of: Pick<CandleSeri
   return { check: 'unordered-candles', severity: 'error', ...of, day, detail: `${day} follows ${before}` }
 }
 
-const sortCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
+/** The candles in order; of several of a day the last one in the file. */
+export const keepLastOfDays = (candles: CandleArrays): CandleArrays => {
+  if (isAscending(candles)) return candles
+  const lastOf = new Map<number, number>()
+  for (let index = 0; index < candles.length; index += 1) lastOf.set(candles.day[index] as number, index)
+  return pickCandles(
+    candles,
+    [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
+  )
+}
+
+/** The candles at some indices. */
+export const pickCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
   const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
   return {
     length: indices.length,

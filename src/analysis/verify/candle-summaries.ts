@@ -57,34 +57,44 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
   return summaries
 }
 
+/** What the checks of one series know about it. */
+export interface SeriesFacts extends Omit<Parameters<typeof findPriceMoves>[1], 'impossibleDays'> {
+  /** Indices are checked for impossible candles only: they may move freely. */
+  readonly isStock: boolean
+}
+
+/** The checks of one series alone. `candles` are absent if the file mixes two series. */
+export const checkSeries = (series: CandleSeries, { isStock, ...facts }: SeriesFacts) => {
+  const { findings, candles } = orderDays(series)
+  const impossible = findImpossibleCandles(series)
+  const ordered = candles && { ...series, candles }
+  const moves = ordered && isStock ? findPriceMoves(ordered, { ...facts, impossibleDays: impossible.days }) : []
+  const volumes = ordered && isStock ? findOddVolumes(ordered) : []
+  return { findings: [...findings, ...impossible.findings, ...moves, ...volumes], moves, candles }
+}
+
 const addSeries = (
   series: CandleSeries,
   { summaries, isStock, context }: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext },
 ): void => {
-  const { findings, candles } = orderDays(series)
-  const impossible = findImpossibleCandles(series)
-  summaries.findings.push(...findings, ...impossible.findings)
+  const { symbol, file } = series
+  const facts = { isStock, actions: context.actions.get(symbol) ?? [], listedOn: context.listedOn.get(symbol) }
+  const { findings, moves, candles } = checkSeries(series, facts)
+  summaries.findings.push(...findings)
   const days = candles && createDaySet(candles)
   if (candles === undefined || days === undefined) return
   if (!isStock) {
     summaries.indices.push(days)
     return
   }
-  const ordered = { ...series, candles }
-  const moves = findPriceMoves(ordered, {
-    actions: context.actions.get(series.symbol) ?? [],
-    listedOn: context.listedOn.get(series.symbol),
-    impossibleDays: impossible.days,
-  })
-  summaries.findings.push(...moves, ...findOddVolumes(ordered))
   summaries.stocks.push({
-    symbol: series.symbol,
-    file: series.file,
+    symbol,
+    file,
     days,
     tradedValue: measureTradedValue(candles),
     reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])),
   })
-  summaries.prints.push({ symbol: series.symbol, file: series.file, fingerprints: createFingerprints(candles) })
-  const closes = getLastCloses(ordered)
+  summaries.prints.push({ symbol, file, fingerprints: createFingerprints(candles) })
+  const closes = getLastCloses({ ...series, candles })
   if (closes) summaries.closes.push(closes)
 }

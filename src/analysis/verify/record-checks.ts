@@ -82,8 +82,8 @@ const checkFile = async (
   }
 }
 
-/** Skips lines with another number of cells than the first, such as those with a comma in a cell. */
-const parseLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
+/** The lines of a text as rows. Skips lines with another number of cells than the first, such as those with a comma in a cell. */
+export const parseLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
   const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
   const names = cellsOf(first)
   return lines

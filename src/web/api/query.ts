@@ -1,0 +1,21 @@
+/** `GET /api/queries` */
+export interface QueriesAnswer {
+  readonly queries: readonly { readonly name: string; readonly about: string; readonly sql: string; readonly isSaved: boolean }[]
+  readonly tables: readonly { readonly name: string; readonly about: string; readonly columns: readonly string[] }[]
+}
+
+/** `POST /api/query` */
+export interface QueryRequest {
+  readonly sql: string
+  /** Rows at most. */
+  readonly limit?: number
+}
+
+export interface QueryAnswer {
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  /** Cells as exact text; null for NULL. */
+  readonly rows: readonly (readonly (string | null)[])[]
+  /** Whether there are more rows than the limit. */
+  readonly isCut: boolean
+  readonly ms: number
+}

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
+import { readDay } from '../../model/trading-day.js'
+import type { About } from '../api/about.js'
+import type { StockEvent } from '../api/stock.js'
+import { readActions, type StoredAction } from './adjustments.js'
+import { toFilingsFile, toLink, toMinute, toNewsFile } from './documents.js'
+import { describeAbout, type RunFacts } from './freshness.js'
+import { catchUnreadable, type StoredList } from './lists.js'
+import type { MarketFolder } from './market-folder.js'
+import { readAnnouncements, readDeals, type StoredDeal } from './market-lists.js'
+import type { StockNames } from './stocks.js'
+
+/** A stock with what is known about symbols and runs. */
+export interface StockContext {
+  readonly folder: MarketFolder
+  readonly facts: RunFacts
+  readonly names: StockNames
+  readonly item: StockNames['items'][number]
+}
+
+interface Source {
+  readonly stream: string
+  readonly list: StoredList<StockEvent>
+}
+
+/** Everything dated about a stock, newest first; corporate actions may lie ahead. */
+export const readEvents = async (
+  context: StockContext,
+): Promise<{ readonly about: readonly About[]; readonly rows: readonly StockEvent[] }> => {
+  const sources = await Promise.all([
+    readFilings(context),
+    readNews(context),
+    readStockActions(context),
+    readStockDeals(context),
+    readStockAnnouncements(context),
+  ])
+  const about = sources
+    .map(({ stream, list }) => describeSource(context.facts, stream, list))
+    .filter(({ problem }) => problem !== undefined)
+  const rows = sources.flatMap(({ list }) => list.rows)
+  return { about, rows: rows.toSorted((one, other) => (toKey(one) < toKey(other) ? 1 : -1)) }
+}
+
+/** A stock without filings or news has no file: that is no problem unless the stream has one. */
+const describeSource = (facts: RunFacts, stream: string, list: StoredList<StockEvent>): About => {
+  const hasRun = facts.report?.scripts[stream] !== undefined
+  return describeAbout(facts, stream, { ...list, isMissing: list.isMissing && !hasRun })
+}
+
+const toKey = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
+
+/** The records of a document of one stock, in the field `name`. */
+const readDocument = (folder: MarketFolder, file: string, name: string): Promise<StoredList> =>
+  catchUnreadable(file, async () => {
+    const document: unknown = JSON.parse(await readFile(join(folder.root, file), 'utf8'))
+    const rows = isRow(document) ? document[name] : undefined
+    return { rows: Array.isArray(rows) ? rows.filter(isRow) : [], isMissing: false }
+  })
+
+const convert = <R>({ rows, ...list }: StoredList<R>, toEvent: (row: R) => StockEvent | undefined): StoredList<StockEvent> => ({
+  ...list,
+  rows: rows.flatMap((row) => toEvent(row) ?? []),
+})
+
+const readFilings = async ({ folder, item }: StockContext): Promise<Source> => {
+  const list = convert(await readDocument(folder, toFilingsFile(item.fileName), 'data'), toFilingEvent)
+  // The provider lists some documents twice, once without an id.
+  const unique = new Map(list.rows.map((event) => [JSON.stringify([event.day, event.time, event.title, event.url]), event]))
+  return { stream: 'company-filings', list: { ...list, rows: [...unique.values()] } }
+}
+
+const toFilingEvent = (row: Row): StockEvent | undefined => {
+  const at = readText(row.news_date)
+  const day = readDay(at)
+  const [descriptor, caption] = [readText(row.descriptor), readText(row.caption)]
+  const title = caption || descriptor
+  if (day === undefined || title === '') return undefined
+  return omitUndefined({
+    ...({ day, kind: 'filing', mark: 'F', title } as const),
+    time: toTime(at),
+    detail: descriptor === title ? undefined : descriptor || undefined,
+    ...toLink(row.file_url),
+  })
+}
+
+const toTime = (at: string): string | undefined => /^\d{4}-\d{2}-\d{2}[ T](\d{2}:\d{2})/.exec(at)?.[1]
+
+const readNews = async ({ folder, item }: StockContext): Promise<Source> => ({
+  stream: 'market-news',
+  list: convert(await readDocument(folder, toNewsFile(item.fileName), 'News'), (row) => {
+    const [at, title] = [toMinute(row.PublishDate), readText(row.Title)]
+    if (at === undefined || title === '') return undefined
+    return omitUndefined({
+      ...({ day: at.slice(0, 10), time: at.slice(11), kind: 'news', mark: 'N', title } as const),
+      detail: readText(row.Summary) || undefined,
+      sentiment: readText(row.Sentiment).toLowerCase() || undefined,
+    })
+  }),
+})
+
+const readStockActions = async ({ folder, names, item }: StockContext): Promise<Source> => {
+  const actions = await readActions(folder)
+  return {
+    stream: 'corporate-actions',
+    list: convert(actions, (action) => (isOf(action, names, item) ? toActionEvent(action) : undefined)),
+  }
+}
+
+const isOf = ({ symbol }: Pick<StoredAction, 'symbol'>, { toPresent }: StockNames, item: StockContext['item']): boolean =>
+  toPresent(symbol) === item.key
+
+const toActionEvent = ({ day, action, note }: StoredAction): StockEvent => {
+  const terms = note === 'NA' ? '' : note
+  const isDividend = /dividend/i.test(action)
+  const mark = isDividend ? 'D' : /split|bonus|right/i.test(action) ? 'S' : 'A'
+  const detail = terms === '' ? undefined : isDividend ? `₹ ${terms} a share` : terms
+  return omitUndefined({ day, kind: 'action', mark, title: toSentence(action), detail } as const)
+}
+
+/** `QUARTERLY RESULT ANNOUNCEMENT` becomes `Quarterly result announcement`. */
+const toSentence = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()
+
+const readStockDeals = async ({ folder, names, item }: StockContext): Promise<Source> => ({
+  stream: 'bulk-block-deals',
+  list: convert(await readDeals(folder), (deal) =>
+    deal.isin === item.value.ISIN || isOf(deal, names, item) ? toDealEvent(deal) : undefined,
+  ),
+})
+
+const toDealEvent = ({ day, client, side, kind, valueCr, quantity, price }: StoredDeal): StockEvent => ({
+  ...({ day, kind: 'deal', mark: 'B' } as const),
+  title: `${client} ${side} ${quantity.toLocaleString('en-IN')} at ${price}`,
+  detail: `${kind} deal`,
+  valueCr: side === 'sold' ? -valueCr : valueCr,
+})
+
+const readStockAnnouncements = async ({ folder, names, item }: StockContext): Promise<Source> => ({
+  stream: 'new-announcements',
+  list: convert(await readAnnouncements(folder), ({ symbol, at, title, kind }) =>
+    names.toPresent(symbol) === item.key
+      ? omitUndefined({ ...({ day: at.slice(0, 10), kind: 'announcement', mark: 'A', title } as const), time: toTime(at), detail: kind })
+      : undefined,
+  ),
+})

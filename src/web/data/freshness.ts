@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeFreshness } from '../../analysis/brief/brief.js'
+import { readReport } from '../../analysis/output-folder.js'
+import type { RunReport } from '../../model/report.js'
+import { omitUndefined } from '../../model/row.js'
+import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
+import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
+import { STATE_FOLDER } from '../../pipeline/storage.js'
+import type { About } from '../api/about.js'
+import type { StoredList } from './lists.js'
+import type { MarketFolder } from './market-folder.js'
+
+/** What is known about the runs of a folder. */
+export interface RunFacts {
+  readonly report: RunReport | undefined
+  /** Oldest first. */
+  readonly runs: readonly RunLogEntry[]
+}
+
+const REPORT = `${STATE_FOLDER}/report.json`
+const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
+
+/** Reads the report of the last run and the run history. */
+export const readRunFacts = (folder: MarketFolder): Promise<RunFacts> =>
+  folder.remember('runs', [REPORT, RUNS], async () => ({
+    report: await readReport(folder.root),
+    runs: parseRunLog(await readFile(join(folder.root, RUNS), 'utf8').catch(() => '')),
+  }))
+
+/** The day that lists are about: that of the last run, on a weekend the Friday before. */
+export const getRunDay = ({ report }: RunFacts): Day | undefined => toListDay(report?.asOf)
+
+const toListDay = (asOf: string | undefined): Day | undefined => {
+  const instant = Date.parse(asOf ?? '')
+  return Number.isNaN(instant) ? undefined : lastWeekday(toDay(instant))
+}
+
+/** What an output of a stream is about: the day and the time of the newest run that fetched it, and what is wrong with it. */
+export const describeAbout = (facts: RunFacts, stream: string, list?: Pick<StoredList, 'isMissing' | 'damage'>): About => {
+  const fetched = findFetch(facts, stream)
+  return omitUndefined({
+    day: toListDay(fetched?.asOf),
+    fetchedAt: fetched?.finishedAt,
+    problem: list?.damage ?? describeProblem(facts, stream, list?.isMissing === true),
+  })
+}
+
+const FETCHED: readonly string[] = ['success', 'partial']
+
+/** The newest run that fetched a stream. A run that resumed everything or found it up to date sent no request, and does not count. */
+const findFetch = ({ report, runs }: RunFacts, stream: string): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
+  const logged = runs.findLast(({ scripts }) => FETCHED.includes(scripts[stream]?.outcome ?? ''))
+  return logged ?? (report && FETCHED.includes(report.scripts[stream]?.outcome ?? '') ? report : undefined)
+}
+
+const describeProblem = ({ report, runs }: RunFacts, stream: string, isMissing: boolean): string | undefined => {
+  if (report === undefined) return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
+  const { outcome, missing, reason, completeOn } = describeFreshness(stream, report, runs)
+  const because = reason === undefined ? '' : `: ${reason}`
+  if (outcome === 'failed') return `${stream} failed in the last run${because}${isMissing ? '' : '; what is shown is older'}`
+  if (missing === 'all') return `${stream} is missing${because}`
+  if (missing !== undefined) return `${missing} ${missing === 1 ? 'item is' : 'items are'} missing in ${stream}${because}`
+  return isMissing && completeOn === undefined ? `${stream} was not part of the last run` : undefined
+}

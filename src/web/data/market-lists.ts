@@ -1,0 +1,166 @@
+import type { Change, Section } from '../../analysis/diff/change.js'
+import { diff } from '../../analysis/diff/diff.js'
+import { CollectError } from '../../model/errors.js'
+import { type Row, readText } from '../../model/row.js'
+import { readDay } from '../../model/trading-day.js'
+import { PREVIOUS_FOLDER, STATE_FOLDER } from '../../pipeline/storage.js'
+import type { Panel } from '../api/about.js'
+import type { Announcement, CircuitRow, DealRow, ListChange } from '../api/market.js'
+import { describeAbout, type RunFacts } from './freshness.js'
+import { readList, type StoredList } from './lists.js'
+import type { MarketFolder } from './market-folder.js'
+import type { StockNames } from './stocks.js'
+
+/** What the lists of the whole market need besides themselves. */
+export interface ListContext {
+  readonly folder: MarketFolder
+  readonly facts: RunFacts
+  readonly names: StockNames
+}
+
+const MAX_ROWS = 60
+
+/** Cuts a list and says what it is about. */
+export const toPanel = <R>({ facts }: Pick<ListContext, 'facts'>, stream: string, list: StoredList<R>, max = MAX_ROWS): Panel<R> => ({
+  about: describeAbout(facts, stream, list),
+  rows: list.rows.slice(0, max),
+  total: list.rows.length,
+})
+
+const nameOf = ({ bySymbol, toPresent }: StockNames, symbol: string): string => bySymbol.get(toPresent(symbol))?.value.Name ?? ''
+
+export const toNumber = (value: unknown): number | undefined => {
+  const number = typeof value === 'number' ? value : Number(readText(value).replaceAll(',', '') || Number.NaN)
+  return Number.isFinite(number) ? number : undefined
+}
+
+export type Changes = { readonly rows: readonly Change[]; readonly problem?: string }
+
+const SECTIONS: readonly Section[] = ['surveillance', 'bands', 'circuits']
+
+/** What the last run changed in the lists of the market. */
+export const readChanges = ({ root, exchange, remember }: MarketFolder): Promise<Changes> =>
+  remember('changes', ['.', `${STATE_FOLDER}/report.json`, PREVIOUS_FOLDER], async () => {
+    try {
+      const { since, changes } = await diff(root, { exchange, only: SECTIONS })
+      return since === null ? { rows: [], problem: 'the first run has nothing to compare with' } : { rows: changes }
+    } catch (error) {
+      if (!(error instanceof CollectError)) throw error
+      return { rows: [], problem: error.message }
+    }
+  })
+
+/** The stocks that entered a list, left it, or changed their place in it. */
+export const toChangePanel = (
+  { facts, names }: ListContext,
+  { rows, problem }: Changes,
+  { section, stream }: { readonly section: Section; readonly stream: string },
+): Panel<ListChange> => {
+  const shown = rows
+    .filter((change) => change.section === section)
+    .map(({ symbol, change, detail }): ListChange => ({ symbol, name: nameOf(names, symbol), change, detail }))
+  const about = describeAbout(facts, stream)
+  return {
+    about: about.problem === undefined && problem !== undefined ? { ...about, problem } : about,
+    rows: shown.slice(0, MAX_ROWS),
+    total: shown.length,
+  }
+}
+
+export const SIDES = ['upper', 'lower'] as const
+
+export const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise<StoredList<CircuitRow>> =>
+  readList<CircuitRow>(folder, `${side}_circuit_stocks.json`, (rows) => rows.flatMap((row) => toCircuit(row, side)))
+
+/** The stocks at their limits, those that are new there first. */
+export const readCircuits = async (
+  { folder, facts, names }: ListContext,
+  { rows: changes, problem }: Changes,
+): Promise<Panel<CircuitRow>> => {
+  const entered = new Set(
+    changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
+  )
+  const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
+  const rows = lists
+    .flatMap((list) => list.rows)
+    .map(
+      (row): CircuitRow => ({
+        ...row,
+        name: row.name || nameOf(names, row.symbol),
+        ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}),
+      }),
+    )
+  const damage = lists.find((list) => list.damage !== undefined)?.damage
+  const list = {
+    rows: rows.toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false)),
+    isMissing: lists.every(({ isMissing }) => isMissing),
+    ...(damage === undefined ? {} : { damage }),
+  }
+  return toPanel({ facts }, 'circuit-stocks', list, 300)
+}
+
+const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {
+  const symbol = readText(row.Symbol)
+  const [price, changePct] = [toNumber(row.LTP), toNumber(row.ChangePercent)]
+  return symbol === ''
+    ? []
+    : [
+        {
+          symbol,
+          name: readText(row.Name),
+          side,
+          ...(price === undefined ? {} : { price }),
+          ...(changePct === undefined ? {} : { changePct }),
+        },
+      ]
+}
+
+/** A deal with its day. */
+export type StoredDeal = DealRow & { readonly day: string; readonly isin: string }
+
+export const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>> =>
+  readList<StoredDeal>(folder, 'bulk_block_deals.json', (rows) =>
+    rows.flatMap((row) => {
+      const [day, quantity, price] = [readDay(row.date), toNumber(row.qty), toNumber(row.avgprice)]
+      if (day === undefined || quantity === undefined || price === undefined) return []
+      const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
+      const names = {
+        symbol: readText(row.sym),
+        isin: readText(row.isin),
+        name: readText(row.csym) || readText(row.scname),
+        client: readText(row.cname),
+      }
+      return [{ ...names, day, side, kind: readText(row.deal).toLowerCase(), quantity, price, valueCr: (quantity * price) / 1e7 } as const]
+    }),
+  )
+
+/** The deals of the newest day that has some, by value. */
+export const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
+  const day = newestOf(deals.rows.map((deal) => deal.day))
+  const rows = deals.rows.filter((deal) => deal.day === day).toSorted((one, other) => other.valueCr - one.valueCr)
+  const panel = toPanel(context, 'bulk-block-deals', { ...deals, rows })
+  return day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
+}
+
+const newestOf = (days: readonly string[]): string | undefined =>
+  days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
+
+export const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Announcement>> =>
+  readList<Announcement>(folder, 'all_company_announcements.json', (rows) =>
+    rows.flatMap((row) => {
+      const at = readText(row.date).slice(0, 16)
+      if (readDay(at) === undefined) return []
+      return [{ symbol: readText(row.Symbol), name: '', at, title: readText(row.events), kind: readText(row.type) }]
+    }),
+  )
+
+/** The announcements of the newest day up to that of the run, newest first. */
+export const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>, runDay = '9999'): Panel<Announcement> => {
+  const day = newestOf(list.rows.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
+  const rows = list.rows
+    .filter(({ at }) => at.startsWith(day ?? '-'))
+    .toSorted((one, other) => (one.at < other.at ? 1 : -1))
+    .map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
+  const panel = toPanel(context, 'new-announcements', { ...list, rows })
+  return day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
+}

@@ -1,0 +1,111 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { keepLastOfDays } from '../../analysis/verify/candle-series.js'
+import { type CandleArrays, readCandleFile } from '../../market/candle-file.js'
+import { type Adjustment, adjustCandles, findFactorSteps } from './adjustments.js'
+
+/** What the market view needs of a candle: its change, its volume, and where it stands in the sessions before. */
+export interface SessionFacts {
+  readonly day: number
+  readonly close: number
+  readonly change: number | undefined
+  readonly volume: number
+  /** Against the average of the 20 sessions before. */
+  readonly volumeTimes: number | undefined
+  readonly isAbove50: boolean | undefined
+  readonly isAbove200: boolean | undefined
+  readonly isNewHigh: boolean
+  readonly isNewLow: boolean
+}
+
+/** The end of a candle file in a few hundred bytes. */
+export interface PriceSummary {
+  /** The newest session and the one before: during a run, only some stocks have the newest one. */
+  readonly sessions: readonly SessionFacts[]
+  /** The days of the last 60 sessions, and whether each rose (1), fell (-1) or neither. */
+  readonly days: Int32Array
+  readonly signs: Int8Array
+  readonly closes: Float64Array
+}
+
+/** A candle takes 40 to 60 bytes; 253 sessions are needed, the newest one and those of a year before. */
+const TAIL_BYTES = 13_000
+const MIN_CANDLES = 254
+const RECENT = 60
+const YEAR = 252
+
+/** Reads the last candles of a file; undefined if it has none. Synchronous: several times faster than awaiting each file. */
+export const readPriceSummary = (path: string, adjustments: readonly Adjustment[], since = 0): PriceSummary | undefined => {
+  const stored = readTail(path)
+  const candles = dropBefore(adjustCandles(stored, findFactorSteps(stored, adjustments)), since)
+  const { length, day, close } = candles
+  if (length === 0) return undefined
+  const from = Math.max(0, length - RECENT)
+  return {
+    sessions: [length - 1, length - 2].filter((index) => index >= 0).map((index) => describeSession(candles, index)),
+    days: day.slice(from, length),
+    signs: Int8Array.from({ length: length - from }, (_, place) =>
+      from + place === 0 ? 0 : Math.sign((close[from + place] as number) - (close[from + place - 1] as number)),
+    ),
+    closes: close.slice(from, length),
+  }
+}
+
+/** Older candles than this day do not count, as in the view `breadth`. */
+const dropBefore = (candles: CandleArrays, since: number): CandleArrays => {
+  let from = 0
+  while (from < candles.length && (candles.day[from] as number) <= since) from += 1
+  if (from === 0) return candles
+  const { length, ...columns } = candles
+  const cut = Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values.subarray(from, length)]))
+  return { ...(cut as unknown as CandleArrays), length: length - from }
+}
+
+/** Reads more of the file if the end has too few candles, and all of it if they are not in order. */
+const readTail = (path: string): CandleArrays => {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    for (let bytes = TAIL_BYTES; ; bytes *= 2) {
+      const { candles, isWhole } = readEnd(file, { size, bytes })
+      const ordered = keepLastOfDays(candles)
+      if (isWhole || (candles.length >= MIN_CANDLES && ordered === candles)) return ordered
+      if (ordered !== candles) return keepLastOfDays(readEnd(file, { size, bytes: size }).candles)
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+const readEnd = (file: number, { size, bytes }: { readonly size: number; readonly bytes: number }) => {
+  const buffer = Buffer.allocUnsafe(Math.min(bytes, size))
+  const end = buffer.subarray(0, readSync(file, buffer, 0, buffer.length, size - buffer.length))
+  const isWhole = bytes >= size
+  return { candles: readCandleFile(isWhole ? end : end.subarray(end.indexOf('\n') + 1)).candles, isWhole }
+}
+
+const describeSession = ({ day, high, low, close, volume }: CandleArrays, index: number): SessionFacts => {
+  const at = (values: Float64Array, place: number): number => values[place] as number
+  const before = index > 0 ? at(close, index - 1) : undefined
+  const last = at(close, index)
+  const averageOf = (values: Float64Array, sessions: number, end: number): number | undefined => {
+    if (end < sessions - 1) return undefined
+    let sum = 0
+    for (let place = end - sessions + 1; place <= end; place += 1) sum += at(values, place)
+    return sum / sessions
+  }
+  const [sma50, sma200] = [averageOf(close, 50, index), averageOf(close, 200, index)]
+  const usual = averageOf(volume, 20, index - 1)
+  const hasYear = index >= YEAR
+  const year = <T>(values: Float64Array, pick: (...all: number[]) => T): T => pick(...values.subarray(index - YEAR, index))
+  return {
+    day: day[index] as number,
+    close: last,
+    change: before !== undefined && before !== 0 ? last / before - 1 : undefined,
+    volume: at(volume, index),
+    volumeTimes: usual !== undefined && usual > 0 ? at(volume, index) / usual : undefined,
+    isAbove50: sma50 === undefined ? undefined : last > sma50,
+    isAbove200: sma200 === undefined ? undefined : last > sma200,
+    isNewHigh: hasYear && at(high, index) > year(high, Math.max),
+    isNewLow: hasYear && at(low, index) < year(low, Math.min),
+  }
+}
