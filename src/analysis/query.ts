@@ -21,6 +21,8 @@ export interface Source {
   readonly cacheFrom?: number | undefined
   /** Tables are read as they stood on this day; now if absent. */
   readonly asOf?: Day | undefined
+  /** What the database may use besides: settings of DuckDB, such as `threads`. */
+  readonly room?: Readonly<Record<string, string>>
 }
 
 /** A running statement. */
@@ -41,11 +43,11 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  { out, tables, cacheFrom, asOf }: Source,
+  { out, tables, cacheFrom, asOf, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out)
-  const duck = await openDuckDb({ temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
+  const duck = await openDuckDb({ ...room, temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
   onBegin(() => duck.connection.interrupt())
   const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
   let used: readonly Columned[] = []

@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
+import { type ColumnFacts, cellText, type RowChunks, toJson, type Value } from '../../analysis/result-values.js'
 import { escapeFormula } from '../../market/formula.js'
 
 /** Formats rows as text, chunk by chunk. */
@@ -53,53 +54,4 @@ const numberDuplicates = (names: readonly string[]): readonly string[] => {
     taken.add(free)
     return free
   })
-}
-
-/** A value from DuckDB: a text, number, boolean or null, or an object with its own `toString`. */
-export type Value = unknown
-
-export interface ColumnFacts {
-  readonly name: string
-  readonly isNumber: boolean
-  /** Whether its texts are JSON. */
-  readonly isJson: boolean
-}
-
-/** A chunk of rows; `rows` decodes them on demand. */
-export interface RowChunk {
-  readonly count: number
-  readonly rows: () => readonly (readonly Value[])[]
-}
-
-/** Rows as they arrive, in chunks. */
-export type RowChunks = AsyncIterable<RowChunk>
-
-/** A value as exact text; undefined for NULL. Lists and structures become JSON. */
-export const cellText = (value: Value, isJson = false): string | undefined => {
-  if (value === null || value === undefined) return undefined
-  return typeof value === 'object' && (toListItems(value) || toFields(value)) ? toJson(value, isJson) : String(value)
-}
-
-/** A value as exact JSON: integers and decimals keep all digits, dates are text. */
-export const toJson = (value: Value, isJson = false): string => {
-  if (value === null || value === undefined) return 'null'
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : JSON.stringify(String(value))
-  if (typeof value === 'bigint' || typeof value === 'boolean' || isDecimal(value)) return String(value)
-  if (typeof value === 'string') return isJson ? value : JSON.stringify(value)
-  const items = toListItems(value)
-  if (items) return `[${items.map((item) => toJson(item)).join(',')}]`
-  const fields = toFields(value)
-  if (fields) return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${toJson(field)}`).join(',')}}`
-  return JSON.stringify(String(value))
-}
-
-const isDecimal = (value: Value): boolean => typeof value === 'object' && value !== null && 'scale' in value && 'width' in value
-
-const toListItems = (value: object): readonly Value[] | undefined =>
-  'items' in value && Array.isArray(value.items) ? value.items : undefined
-
-const toFields = (value: object): readonly (readonly [string, Value])[] | undefined => {
-  if (!('entries' in value) || typeof value.entries !== 'object' || value.entries === null) return undefined
-  if (!Array.isArray(value.entries)) return Object.entries(value.entries)
-  return value.entries.map(({ key, value: field }: { readonly key: Value; readonly value: Value }) => [cellText(key) ?? 'null', field])
 }

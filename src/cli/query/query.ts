@@ -1,5 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
+import { describeResultColumns, readChunks } from '../../analysis/result-values.js'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/list-tables.js'
@@ -8,7 +9,6 @@ import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { printLines } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
-import type { ColumnFacts, RowChunk } from './formats.js'
 
 interface QueryFlags {
   readonly sql: string
@@ -84,20 +84,6 @@ export const printResult = async (
     if (stdout.destroyed || stdout.writableEnded) return
     await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
   }
-}
-
-const describeResultColumns = (result: DuckDBResult): readonly ColumnFacts[] =>
-  result.columnNames().map((name, index) => {
-    const type = result.columnType(index)
-    return {
-      name,
-      isNumber: /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL)\b/.test(String(type)),
-      isJson: type.alias === 'JSON',
-    }
-  })
-
-const readChunks = async function* (result: DuckDBResult): AsyncGenerator<RowChunk> {
-  for await (const chunk of result) yield { count: chunk.rowCount, rows: () => chunk.getRows() }
 }
 
 export interface StatementInput {

@@ -1,7 +1,7 @@
+import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from '../../analysis/result-values.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
 import { renderTable, type TextLine } from '../terminal/terminal.js'
 import { clean, cut, width, wrap } from '../terminal/text.js'
-import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from './formats.js'
 
 export interface TableLimits {
   readonly columns: number

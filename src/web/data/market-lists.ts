@@ -50,7 +50,9 @@ export const readChanges = ({ root, exchange, remember }: MarketFolder): Promise
     }
   })
 
-/** The stocks that entered a list, left it, or changed their place in it. */
+const ORDER = ['entered', 'changed', 'left']
+
+/** The stocks that entered a list, changed their place in it, or left it. */
 export const toChangePanel = (
   { facts, names }: ListContext,
   { rows, problem }: Changes,
@@ -59,6 +61,7 @@ export const toChangePanel = (
   const shown = rows
     .filter((change) => change.section === section)
     .map(({ symbol, change, detail }): ListChange => ({ symbol, name: nameOf(names, symbol), change, detail }))
+    .toSorted((one, other) => ORDER.indexOf(one.change) - ORDER.indexOf(other.change))
   const about = describeAbout(facts, stream)
   return {
     about: about.problem === undefined && problem !== undefined ? { ...about, problem } : about,

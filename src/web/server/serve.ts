@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import { type Asset, readAssets } from './assets.js'
+import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
@@ -33,7 +34,9 @@ const MAX_BODY_BYTES = 100_000
 const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
-export const servePage = async ({ pageFolder, port, routes = allRoutes, ...served }: PageServerOptions): Promise<PageServer> => {
+export const servePage = async ({ pageFolder, port, routes: given, ...served }: PageServerOptions): Promise<PageServer> => {
+  const { out: root, exchange, streams } = served
+  const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams })]
   const assets = readAssets(pageFolder)
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0

@@ -1,0 +1,191 @@
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createMarketReader, readMarketLists } from '../../../src/web/data/market.js'
+import { collected, duckdb, objectsOf } from '../../analysis/support.js'
+import { candleFile, marketWith, openFolder, report, stock } from './support.js'
+
+const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const
+
+const three = (changes: readonly [number, number, number]) => ({
+  'master_isin_map.json': ['A', 'B', 'C'].map((symbol, place) => stock(symbol, `INE00000000${place}`)),
+  ...Object.fromEntries(
+    ['A', 'B', 'C'].map((symbol, place) => [
+      `ohlcv_data/${symbol}.csv`,
+      candleFile([
+        [BEFORE, 100, 1e6],
+        [TODAY, 100 + (changes[place] as number), 1e6],
+      ]),
+    ]),
+  ),
+})
+
+describe('the market', () => {
+  it('counts advances and declines, and names the movers with their day', async () => {
+    const market = await createMarketReader(marketWith(three([5, -3, 0])))()
+    expect(market.breadth).toMatchObject({ listed: 3, traded: 3, advances: 1, declines: 1, unchanged: 1, medianChangePct: 0 })
+    expect(market.breadth.turnoverCr).toBeCloseTo(30.2, 9)
+    expect(market.breadth.about.day).toBe(TODAY)
+    expect(market.breadth.sessions).toEqual([
+      [BEFORE, 0, 0],
+      [TODAY, 1, 1],
+    ])
+    expect(market.gainers.rows.map(({ symbol, changePct }) => [symbol, Math.round(changePct)])).toEqual([['A', 5]])
+    expect(market.losers.rows.map(({ symbol, changePct }) => [symbol, Math.round(changePct)])).toEqual([['B', -3]])
+  })
+
+  it('leaves averages and highs out where the history is too short, instead of calling them zero', async () => {
+    const { breadth } = await createMarketReader(marketWith(three([5, -3, 0])))()
+    expect(breadth).not.toHaveProperty('above50Pct')
+    expect(breadth).not.toHaveProperty('above200Pct')
+  })
+
+  it('stays on the session that most stocks have while a run fetches the next one', async () => {
+    const files = three([5, -3, 0])
+    const next = candleFile([
+      [BEFORE, 100],
+      [TODAY, 105],
+      ['2026-02-13', 200],
+    ])
+    const { breadth } = await createMarketReader(marketWith({ ...files, 'ohlcv_data/A.csv': next }))()
+    expect(breadth).toMatchObject({ about: { day: TODAY }, traded: 3, advances: 1 })
+  })
+
+  it('reads a file again once it has changed', async () => {
+    const folder = marketWith(three([5, -3, 0]))
+    const read = createMarketReader(folder)
+    expect((await read()).breadth.advances).toBe(1)
+    const path = join(folder.root, 'ohlcv_data/B.csv')
+    writeFileSync(
+      path,
+      candleFile([
+        [BEFORE, 100],
+        [TODAY, 109],
+      ]),
+    )
+    utimesSync(path, 1, 1)
+    expect((await read()).breadth.advances).toBe(2)
+  })
+
+  it('without candles says why', async () => {
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A')],
+      '.scripstream/report.json': report({ 'all-ohlcv': ['failed', { error: 'ticks is down (503)' }] }),
+    })
+    const { breadth } = await createMarketReader(folder)()
+    expect(breadth).toMatchObject({ traded: 0, about: { problem: 'all-ohlcv failed in the last run: ticks is down' } })
+    expect(breadth.about).not.toHaveProperty('day')
+  })
+
+  it('without a folder is empty, and says so', async () => {
+    const folder = openFolder('/nowhere/at/all')
+    expect((await createMarketReader(folder)()).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
+    expect((await readMarketLists(folder)).deals).toMatchObject({
+      rows: [],
+      about: { problem: expect.stringContaining('not fetched yet') },
+    })
+  })
+})
+
+describe('the lists of the market', () => {
+  const deal = (day: string, sym: string, bs: string, qty: number) => ({
+    date: `${day} 00:00:00`,
+    sym,
+    bs,
+    qty,
+    avgprice: 100,
+    cname: 'X',
+    deal: 'BULK',
+  })
+
+  it('show the deals of the newest day by value', async () => {
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A')],
+      'bulk_block_deals.json': [deal(TODAY, 'A', 'B', 10), deal(BEFORE, 'A', 'S', 999), deal(TODAY, 'A', 'S', 2e5)],
+    })
+    const { deals } = await readMarketLists(folder)
+    expect(deals).toMatchObject({ about: { day: TODAY }, total: 2, rows: [{ side: 'sold', valueCr: 2 }, { side: 'bought' }] })
+  })
+
+  it('say of which day an older list is, and why', async () => {
+    const old = { ...report({ 'circuit-stocks': ['success'] }), run: 'old', asOf: '2026-02-08T14:30:00.000Z' }
+    const now = report({ 'circuit-stocks': ['failed', { problems: [{ status: 'http_503', reason: 'static answered 503' }] }] })
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A')],
+      'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A', LTP: 5, ChangePercent: 4.9 }],
+      '.scripstream/report.json': now,
+      '.scripstream/runs.ndjson': `${JSON.stringify(old)}\n${JSON.stringify(now)}\n`,
+    })
+    const { circuits } = await readMarketLists(folder)
+    // 8 February was a Sunday: lists are about the Friday before.
+    expect(circuits.about).toMatchObject({
+      day: '2026-02-06',
+      problem: 'circuit-stocks failed in the last run: static answered 503; what is shown is older',
+    })
+    expect(circuits.rows).toMatchObject([{ symbol: 'A', side: 'upper', price: 5 }])
+  })
+
+  it('name a damaged file', async () => {
+    const { announcements } = await readMarketLists(
+      marketWith({ 'master_isin_map.json': [stock('A')], 'all_company_announcements.json': '[{"Sym' }),
+    )
+    expect(announcements).toMatchObject({
+      rows: [],
+      about: { problem: 'all_company_announcements.json is damaged; move it away and run again' },
+    })
+  })
+
+  it('compare with the run before, and say if there is none', async () => {
+    const asm = (...stages: readonly string[]) =>
+      stages.map((Stage, place) => ({ Symbol: `S${place}`, ISIN: `INE00000000${place}`, Name: '', Stage }))
+    const now = { 'master_isin_map.json': [stock('S0')], 'nse_asm_list.json': asm('II', 'I') }
+    expect((await readMarketLists(marketWith(now))).surveillance.about.problem).toBe('the first run has nothing to compare with')
+    const folder = marketWith({
+      ...now,
+      '.scripstream/previous/note.json': { run: 'before', asOf: '2026-02-11T14:30:00.000Z', outputs: ['nse_asm_list.json'] },
+      '.scripstream/previous/master_isin_map.json': [stock('S0')],
+      '.scripstream/previous/nse_asm_list.json': asm('I'),
+    })
+    const { surveillance } = await readMarketLists(folder)
+    expect(surveillance.rows).toMatchObject([
+      { symbol: 'S1', change: 'entered', detail: 'is in ASM now: I' },
+      { symbol: 'S0', change: 'changed', detail: 'moves in ASM from I to II' },
+    ])
+  })
+})
+
+describe.skipIf(!duckdb)('the breadth of the page', () => {
+  let market: Awaited<ReturnType<typeof collected>>
+  beforeAll(async () => {
+    market = await collected(40, 700)
+  })
+  afterAll(() => market.remove())
+
+  it('is that of the view breadth', async () => {
+    const { breadth } = await createMarketReader(openFolder(market.out))()
+    const [row = {}] = await objectsOf(`select * from breadth where level = 'market' and day = DATE '${breadth.about.day}'`, market.out)
+    expect(breadth).toMatchObject({
+      ...{ traded: row.stocks, advances: row.advances, declines: row.declines, unchanged: row.unchanged },
+      ...{ newHighs: row.new_highs, newLows: row.new_lows },
+    })
+    expect(breadth.advances).toBeGreaterThan(0)
+    expect(breadth.above50Pct).toBeCloseTo(Number(row.above_sma50_pct), 9)
+    expect(breadth.above200Pct).toBeCloseTo(Number(row.above_sma200_pct), 9)
+    expect(breadth.medianChangePct).toBeCloseTo(Number(row.median_change_pct), 9)
+    expect(breadth.turnoverCr).toBeCloseTo(Number(row.turnover_cr), 6)
+  })
+
+  it('has the changes of indices that the view has', async () => {
+    const { indices } = await createMarketReader(openFolder(market.out))()
+    const rows = await objectsOf(
+      `select symbol, name, change_pct from breadth where level = 'index' and day = (select max(day) from breadth where level = 'index')`,
+      market.out,
+    )
+    expect(rows.length).toBeGreaterThan(10)
+    for (const { symbol, name, change_pct } of rows)
+      expect(indices.rows.find((index) => index.symbol === symbol && index.name === name)?.changePct, String(symbol)).toBeCloseTo(
+        Number(change_pct),
+        6,
+      )
+  })
+})
