@@ -1,14 +1,16 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { type Day, formatSecond, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
 import { type HistoryTable, openDay, readAllDays, type TableReader } from './history/as-of.js'
+import { readRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
 import { addNeeded } from './tables/index.js'
+import { REWRITTEN_TYPE, REWRITTEN_VIEW } from './tables/rewritten.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -37,6 +39,7 @@ export const prepareRelations = async (
   const { tables, views } = addNeeded(chosen, source.tables)
   const opened = await (source.asOf === undefined ? openPresent : openPast)(connection, tables, source)
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.asOf ?? (await readRunDay(source.folder.root)))
+  if (views.some(({ name }) => name === REWRITTEN_VIEW)) await setRewritten(connection, source)
   const history: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) history.push([table, await readAllDays(connection, source.folder, table)])
   return {
@@ -106,4 +109,11 @@ const readRunDay = async (root: string): Promise<Day | undefined> => {
 const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
   if (runDay === undefined) return
   await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
+}
+
+/** The rows of the view of replaced candle histories. */
+const setRewritten = async (connection: DuckDBConnection, { folder, asOf }: RelationSource): Promise<void> => {
+  const rows = await readRewritten(folder.root, asOf)
+  const json = quoteText(JSON.stringify(rows.map(({ knownAt, ...row }) => ({ ...row, known_at: formatSecond(Date.parse(knownAt)) }))))
+  await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${json}::JSON AS ${REWRITTEN_TYPE})`)
 }

@@ -8,6 +8,7 @@ import { events } from './events.js'
 import { filingsUnique } from './filings-unique.js'
 import { quarters } from './quarters.js'
 import { ratios } from './ratios.js'
+import { rewritten } from './rewritten.js'
 import { screener } from './screener/screener.js'
 import { shareholding } from './shareholding.js'
 import { symbols } from './symbols.js'
@@ -22,6 +23,7 @@ const ALL: readonly View[] = [
   ratios,
   adjustments,
   candlesAdjusted,
+  rewritten,
   dealsValued,
   filingsUnique,
   events,

@@ -35,8 +35,8 @@ const HISTORY = createHistoryRequest(
 )
 
 /** Records the files of a folder under a day, as a complete run does. */
-const record = async (root: string, day: string): Promise<void> => {
-  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success' }]))
+const record = async (root: string, day: string, facts: Readonly<Record<string, object>> = {}): Promise<void> => {
+  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success', ...facts[name] }]))
   const report = { ...runReport({}), finishedAt: `${day}T14:00:00.000Z`, scripts } as unknown as RunReport
   const run = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
   expect(await recordDay(root, { history: HISTORY, record: run, report, isPartOfEnded: false })).toBeUndefined()
@@ -144,6 +144,37 @@ describe.runIf(duckdb)('the schema history', () => {
     const root = temporaryFolder()
     storeDay(root, 0)
     expect((await ask('select count(*) from history.master', root)).rows).toEqual([['0']])
+  })
+})
+
+describe.runIf(duckdb)('the candle histories that runs replaced', () => {
+  const replaced = (...symbols: readonly string[]) => ({
+    rewritten: symbols.map((item) => ({ item, reason: `a split of "2:1", it's ${item}` })),
+  })
+
+  it('can be queried, with the day and the time from which on the new prices are known', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    await record(root, '2026-02-09', { 'all-ohlcv': replaced('S1', 'GONE') })
+    await record(root, '2026-02-10')
+    await record(root, '2026-02-11', { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') })
+    const first = [
+      [null, 'GONE', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's GONE`],
+      ['INE000000001', 'S1', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's S1`],
+    ]
+    const second = [
+      ['INE000000001', 'S1', '2026-02-11', '2026-02-11 19:30:00', 'all-ohlcv', `a split of "2:1", it's S1`],
+      [null, 'S2', '2026-02-11', '2026-02-11 19:30:00', 'indices-ohlcv', `a split of "2:1", it's S2`],
+    ]
+    const sql = 'select isin, symbol, day, known_at, stream, reason from rewritten order by day, symbol'
+    expect((await ask(sql, root)).rows).toEqual([...first, ...second])
+    expect((await ask(sql, root, '2026-02-10')).rows).toEqual(first)
+  })
+
+  it('are none without a history', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    expect((await ask('from rewritten', root)).rows).toEqual([])
   })
 })
 

@@ -75,7 +75,8 @@ describe.skipIf(!duckdb)('the views of a run', () => {
     const types = await rowsOf(`describe ${name}`, out)
     const { columns = [] } = views.find((view) => view.name === name) ?? {}
     expect(types.map(([column, type]) => [column, type])).toEqual(columns.map(({ name: column, type }) => [column, type]))
-    expect(Number((await rowsOf(`select count(*) from ${name}`, out))[0]?.[0])).toBeGreaterThan(0)
+    // The first run of a folder replaces no candles.
+    if (name !== 'rewritten') expect(Number((await rowsOf(`select count(*) from ${name}`, out))[0]?.[0])).toBeGreaterThan(0)
   })
 
   it.each(views.map(({ name }) => name))('%s can be queried without any other output', async (name) => {
