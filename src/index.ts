@@ -1,7 +1,7 @@
 /**
  * The collector, and everything to write your own stream. Further entry points: `scripstream/streams` (built-in streams), `/sinks` (storage),
- * `/operators`, `/simulator` (the built-in provider), `/testing` (streams on virtual time), `/fleet` (several machines). This module does not
- * load the last four.
+ * `/operators`, `/analysis` (checks, differences, SQL), `/simulator` (the built-in provider), `/testing` (streams on virtual time), `/fleet`
+ * (several machines). This module does not load the last five.
  *
  * @module scripstream
  */
@@ -50,7 +50,6 @@ export {
   type Verdict,
 } from './model/errors.js'
 export type { BackoffReason, GiveUpReason, RunEvent, StreamStart } from './model/event.js'
-export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from './model/market.js'
 export {
   createResult,
   type Item,
@@ -62,8 +61,6 @@ export {
 } from './model/outcome.js'
 export type {
   Drift,
-  FleetMember,
-  FleetState,
   ItemCounts,
   Problem,
   ReportedCause,

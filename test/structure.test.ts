@@ -32,6 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   streams: PIPELINE_AND_BELOW,
   telemetry: ['model', 'pipeline'],
   analysis: ['model', 'market', 'pipeline', 'storage', 'sinks'],
+  'folder-analysis': [...REGISTRY_AND_BELOW, 'analysis'],
   fleet: REGISTRY_AND_BELOW,
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'analysis'],

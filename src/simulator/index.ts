@@ -3,6 +3,7 @@
  *
  * @module scripstream/simulator
  */
+export type { CandleColumns, Random, SampleIndex, SampleMarket, SampleSplit, SampleStock } from '../model/market.js'
 export { type Control, Fault, type Latency, type Limits } from './conditions.js'
 export { createMarket, type MarketOptions } from './market.js'
 export type { EndpointStats, SimulatorStats } from './request-log.js'

@@ -51,7 +51,7 @@ describe('06: a query', () => {
     const { settings } = await serveProvider()
     const out = temporaryFolder()
     await lastValueFrom(createCollector({ settings: { ...settings, out } }).run({ only: ['all-ohlcv'] }))
-    const rows = (await findMostTraded(out, join(temporaryFolder(), 'market.duckdb'))) as readonly { readonly volume: number }[]
+    const rows = await findMostTraded(out)
     expect(Object.keys(rows[0] ?? {})).toEqual(['symbol', 'date', 'close', 'volume'])
     const volumes = rows.map(({ volume }) => Number(volume))
     expect(volumes).toHaveLength(3)

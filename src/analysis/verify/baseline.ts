@@ -75,6 +75,7 @@ export const compareWithBaseline = (findings: readonly Finding[], baseline: read
   }
 }
 
+/** Why findings are accepted, and since when. */
 export interface Acceptance {
   /** The day of the acceptance. */
   readonly on: Day

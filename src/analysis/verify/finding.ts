@@ -1,8 +1,9 @@
 import type { Day } from '../../model/trading-day.js'
 
 /** `error`: wrong data; `warning`: data to review; `info`: good to know. */
-export const severities = ['error', 'warning', 'info'] as const
-type Severity = (typeof severities)[number]
+export type Severity = 'error' | 'warning' | 'info'
+
+export const severities: readonly Severity[] = ['error', 'warning', 'info']
 
 /** All checks with what they find, in the order of the summary. */
 export const CHECKS = {
@@ -23,8 +24,10 @@ export const CHECKS = {
   leftovers: 'files of stocks and indices that are no longer listed',
 } as const
 
+/** The name of a check. */
 export type CheckName = keyof typeof CHECKS
 
+/** The names of all checks. */
 export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
 
 /** One thing that a check found. */
@@ -51,7 +54,7 @@ export interface AcceptedFinding extends Finding {
 /** How many findings the settings allow, by check, `errors` or `warnings`. */
 export type FindingLimits = Readonly<Record<string, number>>
 
-/** An exceeded limit. */
+/** A limit of the settings, and the findings above it. */
 export interface ExceededLimit {
   readonly limit: string
   readonly allowed: number

@@ -1,0 +1,87 @@
+/**
+ * Reads an output folder: checks it, compares its last two runs, answers SQL. Nothing here requests or changes anything, except `verify`
+ * with `accept`.
+ *
+ * @module scripstream/analysis
+ */
+import { streams as builtIn } from '../streams/registry.js'
+import { type Difference, type DiffOptions, diff as diffFolder } from './analysis/diff/diff.js'
+import { runQuery } from './analysis/query.js'
+import type { Verification } from './analysis/verify/finding.js'
+import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
+import type { Row } from './model/row.js'
+import type { Day } from './model/trading-day.js'
+import type { StreamDefinition } from './pipeline/define-stream.js'
+import { listTables } from './pipeline/list-tables.js'
+import { toQueryError } from './storage/duckdb.js'
+
+export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'
+export { readReport } from './analysis/output-folder.js'
+export type { Acceptance } from './analysis/verify/baseline.js'
+export {
+  type AcceptedFinding,
+  CHECKS,
+  type CheckName,
+  type ExceededLimit,
+  type Finding,
+  type FindingLimits,
+  type Severity,
+  type YearCoverage,
+} from './analysis/verify/finding.js'
+export type { Difference, DiffOptions, Verification, VerifyOptions }
+
+const EXCHANGE = 'NSE'
+
+/**
+ * Reads the files of a folder once and reports what is wrong: missing sessions, impossible candles, unadjusted splits, damaged files and
+ * more (`CHECKS`). Findings that were accepted are not reported.
+ *
+ * @param options `streams`: those that wrote the folder (default: the built-in ones); `exchange`: default NSE; `limits`: how many findings
+ * are allowed, by check, `errors` or `warnings`
+ * @throws UsageError if there is no such folder, or no master list in it, or for a symbol that is not listed
+ * @throws StorageError if the list of accepted findings is damaged
+ * @example
+ * const { findings } = await verify('./data', { only: ['missing-sessions'], symbols: ['TCS'] })
+ */
+export const verify = (folder: string, options: Partial<VerifyOptions> = {}): Promise<Verification> =>
+  verifyFolder(folder, { streams: builtIn, exchange: EXCHANGE, limits: {}, ...options })
+
+/**
+ * Lists what the last run that wrote files changed: stocks, bands, surveillance, deals, results, filings, news and more (`SECTIONS`).
+ *
+ * @throws UsageError if there is no such folder, or for a symbol that is listed neither now nor before
+ * @example
+ * const { changes } = await diff('./data', { only: ['surveillance'] })
+ */
+export const diff = (folder: string, options: Partial<DiffOptions> = {}): Promise<Difference> =>
+  diffFolder(folder, { exchange: EXCHANGE, ...options })
+
+/** What a statement reads. */
+export interface QueryOptions {
+  /** The streams that wrote the folder. Default: the built-in ones. */
+  readonly streams?: readonly StreamDefinition[] | undefined
+  /** Tables are read as they stood on this day, which the history of the folder must have. Default: now. */
+  readonly asOf?: Day | undefined
+}
+
+/**
+ * The rows of one SELECT over the files of a folder, with the tables, views and limits of `scripstream query`: the statement can open no
+ * other files and change nothing. Numbers beyond double precision, dates and times are text. Needs the package `@duckdb/node-api`.
+ *
+ * @throws UsageError for a statement that is wrong or not permitted, or if the package is missing
+ * @throws DamagedFileError for a file that cannot be read
+ * @example
+ * const rows = await query('./data', 'SELECT symbol, close_inr FROM screener ORDER BY market_cap_cr DESC LIMIT 10')
+ */
+export const query = async (folder: string, sql: string, { streams = builtIn, asOf }: QueryOptions = {}): Promise<readonly Row[]> => {
+  const { result, close } = await runQuery(sql, { out: folder, tables: listTables(streams), asOf })
+  try {
+    const rows: Row[] = []
+    for await (const chunk of result.yieldRowObjectJson()) rows.push(...chunk)
+    return rows
+  } catch (error) {
+    throw toQueryError(error)
+  } finally {
+    close()
+  }
+}
