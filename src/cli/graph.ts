@@ -1,8 +1,8 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/phases.js'
 import type { AddCommand } from './dependencies.js'
 import { succeed } from './dependencies.js'
 import { exampleText } from './options.js'
-import { groupByPhase, listOutputFiles, type PhaseGroup } from './streams.js'
 import { formatQuantity } from './terminal/format.js'
 
 export const addGraph: AddCommand = (program, { io, dependencies, act }) => {
@@ -29,7 +29,7 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
   ].join('\n')
 }
 
-const formatSubgraph = ({ phase, title, note, members }: PhaseGroup): readonly string[] => [
+const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGroup): readonly string[] => [
   `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
   ...members.map(
     ({ name, workers, endpoints }) =>
@@ -41,7 +41,7 @@ const formatSubgraph = ({ phase, title, note, members }: PhaseGroup): readonly s
         .map(escapeLabel)
         .join('<br/>')}"]`,
   ),
-  ...(phase === 'core' && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
+  ...(isSequential && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
   '  end',
 ]
 

@@ -1,9 +1,9 @@
 import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
 import type { ReportedCause, RunReport } from '../model/report.js'
+import { countItems } from '../model/script-figures.js'
 import { toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
 import { describeInstall } from './install.js'
-import { countItems } from './run/problems.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 

@@ -45,7 +45,7 @@ export interface AskDependencies {
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
-  readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited') => void
+  readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
   /** Receives the end of each request. */
   readonly watch?: ((end: RequestEnd) => void) | undefined
 }
@@ -68,7 +68,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
         const use = slot.use()
         let sent = 0
         const attempt$ = defer(() => {
-          if (sent++ > 0) onRequestEvent('retried')
+          if (sent++ > 0) onRequestEvent('retried', item)
           onRequestEvent('requested')
           return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(sentRequest, read, observer))
         })

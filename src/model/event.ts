@@ -28,7 +28,9 @@ export type RunEvent =
   | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
   /** How many items the stream has; follows `stream-started` as soon as it is known. */
   | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
-  | { readonly type: 'requested' | 'retried' | 'rate-limited'; readonly stream: string }
+  | { readonly type: 'requested' | 'rate-limited'; readonly stream: string }
+  /** `item`: for which the request is sent again; absent if another machine sends it. */
+  | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
   | {
       readonly type: 'item-finished'
       readonly stream: string

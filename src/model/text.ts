@@ -57,12 +57,6 @@ export const escapeUnprintable = (json: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** A reason without its details in brackets, which differ between items. */
-export const stripBrackets = (reason: string): string => reason.replace(BRACKETS, '')
-
-/** Quoted texts inside the brackets may contain brackets themselves. */
-const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
-
 /** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -34,7 +34,8 @@ export const createItemWork = (
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
-    onRequestEvent: (type) => context.emit({ type, stream: stream.name }),
+    onRequestEvent: (type, item) =>
+      context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item }),
     watch: context.watch?.(stream.name),
   })
   const [output] = stream.outputs

@@ -28,6 +28,8 @@ export const statePaths = (root: string) => {
     run: toRunPaths(folder),
     /** An unfinished run of a part of it, which the unfinished run takes over. */
     part: { folder: part, ...toRunPaths(part) },
+    /** What an active run shows; removed at its end. */
+    live: join(folder, 'live.json'),
     /** The run that left the folder complete. */
     complete: join(folder, 'complete.json'),
     /** The last run of everything while something of it is missing, or while a run of a part of it is active. */

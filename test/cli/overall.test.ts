@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createOverallEstimator, overallLine, type StreamForecast } from '../../src/cli/terminal/overall.js'
-import { createProgressEstimator } from '../../src/cli/terminal/progress-estimator.js'
+import { overallLine } from '../../src/cli/terminal/overall.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { createOverallEstimator, type StreamForecast } from '../../src/model/overall-progress.js'
+import { createProgressEstimator } from '../../src/model/progress-estimator.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 
 const forecasts: readonly StreamForecast[] = [

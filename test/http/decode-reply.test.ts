@@ -14,7 +14,7 @@ import {
   TransportError,
   UsageError,
 } from '../../src/model/errors.js'
-import { stripBrackets } from '../../src/model/text.js'
+import { stripBrackets } from '../../src/model/script-figures.js'
 import { note } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`

@@ -1,7 +1,7 @@
 import type { ScriptReport } from '../../model/report.js'
 import { isRow, type Row } from '../../model/row.js'
+import { countItems, countLost } from '../../model/script-figures.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { countItems, countLost } from '../run/problems.js'
 
 /** The items of a stream in a run, and their source: stored in the folder, given by a flag or the definition, assumed, or unknown. */
 export interface ItemNumbers {

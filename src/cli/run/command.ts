@@ -1,4 +1,4 @@
-import { Option } from 'commander'
+import { Option, type Command as Program } from 'commander'
 import type { SettingRow } from '../../config.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { NOTIFY_CONDITIONS } from '../../model/settings.js'
@@ -34,6 +34,7 @@ const examples = [
   ['scripstream run --as-of 2026-02-12', 'as if it were the end of that day in India'],
   ['scripstream run --retry-failed', 'retry exactly what failed last time'],
   ['scripstream run --metrics 9464', 'then, in another terminal: curl http://127.0.0.1:9464/metrics'],
+  ['scripstream run --serve', 'watch the run in a browser; prints the address'],
   ['scripstream run --quiet', 'for schedulers: prints only what needs attention'],
   ['scripstream run --notify https://hooks.example/me --log-file run.log', 'posts there if something fails, and keeps a log'],
   ['scripstream run --json > report.json', 'the report as JSON; progress stays on stderr'],
@@ -52,7 +53,7 @@ Exit codes:
 
 export const addRun: AddCommand = (program, { args, io, dependencies, act }) => {
   const names = dependencies.streams.map(({ name }) => name)
-  program
+  const command = program
     .command('run')
     .description('Runs all streams once and writes the outputs.')
     .option('--out <dir>', 'output folder (default: ./data)')
@@ -82,6 +83,17 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(new Option('--quiet', 'print nothing if all is well, and the brief if not').conflicts('json'))
     .option('--verbose', 'name the files of each stream in the summary')
     .option('--json', 'print only the run report, as JSON, on stdout')
+  addObservers(command)
+    .addHelpText(
+      'after',
+      () => exampleText(examples) + settingsText(dependencies.settingRows, readSize(io.stdout).columns) + RUN_EXIT_CODES,
+    )
+    .action((input: RunInput) => act(runCommand(toRunFlags(input, args), io, dependencies)))
+}
+
+/** The options of what follows the run. */
+const addObservers = (command: Program): Program =>
+  command
     .addOption(new Option('--log-level <level>', 'logs as NDJSON on stderr').choices(LEVELS).default('silent'))
     .option('--log-file <file>', 'also write the log to this file; 5 files of 10 MB are kept')
     .option('--notify <whom>', 'notify a command, or an http(s) address, when the run ends')
@@ -89,12 +101,9 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
       new Option('--notify-on <when>', 'when to notify; each includes the ones before (default: failure)').choices(NOTIFY_CONDITIONS),
     )
     .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
-    .addHelpText(
-      'after',
-      () => exampleText(examples) + settingsText(dependencies.settingRows, readSize(io.stdout).columns) + RUN_EXIT_CODES,
+    .addOption(
+      integerOption('--serve [port]', 'serve the page of the run, see "scripstream serve"; on a terminal until Ctrl+C', [0, 65_535]),
     )
-    .action((input: RunInput) => act(runCommand(toRunFlags(input, args), io, dependencies)))
-}
 
 /** All settings, with their variables and defaults. */
 const settingsText = (rows: readonly SettingRow[], columns: number): string =>

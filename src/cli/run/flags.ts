@@ -32,6 +32,8 @@ export interface RunInput extends Omit<RunOptions, 'symbols'>, FleetFlags {
   readonly notifyOn?: string
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number
+  /** The port of the page; true: the usual one, or the next free one. Undefined without a page. */
+  readonly serve?: number | true
   /** Targets into which the finished outputs are loaded. */
   readonly sink?: readonly Target[]
   /** The same as `accept: ['shrink']`. */

@@ -3,28 +3,12 @@ import type { Status } from '../../model/errors.js'
 import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
-import { stripBrackets } from '../../model/text.js'
+import { countItems, countLost, stripBrackets, wasStopped } from '../../model/script-figures.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 
 const KEYS_SHOWN = 5
 const WRONG_SYMBOLS_SHOWN = 8
-
-/** Number of items that a stream lost to any error. */
-export const countLost = ({ items }: Pick<ScriptReport, 'items'>): number =>
-  Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
-
-export const countItems = ({ items }: ScriptReport): number => Object.values(items).reduce((total, n) => total + n, 0)
-
-/** Whether another run of the stream could fetch what is missing. */
-export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
-
-/** Whether the stream did not run: not selected, disabled, or not started. */
-export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>
-  outcome === 'disabled' || (outcome === 'skipped' && durationMs + requests + files === 0)
-
-/** Whether the run ended while this stream was running; a stream that fails by itself has an error. */
-export const wasStopped = ({ outcome, error }: ScriptReport): boolean => outcome === 'failed' && error === undefined
 
 /** What went wrong, by stream: how much, then each reason with its first symbols. */
 export const problemLines = (report: RunReport): readonly string[] =>

@@ -1,7 +1,7 @@
 import type { RunReport, ScriptReport } from '../../model/report.js'
+import { countLost, isIdle, wasStopped } from '../../model/script-figures.js'
 import { formatBytes, formatCount, formatDuration } from '../terminal/format.js'
 import { fitColumns, renderTable, type Style, type TextColumn, type TextLine } from '../terminal/terminal.js'
-import { countLost, isIdle, wasStopped } from './problems.js'
 
 export interface ResultsContext {
   readonly columns: number

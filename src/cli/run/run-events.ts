@@ -12,41 +12,55 @@ import { combineLogs } from './log-file.js'
 import { guardRealVsSimulated } from './source.js'
 
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
-export const createRunEvents = (context: RunCommandContext, progress: ProgressDisplay): Observable<RunEvent> => {
+export const createRunEvents = (context: RunCommandContext, { progress, page }: RunDisplays): Observable<RunEvent> => {
   const { flags, settings, dependencies } = context
   return createLog(flags, progress, context.log).pipe(
     switchMap((log) => {
       const { metrics } = flags
-      if (metrics === undefined) return collectEvents(context, { ...log, ...watchBytes(progress) })
+      const displays = [page, ...watchBytes(progress)]
+      if (metrics === undefined) return collectEvents(context, { ...log, telemetry: combineTelemetries(displays) })
       const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
-      return whileServing(serve, ({ telemetry }) => collectEvents(context, { ...log, telemetry, ...watchBytes(progress, telemetry) }))
+      return whileServing(serve, ({ telemetry }) =>
+        collectEvents(context, { ...log, telemetry: combineTelemetries([...displays, telemetry]) }),
+      )
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
   )
 }
 
+/** What shows a run while it is active. */
+interface RunDisplays {
+  readonly progress: ProgressDisplay
+  readonly page: Telemetry
+}
+
 /** What observes a run besides its progress display. */
 interface Observers {
   readonly log?: Log
-  readonly telemetry?: Telemetry
+  readonly telemetry: Telemetry
 }
 
-/** Passes the size of each reply to a display that shows it, and everything to the other telemetry. */
-const watchBytes = ({ addBytes }: ProgressDisplay, other?: Telemetry): Pick<Observers, 'telemetry'> => {
-  if (addBytes === undefined) return {}
-  const telemetry: Telemetry = () => {
-    const { event = () => undefined, request, over } = other?.() ?? {}
+/** Passes the size of each reply to a display that shows it. */
+const watchBytes = ({ addBytes }: ProgressDisplay): readonly Telemetry[] =>
+  addBytes === undefined ? [] : [() => ({ event: () => undefined, request: ({ bytes }) => addBytes(bytes) })]
+
+/** Passes everything to each of them. */
+const combineTelemetries =
+  (all: readonly Telemetry[]): Telemetry =>
+  () => {
+    const followers = all.map((follow) => follow())
     return {
-      event,
-      request: (ended) => {
-        addBytes(ended.bytes)
-        request?.(ended)
+      event: (event) => {
+        for (const follower of followers) follower.event(event)
       },
-      ...(over === undefined ? {} : { over }),
+      request: (request) => {
+        for (const follower of followers) follower.request(request)
+      },
+      over: () => {
+        for (const follower of followers) follower.over?.()
+      },
     }
   }
-  return { telemetry }
-}
 
 /** The logger, loaded only if something is logged: that takes 8 ms. */
 const createLog = (

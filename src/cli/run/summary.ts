@@ -1,5 +1,6 @@
 import { isSignificant } from '../../model/drift.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
+import { isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
 import { REPORT_FILE } from '../../pipeline/storage.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
@@ -8,7 +9,7 @@ import { findHints } from '../hints.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
-import { earlierFailureLines, isIdle, isIncomplete, problemLines, warningLines, wasStopped, wrongSymbolLines } from './problems.js'
+import { earlierFailureLines, problemLines, warningLines, wrongSymbolLines } from './problems.js'
 import { createResults, type ResultsContext } from './results.js'
 
 /** What decides what to do next. */

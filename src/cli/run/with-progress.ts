@@ -4,7 +4,9 @@ import { readSize } from '../terminal/terminal.js'
 import { wrap } from '../terminal/text.js'
 import type { RunCommandContext } from './flags.js'
 import { exitOnSecondSignal, followRun } from './follow-run.js'
+import { followForPage } from './live.js'
 import { concludeAndNotify } from './notified.js'
+import { withPage } from './page.js'
 import { createRunEvents, startLines } from './run-events.js'
 import { createRunProgress, followJobControl } from './run-progress.js'
 
@@ -14,7 +16,10 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     const { flags, io, dependencies } = context
     const stats = createRunStats()
     const progress = createRunProgress({ ...context, stats }, io, dependencies)
-    const event$ = createRunEvents(context, progress).pipe(
+    const follower = followForPage(context)
+    let isInterrupted = false
+    const event$ = createRunEvents(context, { progress, page: follower.telemetry }).pipe(
+      follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
         for (const line of startLines(event, flags).flatMap((text) => wrap(text, readSize(io.stderr).columns)))
@@ -24,8 +29,12 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     const signals = exitOnSecondSignal(io, progress, flags.args)
     signals.add(followJobControl(io, progress))
     const keepsProgress = flags.json || io.stdout.isTTY !== true
-    return followRun(event$, { stats, progress, io, keepsProgress }).pipe(
+    const run$ = followRun(event$, { stats, progress, io, keepsProgress }).pipe(
+      tap(({ signal }) => {
+        isInterrupted = signal !== undefined
+      }),
       concatMap((ending) => concludeAndNotify(ending, context)),
-      finalize(() => signals.unsubscribe()),
     )
+    const served = { run$, follower, isInterrupted: () => isInterrupted, write: progress.writeAbove }
+    return withPage(served, context).pipe(finalize(() => signals.unsubscribe()))
   })

@@ -14,6 +14,7 @@ interface ServeFlags {
 const examples = [
   ['scripstream serve', 'the page of ./data; open the printed address'],
   ['scripstream serve --out /srv/market --port 8080', 'another folder, a fixed port'],
+  ['scripstream run --serve', 'the page of a run, from its start'],
 ] as const
 
 export const addServe: AddCommand = (program, { io, dependencies, act }) => {

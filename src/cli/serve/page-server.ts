@@ -1,16 +1,24 @@
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { getErrorCode } from '../../storage/file-system.js'
+import type { LiveSource } from '../../web/server/live-hub.js'
 import type { PageServer } from '../../web/server/serve.js'
 import type { Dependencies } from '../dependencies.js'
 
+interface PageChoice {
+  readonly settings: Settings
+  readonly port: number | undefined
+  /** The run of this process, if there is one. */
+  readonly live?: LiveSource
+}
+
 /** Starts the server of the page; its code is loaded only then. */
 export const openPage = async (
-  { settings: { out, exchange }, port }: { readonly settings: Settings; readonly port: number | undefined },
+  { settings: { out, exchange, workers }, port, live }: PageChoice,
   { streams, version, pageFolder }: Dependencies,
 ): Promise<PageServer> => {
   const { servePage } = await import('../../web/server/serve.js')
-  return servePage({ out, exchange, streams, version, pageFolder, port })
+  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live })
 }
 
 /** Says which option chooses another port. */

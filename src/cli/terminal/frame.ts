@@ -1,9 +1,10 @@
+import { isSelected, type OverallProgress } from '../../model/overall-progress.js'
+import type { PausedHosts, ProgressEstimator } from '../../model/progress-estimator.js'
 import type { FleetState } from '../../model/report.js'
 import type { StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
-import { isSelected, type OverallEstimator, overallLine } from './overall.js'
-import type { PausedHosts, ProgressEstimator } from './progress-estimator.js'
+import { overallLine } from './overall.js'
 import type { Glyphs, Style, TerminalSize, TextLine, TextSpan } from './terminal.js'
 import { clean, padEnd, padStart, width } from './text.js'
 
@@ -14,7 +15,7 @@ interface FrameContext {
   readonly glyphs: Glyphs
   /** Has samples of the same streams. */
   readonly estimator: ProgressEstimator
-  readonly overall: ReturnType<OverallEstimator['sample']>
+  readonly overall: OverallProgress
   readonly fleet?: FleetState | undefined
 }
 

@@ -1,5 +1,7 @@
 // What the server answers about the folder as a whole.
 
+import type { LivePhase, LiveRunState } from './live.js'
+
 /** How a stream stands in the folder. */
 export interface StreamState {
   readonly stream: string
@@ -13,11 +15,44 @@ export interface StreamState {
   readonly reason?: string
 }
 
+/** The answer to "is my data complete and fresh?" */
+export interface FolderAnswer {
+  readonly tone: 'ok' | 'waiting' | 'failed'
+  /** Such as "Complete and up to date". */
+  readonly word: string
+  /** Why it is not; empty if it is. */
+  readonly text: string
+  /** The day that ends the text. */
+  readonly day?: string
+}
+
 /** `GET /api/state` */
 export interface FolderState {
   /** The name of the folder, without its path. */
   readonly folder: string
   readonly version: string
+  /** Whether a run is active now. */
+  readonly isActive: boolean
+  readonly answer: FolderAnswer
+  /** The streams that there are, by phase. */
+  readonly phases: readonly LivePhase[]
+  /** The last run that has ended; absent if there was none. */
+  readonly last?: LiveRunState
+  readonly outputs: readonly StreamState[]
+}
+
+/** `GET /api/changes`: what the last run changed. */
+export interface FolderChanges {
+  /** The run that it is compared with, as of when (ISO 8601); null if there is none. */
+  readonly since: { readonly asOf?: string } | null
+  /** Sections in the order of the summary; those without a change are left out. */
+  readonly sections: readonly { readonly section: string; readonly about: string; readonly count: number }[]
+  /** Stocks with the rarest changes first; at most 100. */
+  readonly stocks: readonly {
+    readonly symbol: string
+    readonly changes: readonly { readonly section: string; readonly detail: string }[]
+  }[]
+  readonly notes: readonly string[]
 }
 
 /** The body of every answer that is an error. */

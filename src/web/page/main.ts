@@ -130,6 +130,7 @@ const followLinks = (event: MouseEvent): void => {
 
 document.addEventListener('click', followLinks)
 addEventListener('popstate', show)
+addEventListener('resize', update)
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   dispatchEvent(new Event('themechange'))
   update()

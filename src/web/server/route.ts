@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import type { FolderChanges } from '../api/state.js'
 import { AnswerError } from './guard.js'
+import type { LiveHub } from './live-hub.js'
 
 /** What the routes answer from. */
 export interface Served {
@@ -9,6 +11,12 @@ export interface Served {
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]
   readonly version: string
+  /** The configured workers of streams that do not have the usual number. */
+  readonly workers: Readonly<Record<string, number>>
+  /** The run that is active now. */
+  readonly live: LiveHub
+  /** What the last run changed. */
+  readonly readChanges: () => Promise<FolderChanges>
 }
 
 export interface RouteRequest {

@@ -1,11 +1,13 @@
-import { basename } from 'node:path'
-import type { FolderState } from '../api/state.js'
+import type { RunList } from '../api/runs.js'
+import { readFolderState, readRuns } from './folder-state.js'
 import type { Route } from './route.js'
+import { describeRun, toRunRow } from './runs.js'
 
 /** Everything that the server answers with data. A route of a new view is one more line here. */
 export const routes: readonly Route[] = [
-  {
-    path: '/api/state',
-    answer: (_, { out, version }): FolderState => ({ folder: basename(out), version }),
-  },
+  { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
+  { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
+  { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
+  { path: '/api/runs', answer: async (_, { out }): Promise<RunList> => ({ runs: (await readRuns(out)).map(toRunRow).reverse() }) },
+  { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRuns(out), params.id ?? '') },
 ]

@@ -4,13 +4,19 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode } from '../../storage/file-system.js'
+import { createLiveFileReader } from '../../storage/live-file.js'
 import { type Asset, readAssets } from './assets.js'
+import { createChanges } from './changes.js'
 import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
+import { createLiveHub, type LiveSource } from './live-hub.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
 
-export interface PageServerOptions extends Served {
+export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'> {
+  readonly workers?: Served['workers']
+  /** The run of this process; without one, the run that another process has started on the folder. */
+  readonly live?: LiveSource | undefined
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -34,10 +40,13 @@ const MAX_BODY_BYTES = 100_000
 const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
-export const servePage = async ({ pageFolder, port, routes: given, ...served }: PageServerOptions): Promise<PageServer> => {
-  const { out: root, exchange, streams } = served
+export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
+  const { pageFolder, port, routes: given, live: source, workers = {}, ...folder } = options
+  const { out: root, exchange, streams } = folder
   const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams })]
   const assets = readAssets(pageFolder)
+  const live = createLiveHub(source ?? createLiveFileReader(folder.out))
+  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     setSafetyHeaders(response)
@@ -47,6 +56,7 @@ export const servePage = async ({ pageFolder, port, routes: given, ...served }: 
   return {
     origin: `http://127.0.0.1:${own}`,
     close: () => {
+      live.close()
       server.close()
       server.closeAllConnections()
     },

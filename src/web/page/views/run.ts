@@ -1,12 +1,137 @@
-import { html } from 'lit-html'
-import type { FolderState } from '../../api/state.js'
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { LiveRunState, LiveStream } from '../../api/live.js'
+import type { FolderChanges, FolderState } from '../../api/state.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import type { View } from '../view.js'
+import { contentWidth } from '../parts/size.js'
+import { renderAnswer, renderFigures, renderProgress } from '../run/answer.js'
+import { renderChanges } from '../run/changes.js'
+import { renderDetail, renderFleet, renderLosses, renderLost } from '../run/detail.js'
+import { renderGraph } from '../run/graph.js'
+import { type LiveStore, openLiveStore } from '../run/live-store.js'
+import { marbleLegend } from '../run/marbles.js'
+import type { PageContext, View } from '../view.js'
+
+interface RunData {
+  readonly state: FolderState
+  /** Filled in later: comparing takes a moment. */
+  changes?: FolderChanges
+}
+
+/** What is kept while the view is shown. */
+interface Session {
+  readonly store: LiveStore
+  /** The last state of a run that was active while the page was open, with its marbles. */
+  watched?: LiveRunState
+}
+
+let session: Session | undefined
 
 /** The run: live while one is active, else how the last one ended. */
-export const runView: View<FolderState> = {
+export const runView: View<RunData> = {
   path: '/',
-  title: () => 'Run',
-  load: (_, signal) => fetchJson('/api/state', { signal }),
-  render: ({ folder }) => html`<h1>${folder}</h1>`,
+  title: () => {
+    const run = session?.store.run()
+    return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
+  },
+  load: async (_, signal) => {
+    const state = await fetchJson<FolderState>('/api/state', { signal })
+    return { state }
+  },
+  enter: (page) => {
+    let wasActive = false
+    const store = openLiveStore(() => {
+      const run = store.run()
+      if (run) own.watched = run
+      const isActive = run !== null && run !== undefined && run.outcome === undefined
+      // The folder holds other data now.
+      if (wasActive && !isActive) page.reload()
+      wasActive = isActive
+      page.update()
+    })
+    const own: Session = { store }
+    session = own
+    const clock = setInterval(page.update, 1_000)
+    return () => {
+      clearInterval(clock)
+      store.close()
+      session = undefined
+    }
+  },
+  render: (data, page) => renderRun(data, page),
+  keys: (page) => [{ keys: 'm', about: 'marbles: the newest items of each stream', act: () => toggleMarbles(page) }],
 }
+
+const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
+
+const loadChanges = (data: RunData, page: PageContext): void => {
+  if (data.changes !== undefined || data.state.last === undefined) return
+  const none: FolderChanges = { since: null, sections: [], stocks: [], notes: [] }
+  fetchJson<FolderChanges>('/api/changes')
+    .then(
+      (changes) => Object.assign(data, { changes }),
+      () => Object.assign(data, { changes: none }),
+    )
+    .finally(page.update)
+}
+
+const asked = new WeakSet<RunData>()
+
+const renderRun = (data: RunData, page: PageContext): TemplateResult => {
+  const { state } = data
+  if (!asked.has(data)) {
+    asked.add(data)
+    loadChanges(data, page)
+  }
+  const now = Date.now()
+  const live = session?.store.run()
+  const active = live && live.outcome === undefined ? live : undefined
+  // The marbles of the run that one has watched stay, until another run is the last one.
+  const watched = session?.watched?.run === state.last?.run ? session?.watched : undefined
+  const run = active ?? watched ?? state.last
+  const { query } = page.place
+  const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
+  const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
+  const lost = renderLost(session?.store.isLost() ?? false, active?.at, now)
+  return html`
+    ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
+    ${run === undefined ? renderFirstSteps(state) : renderFigures(run)}
+    ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
+    ${renderGraph(state.phases, run?.streams ?? createIdleStreams(state), {
+      now,
+      width: contentWidth(),
+      hasMarbles: query.has('marbles'),
+      chosen: chosen?.name,
+      startedAt: run?.startedAt ?? 0,
+      onChoose: choose,
+    })}
+    ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
+    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)}`}
+    ${active ? nothing : renderChanges(data.changes, { isWhole: query.has('all'), onMore: () => page.setQuery({ all: '1' }) })}
+  `
+}
+
+const renderToolbar = (page: PageContext): TemplateResult => {
+  const isOn = page.place.query.has('marbles')
+  return html`
+    <div class="toolbar">
+      <button type="button" aria-pressed=${isOn} title="Newest items of each stream (m)" @click=${() => toggleMarbles(page)}>Marbles</button>
+      ${isOn ? marbleLegend() : nothing}
+    </div>
+  `
+}
+
+/** The streams before the first run. */
+const createIdleStreams = ({ phases }: FolderState): readonly LiveStream[] =>
+  phases
+    .flatMap(({ streams }) => streams)
+    .map(({ name }) => ({
+      ...{ name, state: 'waiting' as const, done: 0, workers: 0, requests: 0, retries: 0, rateLimited: 0, lost: 0, partial: 0 },
+      ...{ statuses: {}, files: 0, stored: 0, failures: [], warnings: [], pauses: [], marbles: [] },
+    }))
+
+const renderFirstSteps = ({ folder }: FolderState): TemplateResult => html`
+  <p>
+    Start a run into the folder <b>${folder}</b>: <code>scripstream run --out ${folder}</code>. This page shows it as it flows. To try it without a
+    provider: <code>scripstream run --simulate --out ${folder}</code>
+  </p>
+`

@@ -1,19 +1,21 @@
+import type { StreamForecast } from '../model/overall-progress.js'
 import type { Settings } from '../model/settings.js'
-import { MASTER, type Phase, type StreamDefinition } from '../pipeline/define-stream.js'
-import { toFilePath } from '../pipeline/output.js'
-import type { StreamForecast } from './terminal/overall.js'
+import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
+import { toFilePath } from './output.js'
 
 interface PhaseText {
   readonly phase: Phase
   readonly title: string
   readonly note: string
+  /** Its streams run one after the other, not side by side. */
+  readonly isSequential: boolean
 }
 
 /** The phases in their order, with the texts for people. */
 const phaseTexts: readonly PhaseText[] = [
-  { phase: 'core', title: 'phase 1: core', note: 'one after the other' },
-  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'in parallel' },
-  { phase: 'candles', title: 'phase 2.5: candles', note: 'in parallel with phase 2, unless FETCH_OHLCV is false' },
+  { phase: 'core', title: 'phase 1: core', note: 'one after the other', isSequential: true },
+  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'in parallel', isSequential: false },
+  { phase: 'candles', title: 'phase 2.5: candles', note: 'in parallel with phase 2, unless FETCH_OHLCV is false', isSequential: false },
 ]
 
 export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {
@@ -40,7 +42,7 @@ export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outpu
 export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
   streams.map(({ name, phase, workers, work: { of, parts } }) => ({
     name,
-    isSequential: phase === 'core',
+    isSequential: phaseTexts.some((text) => text.phase === phase && text.isSequential),
     workers: settings.workers[name] ?? workers,
     items: of === undefined ? parts.length : of === MASTER ? 'stocks' : undefined,
   }))

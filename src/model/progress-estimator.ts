@@ -1,6 +1,6 @@
-import type { BackoffReason, RunEvent } from '../../model/event.js'
-import type { StreamStats } from '../../model/run-stats.js'
-import type { Host } from '../../model/settings.js'
+import type { BackoffReason, RunEvent } from './event.js'
+import type { StreamStats } from './run-stats.js'
+import type { Host } from './settings.js'
 
 /** Estimated progress of one stream. */
 interface StreamEstimate {

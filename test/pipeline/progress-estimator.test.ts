@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createProgressEstimator } from '../../src/cli/terminal/progress-estimator.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { createProgressEstimator } from '../../src/model/progress-estimator.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRandom } from '../../src/simulator/random.js'
 

@@ -1,0 +1,121 @@
+// The run as the page shows it while it is active. The same shape describes a run that has ended.
+
+/** How one of the newest items ended; `retried` is a success after a further attempt, `partial` one that may lack rows. */
+export type MarbleKind = 'success' | 'empty' | 'skipped' | 'retried' | 'partial' | 'failed' | 'resumed'
+
+/** One of the newest items of a stream. */
+export type Marble = readonly [item: string, kind: MarbleKind]
+
+/** A failure or a warning. */
+export interface LiveProblem {
+  readonly item?: string
+  readonly reason: string
+}
+
+/** Why requests wait, until when; instants are epoch milliseconds. */
+export interface LivePause {
+  /** What waits: services, or one endpoint of them. */
+  readonly what: string
+  readonly why: 'refuses' | 'pages' | 'down'
+  readonly since: number
+  readonly until: number
+  readonly giveUpAt?: number
+}
+
+/** One stream of a run. */
+export interface LiveStream {
+  readonly name: string
+  readonly state: 'waiting' | 'running' | 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
+  readonly done: number
+  /** Absent until known. */
+  readonly total?: number
+  readonly workers: number
+  /** Requests that have been sent and not processed yet; absent where other machines send them. */
+  readonly inFlight?: number
+  /** Items per second of late; of an ended stream, on average. */
+  readonly perSecond?: number
+  readonly leftMs?: number
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  readonly requests: number
+  readonly retries: number
+  readonly rateLimited: number
+  /** Items that failed, and items that may lack rows. */
+  readonly lost: number
+  readonly partial: number
+  /** Items that are tried once more. */
+  readonly secondPass?: number
+  /** Items by status; only those that there are. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** Bytes received, decompressed; absent where other machines receive them. */
+  readonly received?: number
+  readonly files: number
+  readonly stored: number
+  /** The first few failures, then the first few warnings. */
+  readonly failures: readonly LiveProblem[]
+  readonly warnings: readonly LiveProblem[]
+  readonly pauses: readonly LivePause[]
+  readonly error?: string
+  /** The newest items, oldest first. */
+  readonly marbles: readonly Marble[]
+}
+
+/** A phase of the graph. The streams of a sequential phase run one after the other. */
+export interface LivePhase {
+  readonly phase: string
+  readonly title: string
+  readonly note: string
+  readonly isSequential: boolean
+  readonly streams: readonly {
+    readonly name: string
+    readonly summary: string /** The stream whose rows are its items. */
+    readonly of?: string
+  }[]
+}
+
+export interface LiveWorker {
+  readonly name: string
+  readonly items: number
+  readonly perSecond: number
+  readonly isThere: boolean
+}
+
+/** The run as a whole, without its streams. */
+export interface LiveSummary {
+  readonly run: string
+  readonly asOf: number
+  readonly startedAt: number
+  /** When this was so. */
+  readonly at: number
+  readonly stocks: number
+  readonly isContinued?: boolean
+  readonly isRemainder?: boolean
+  readonly done: number
+  /** Absent until the stocks are known. */
+  readonly total?: number
+  /** From 0 to 1. */
+  readonly share: number
+  readonly leftMs?: number
+  readonly bytesPerSecond?: number
+  /** The workers of a fleet. */
+  readonly fleet?: { readonly workers: readonly LiveWorker[]; readonly stalled: number; readonly isAway?: boolean }
+  /** Only of a run that has ended. */
+  readonly outcome?: 'complete' | 'partial' | 'failed' | 'interrupted'
+  readonly error?: string
+}
+
+export interface LiveRunState extends LiveSummary {
+  readonly phases: readonly LivePhase[]
+  readonly streams: readonly LiveStream[]
+}
+
+/** The events of `GET /api/live`: first `snapshot`; then `change`, with those streams that differ from the event before. */
+export interface LiveSnapshot {
+  /** Null while no run is active. */
+  readonly run: LiveRunState | null
+}
+
+export interface LiveChange {
+  readonly summary: LiveSummary
+  readonly streams: readonly LiveStream[]
+}

@@ -1,0 +1,108 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { LiveRunState, LiveStream } from '../../api/live.js'
+import type { FolderChanges, FolderState } from '../../api/state.js'
+import {
+  formatAgo,
+  formatBytes,
+  formatDay,
+  formatDayOf,
+  formatDuration,
+  formatInstant,
+  formatNumber,
+  formatQuantity,
+  formatTime,
+} from '../parts/format.js'
+
+const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
+
+const RUNNING: readonly string[] = ['success', 'partial', 'failed']
+
+/** The first thing on the page: is the data complete and fresh, and what changed? */
+export const renderAnswer = ({ answer, last }: FolderState, changes: FolderChanges | undefined, now: number): TemplateResult => html`
+  <section class="answer">
+    <h1><span class=${answer.tone} aria-hidden="true">${MARKS[answer.tone]}</span> ${answer.word}</h1>
+    <p role="status">
+      ${answer.text}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
+      ${last === undefined ? nothing : describeLast(last, now)}
+    </p>
+    ${last === undefined ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
+  </section>
+`
+
+const describeLast = (last: LiveRunState, now: number): TemplateResult => {
+  const ran = last.streams.filter(({ state }) => RUNNING.includes(state))
+  const whole = ran.filter(({ state }) => state === 'success').length
+  const took = last.at - last.startedAt
+  return html`${formatQuantity(last.stocks, 'stock')}, ${whole} of ${formatQuantity(ran.length, 'stream')} complete, as of
+    <b>${formatInstant(last.asOf)}</b>. The run took ${formatDuration(took)} and ended ${formatAgo(last.at, now)}.`
+}
+
+const describeChanges = (changes: FolderChanges | undefined): TemplateResult | string => {
+  if (changes === undefined) return 'What changed is being compared …'
+  const { since, sections } = changes
+  if (since === null) return 'Nothing to compare with yet: this is the first run of the folder.'
+  const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
+  if (sections.length === 0) return `Nothing changed since ${before}.`
+  return html`Changed since ${before}:
+    ${sections.map(
+      ({ section, count, about }, index) =>
+        html`${index === 0 ? nothing : ' · '}<a href="#changes" title=${about}>${formatNumber(count)}&nbsp;${SECTION_WORDS[section] ?? section}</a>`,
+    )}`
+}
+
+/** Sections whose names say little after a number. */
+const SECTION_WORDS: Readonly<Record<string, string>> = {
+  surveillance: 'surveillance changes',
+  bands: 'price bands',
+  circuits: 'circuit moves',
+  actions: 'corporate actions',
+  filings: 'stocks with filings',
+  news: 'stocks with news',
+}
+
+/** The first thing while a run is active. `before` is what the folder holds until it ends. */
+export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
+  const { share, done, total, leftMs, startedAt, isContinued, isRemainder } = run
+  const percent = Math.floor(share * 100)
+  const left = leftMs === undefined ? '' : `, about ${formatDuration(Math.max(1_000, Math.ceil(leftMs / 1_000) * 1_000))} left`
+  const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
+  return html`
+    <section class="answer">
+      <h1><span class="accent" aria-hidden="true">▸</span> Running: ${percent} %${left}</h1>
+      <progress max="100" value=${share * 100} aria-label="Progress of the run">${percent} %</progress>
+      <p>
+        ${kind}${formatNumber(done)}${total === undefined ? nothing : html` of ${formatNumber(total)}`} items since ${formatTime(startedAt)}
+        (${formatDuration(now - startedAt)}), as of ${formatInstant(run.asOf)}.
+      </p>
+      <p class="changed">
+        ${
+          before?.last === undefined
+            ? 'This is the first run of the folder.'
+            : html`Until it ends, the folder holds the data as of ${formatInstant(before.last.asOf)}: ${before.answer.word.toLowerCase()}.`
+        }
+      </p>
+    </section>
+  `
+}
+
+/** The figures of the run as a whole. */
+export const renderFigures = (run: LiveRunState): TemplateResult => {
+  const sum = (read: (stream: LiveStream) => number | undefined): number =>
+    run.streams.reduce((all, stream) => all + (read(stream) ?? 0), 0)
+  const lost = sum(({ lost: own }) => own)
+  const received = sum((stream) => stream.received)
+  const hasEnded = run.outcome !== undefined
+  const figures: readonly (readonly [name: string, value: string, tone?: string])[] = [
+    ['stocks', formatNumber(run.stocks)],
+    ['items', formatNumber(run.done)],
+    ['items failed', formatNumber(lost), lost > 0 ? 'failed' : ''],
+    ['requests', formatNumber(sum(({ requests }) => requests))],
+    ['retries', formatNumber(sum(({ retries }) => retries))],
+    ['answers 429', formatNumber(sum(({ rateLimited }) => rateLimited))],
+    ...(received > 0 ? [['received', formatBytes(received)] as const] : []),
+    ...(hasEnded ? [] : [['received per second', run.bytesPerSecond === undefined ? '–' : formatBytes(run.bytesPerSecond)] as const]),
+    ['files', formatNumber(sum(({ files }) => files))],
+    ['stored', formatBytes(sum(({ stored }) => stored))],
+  ]
+  return html`<dl class="figures">${figures.map(([name, value, tone = '']) => html`<div><dt>${name}</dt><dd class=${tone}>${value}</dd></div>`)}</dl>`
+}

@@ -1,0 +1,30 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { FolderChanges } from '../../api/state.js'
+import { formatQuantity } from '../parts/format.js'
+
+const SHOWN = 15
+
+/** What the last run changed, stock by stock; the rarest changes first. */
+export const renderChanges = (
+  changes: FolderChanges | undefined,
+  { isWhole, onMore }: { readonly isWhole: boolean; readonly onMore: () => void },
+): TemplateResult | typeof nothing => {
+  if (changes === undefined || changes.since === null || changes.stocks.length === 0) return nothing
+  const shown = isWhole ? changes.stocks : changes.stocks.slice(0, SHOWN)
+  const more = changes.stocks.length - shown.length
+  return html`
+    <section id="changes">
+      <h2>What changed <span class="soft">rarest first</span></h2>
+      <div class="scroll"><table class="changes">
+        <tbody>${shown.map(
+          ({ symbol, changes: own }) => html`<tr>
+            <th scope="row"><a href=${`/stock/${encodeURIComponent(symbol)}`}>${symbol}</a></th>
+            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${detail}`)}</td>
+          </tr>`,
+        )}</tbody>
+      </table></div>
+      ${more > 0 ? html`<button class="link" type="button" @click=${onMore}>${formatQuantity(more, 'stock')} more</button>` : nothing}
+      ${changes.notes.map((note) => html`<p class="soft">${note}</p>`)}
+    </section>
+  `
+}

@@ -1,0 +1,112 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { stripBrackets } from '../../../model/script-figures.js'
+import type { LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
+import { formatBytes, formatDuration, formatNumber, formatPercent } from '../parts/format.js'
+import { describePause, describeStream } from './words.js'
+
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  success: 'stored',
+  empty: 'nothing there',
+  skipped: 'up to date',
+  rate_limit: 'rate limited',
+  error: 'failed',
+}
+
+/** Everything about one stream, below the graph. */
+export const renderDetail = (stream: LiveStream, phases: readonly LivePhase[], now: number, close: () => void): TemplateResult => {
+  const about = phases.flatMap(({ streams }) => streams).find(({ name }) => name === stream.name)
+  const note = describeStream(stream, now)
+  const facts: readonly (readonly [string, string])[] = [
+    ['items', `${formatNumber(stream.done)}${stream.total === undefined ? '' : ` of ${formatNumber(stream.total)}`}`],
+    ...Object.entries(stream.statuses).map(
+      ([status, count]) => [STATUS_WORDS[status] ?? status.replace('_', ' '), formatNumber(count)] as const,
+    ),
+    ...(stream.partial > 0 ? [['may lack rows', formatNumber(stream.partial)] as const] : []),
+    ['requests', formatNumber(stream.requests)],
+    ['retries', formatNumber(stream.retries)],
+    ['answers 429', formatNumber(stream.rateLimited)],
+    ['open requests', stream.inFlight === undefined ? 'on other machines' : formatNumber(stream.inFlight)],
+    ['workers', formatNumber(stream.workers)],
+    ['received', stream.received === undefined ? '–' : formatBytes(stream.received)],
+    ['files', `${formatNumber(stream.files)}, ${formatBytes(stream.stored)}`],
+  ]
+  return html`
+    <section class="detail" aria-label=${`Details of ${stream.name}`}>
+      <h2>${stream.name} <span class=${note.tone}>${note.text}</span><button class="plain" type="button" aria-label="Close the details" @click=${close}>✕</button></h2>
+      <p class="soft">${about?.summary ?? nothing}${about?.of === undefined ? nothing : html`; one item for each row of ${about.of}`}</p>
+      <dl class="figures">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      ${stream.error === undefined ? nothing : html`<p class="failed">${stream.error}</p>`}
+      ${stream.pauses.map((pause) => html`<p class="waiting">${describePause(pause, now)}</p>`)}
+      ${renderProblems('Failed, or may lack rows', stream.failures)} ${renderProblems('Warnings', stream.warnings)}
+    </section>
+  `
+}
+
+const renderProblems = (title: string, problems: readonly LiveProblem[]): TemplateResult | typeof nothing =>
+  problems.length === 0
+    ? nothing
+    : html`<h3>${title}</h3><ul class="problems">${problems.map(({ item, reason }) => html`<li>${item === undefined ? nothing : html`<b>${item}</b> `}${reason}</li>`)}</ul>`
+
+/** What the run lacks, by stream, with the reasons; nothing if it lacks nothing. */
+export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: string) => void): TemplateResult | typeof nothing => {
+  const lacking = streams.filter(
+    ({ lost, partial, state, failures }) => lost > 0 || partial > 0 || state === 'failed' || failures.length > 0,
+  )
+  if (lacking.length === 0) return nothing
+  return html`
+    <section class="losses">
+      <h2>What is missing, and why</h2>
+      ${lacking.map(({ name, lost, partial, error, failures }) => {
+        const counts = [lost > 0 ? `${formatNumber(lost)} failed` : '', partial > 0 ? `${formatNumber(partial)} incomplete` : '']
+          .filter(Boolean)
+          .join(', ')
+        return html`
+          <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
+          ${error === undefined || failures.some(({ reason }) => reason === error) ? nothing : html`<p>${error}</p>`}
+          <ul class="problems">${groupReasons(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: <b>${items.slice(0, 6).join(', ')}${items.length > 6 ? ' …' : ''}</b>`}</li>`)}</ul>
+        `
+      })}
+    </section>
+  `
+}
+
+/** Failures with the same reason, as one. */
+const groupReasons = (problems: readonly LiveProblem[]): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
+  const groups = new Map<string, string[]>()
+  for (const { item, reason } of problems) {
+    const short = stripBrackets(reason)
+    const items = groups.get(short) ?? []
+    groups.set(short, items)
+    // The only item of a stream that is one list is called so.
+    if (item !== undefined && item !== 'all') items.push(item)
+  }
+  return [...groups].map(([reason, items]) => ({ reason, items }))
+}
+
+/** The workers of a fleet, with their share of the items. */
+export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateResult | typeof nothing => {
+  if (fleet === undefined) return nothing
+  const all = fleet.workers.reduce((sum, { items }) => sum + items, 0)
+  return html`
+    <section>
+      <h2>Workers ${fleet.isAway ? html`<span class="waiting">Redis is down: waiting for it</span>` : nothing}</h2>
+      ${fleet.workers.length === 0 ? html`<p class="waiting">No worker is connected: start "scripstream worker" with the same engine and blobs.</p>` : nothing}
+      <div class="scroll"><table>
+        <thead><tr><th>worker</th><th class="number">items</th><th class="number">share</th><th class="number">per second</th><th>state</th></tr></thead>
+        <tbody>${fleet.workers.map(
+          ({ name, items, perSecond, isThere }) => html`<tr>
+            <td>${name}</td><td class="number">${formatNumber(items)}</td><td class="number">${formatPercent(all === 0 ? 0 : (items * 100) / all)}</td>
+            <td class="number">${formatNumber(perSecond, 1)}</td><td class=${isThere ? 'ok' : 'failed'}>${isThere ? '✔ connected' : '✕ gone'}</td>
+          </tr>`,
+        )}</tbody>
+      </table></div>
+      ${fleet.stalled > 0 ? html`<p class="soft">${formatNumber(fleet.stalled)} items moved to another worker, because theirs was gone or stalled.</p>` : nothing}
+    </section>
+  `
+}
+
+/** How long a stopped run has been silent, or nothing. */
+export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
+  isLost
+    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatDuration(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
+    : nothing

@@ -1,0 +1,94 @@
+import type { LivePhase } from '../../api/live.js'
+
+/** Where a stream is drawn. */
+export interface PlacedStream {
+  readonly name: string
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export interface PlacedPhase {
+  readonly phase: LivePhase
+  readonly titleY: number
+  readonly streams: readonly PlacedStream[]
+}
+
+/** The drawing of the graph: phases from top to bottom, a barrier between the first and the others, and one at the end. */
+export interface GraphLayout {
+  readonly width: number
+  readonly height: number
+  readonly phases: readonly PlacedPhase[]
+  /** Lines across the whole width. */
+  readonly barriers: readonly { readonly y: number; readonly after: readonly string[] }[]
+  /** The line on the left from which the streams of a phase branch off. */
+  readonly buses: readonly { readonly from: number; readonly to: number }[]
+  readonly isNarrow: boolean
+  /** The first phase with rows: above it are the titles of the columns. */
+  readonly headed: string | undefined
+}
+
+const TITLE = 32
+const BARRIER = 32
+/** The space on the left for the line. */
+export const INDENT = 24
+const GAP = 24
+
+interface LayoutOptions {
+  readonly width: number
+  readonly hasMarbles: boolean
+}
+
+export const layOutGraph = (phases: readonly LivePhase[], { width, hasMarbles }: LayoutOptions): GraphLayout => {
+  const isNarrow = width < 760
+  const rowHeight = (isNarrow ? 44 : 28) + (hasMarbles ? 16 : 0)
+  let y = 0
+  const placed: PlacedPhase[] = []
+  const barriers: { y: number; after: readonly string[] }[] = []
+  const buses: { from: number; to: number }[] = []
+  const passed: string[] = []
+  let busFrom = 0
+  for (const [index, phase] of phases.entries()) {
+    const titleY = y + 22
+    y += TITLE
+    const isRow = phase.isSequential && !isNarrow
+    const streams = isRow
+      ? placeInRow(phase, { y, width, height: 44 + (hasMarbles ? 16 : 0) })
+      : placeBelow(phase, { y, width, height: rowHeight })
+    y = Math.max(y, ...streams.map((stream) => stream.y + stream.height))
+    placed.push({ phase, titleY, streams })
+    passed.push(...phase.streams.map(({ name }) => name))
+    const isLast = index === phases.length - 1
+    // The phases after the first run side by side: only the last barrier waits for them.
+    if (index === 0 || isLast) {
+      if (!isRow) buses.push({ from: busFrom, to: lastCentre(streams) })
+      y += BARRIER / 2
+      barriers.push({ y, after: [...passed] })
+      busFrom = y
+      y += BARRIER / 2
+    }
+  }
+  const headed = phases.find(({ isSequential }) => !isSequential)?.phase
+  return { width, height: y, phases: placed, barriers, buses, isNarrow, headed }
+}
+
+const lastCentre = (streams: readonly PlacedStream[]): number => {
+  const last = streams.at(-1)
+  return last === undefined ? 0 : last.y + 14
+}
+
+interface PlaceOptions {
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+/** Side by side, with room for an arrow between. */
+const placeInRow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] => {
+  const own = (width - GAP * (streams.length - 1)) / Math.max(1, streams.length)
+  return streams.map(({ name }, index) => ({ name, x: index * (own + GAP), y, width: own, height }))
+}
+
+const placeBelow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] =>
+  streams.map(({ name }, index) => ({ name, x: INDENT, y: y + index * height, width: width - INDENT, height }))

@@ -1,0 +1,38 @@
+import type { LiveChange, LiveRunState, LiveSnapshot } from '../../api/live.js'
+
+/** The active run as the page knows it. */
+export interface LiveStore {
+  /** Null without an active run; undefined before the first event. */
+  readonly run: () => LiveRunState | null | undefined
+  /** Whether the server cannot be reached at the moment. */
+  readonly isLost: () => boolean
+  readonly close: () => void
+}
+
+/** Reads the events of the run. The browser reconnects by itself and names the last event that it had. */
+export const openLiveStore = (onChange: () => void): LiveStore => {
+  const source = new EventSource('/api/live')
+  let run: LiveRunState | null | undefined
+  let isLost = false
+  const listen = <T>(type: string, apply: (data: T) => LiveRunState | null | undefined): void =>
+    source.addEventListener(type, ({ data }: MessageEvent<string>) => {
+      run = apply(JSON.parse(data) as T)
+      onChange()
+    })
+  const setLost = (value: boolean): void => {
+    if (isLost === value) return
+    isLost = value
+    onChange()
+  }
+  listen<LiveSnapshot>('snapshot', (snapshot) => snapshot.run)
+  listen<LiveChange>('change', (change) => run && applyChange(run, change))
+  source.addEventListener('open', () => setLost(false))
+  source.addEventListener('error', () => setLost(true))
+  return { run: () => run, isLost: () => isLost, close: () => source.close() }
+}
+
+/** The run after a change: streams that it does not name stay as they are. */
+export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
+  const changed = new Map(streams.map((stream) => [stream.name, stream]))
+  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
+}

@@ -1,0 +1,39 @@
+import { groupByStock } from '../../analysis/brief/brief.js'
+import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
+import { diff } from '../../analysis/diff/diff.js'
+import { omitUndefined } from '../../model/row.js'
+import { statFile } from '../../storage/file-system.js'
+import { statePaths } from '../../storage/run-state.js'
+import type { FolderChanges } from '../api/state.js'
+import type { Served } from './route.js'
+
+const MAX_STOCKS = 100
+const MAX_CHANGES = 12
+
+/** Answers what the last run changed; compared once for each run. */
+export const createChanges = ({ out, exchange }: Pick<Served, 'out' | 'exchange'>): (() => Promise<FolderChanges>) => {
+  let known: { readonly at: number | undefined; readonly changes: Promise<FolderChanges> } | undefined
+  return () => {
+    const at = statFile(statePaths(out).report)?.mtimeMs
+    if (known === undefined || known.at !== at) known = { at, changes: compare(out, exchange) }
+    return known.changes
+  }
+}
+
+const compare = async (out: string, exchange: string): Promise<FolderChanges> => {
+  const { since, counts, changes, notes } = await diff(out, { exchange })
+  return {
+    since: since && omitUndefined({ asOf: since.asOf }),
+    sections: sectionNames.flatMap((section) => {
+      const count = counts[section] ?? 0
+      return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
+    }),
+    stocks: groupByStock(changes, new Set())
+      .slice(0, MAX_STOCKS)
+      .map(({ symbol, changes: own }) => ({
+        symbol,
+        changes: own.slice(0, MAX_CHANGES).map(({ section, detail }) => ({ section, detail })),
+      })),
+    notes,
+  }
+}

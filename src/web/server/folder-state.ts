@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { describeFreshness } from '../../analysis/brief/brief.js'
+import { readReport } from '../../analysis/output-folder.js'
+import type { RunReport, ScriptReport } from '../../model/report.js'
+import { omitUndefined } from '../../model/row.js'
+import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
+import { countItems, countLost, isIdle } from '../../model/script-figures.js'
+import { statePaths } from '../../storage/run-state.js'
+import type { LiveRunState, LiveStream } from '../api/live.js'
+import type { FolderState } from '../api/state.js'
+import { describeAnswer } from './answer.js'
+import { describePhases } from './phases.js'
+import type { Served } from './route.js'
+
+/** The runs of a folder, oldest first; none if it has no history. */
+export const readRuns = async (out: string): Promise<readonly RunLogEntry[]> =>
+  parseRunLog(await readFile(join(statePaths(out).folder, RUN_LOG), 'utf8').catch(() => ''))
+
+/** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
+export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
+  const { out, version, streams, live } = served
+  const [report, runs] = await Promise.all([readReport(out).catch(() => undefined), readRuns(out)])
+  const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
+  return omitUndefined({
+    folder: basename(out),
+    version,
+    isActive: live.isActive(),
+    phases: describePhases(streams),
+    answer: describeAnswer({ report, outputs, now }),
+    last: report && toRunState(report, served),
+    outputs,
+  })
+}
+
+/** The last run in the shape of an active one. */
+const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
+  const all = streams.flatMap(({ name, workers: usual }) => {
+    const script = report.scripts[name]
+    return script === undefined ? [] : [toStream(name, script, workers[name] ?? usual)]
+  })
+  const done = all.reduce((sum, stream) => sum + stream.done, 0)
+  return omitUndefined({
+    ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
+    ...{ stocks: report.stocks, done, total: done, share: 1, outcome: report.outcome, error: report.error, fleet: report.fleet },
+    phases: describePhases(streams),
+    streams: all,
+  })
+}
+
+const toStream = (name: string, script: ScriptReport, workers: number): LiveStream => {
+  const { outcome, durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
+  const done = countItems(script)
+  const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
+  return omitUndefined({
+    ...{ name, state: isIdle(script) ? ('skipped' as const) : outcome, done, total: done, workers, requests, retries, rateLimited },
+    ...{ lost: countLost(script), partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
+    perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
+    statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
+    ...{
+      files,
+      stored: bytes,
+      failures,
+      warnings: problems.filter((problem) => !failures.includes(problem)),
+      pauses: [],
+      marbles: [],
+      error,
+    },
+  })
+}

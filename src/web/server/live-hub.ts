@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { interval, type Observable, type Subscription } from 'rxjs'
+import type { LiveChange, LiveRunState, LiveSnapshot, LiveSummary } from '../api/live.js'
+import { createLiveReader, type LiveReader } from './live-reader.js'
+
+/** The present state of the active run; undefined without one. Called about ten times a second while somebody reads. */
+export type LiveSource = () => LiveRunState | undefined
+
+/** Sends the state of the run to readers, as server-sent events. */
+export interface LiveHub {
+  readonly isActive: () => boolean
+  /** Starts a stream of events. It continues after the event that the reader had last, or begins with a snapshot. */
+  readonly open: (response: ServerResponse, lastEventId: string | undefined) => void
+  readonly close: () => void
+}
+
+interface HubOptions {
+  /** When to look for changes; ten times a second if absent. */
+  readonly tick$?: Observable<unknown>
+}
+
+const TICK_MS = 100
+/** How many of the last changes a reader that lost its connection can still get. */
+const MAX_CHANGES = 200
+
+/** The state that readers have, with the text of each stream, by which changes are found. */
+interface SentState {
+  readonly state: LiveRunState | undefined
+  readonly streams: ReadonlyMap<string, string>
+  readonly summary: string
+}
+
+const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
+
+export const createLiveHub = (read: LiveSource, { tick$ = interval(TICK_MS) }: HubOptions = {}): LiveHub => {
+  // Ids of an earlier server mean nothing here.
+  const session = randomUUID().slice(0, 8)
+  const readers = new Set<LiveReader>()
+  let changes: readonly { readonly id: number; readonly text: string }[] = []
+  let id = 0
+  let sent = NOTHING
+  let ticking: Subscription | undefined
+
+  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, { run: sent.state ?? null })
+  const sendAll = (text: string): void => {
+    for (const reader of readers) reader.send(text)
+  }
+  const tick = (): void => {
+    const previous = sent
+    sent = describeState(read())
+    const change = findChange(sent, previous)
+    if (change === undefined) return
+    id += 1
+    const isOther = change === 'another run'
+    const text = isOther ? snapshot() : toEvent('change', `${session}-${id}`, change)
+    changes = isOther ? [] : [...changes.slice(1 - MAX_CHANGES), { id, text }]
+    sendAll(text)
+  }
+  const catchUp = (reader: LiveReader, lastEventId = ''): void => {
+    const last = lastEventId.startsWith(`${session}-`) ? Number(lastEventId.slice(session.length + 1)) : Number.NaN
+    const isKnown = last === id || changes.some((change) => change.id === last + 1)
+    const texts = isKnown ? changes.filter((change) => change.id > last).map(({ text }) => text) : [snapshot()]
+    for (const text of texts) reader.send(text)
+  }
+  return {
+    isActive: () => {
+      const state = read()
+      return state !== undefined && state.outcome === undefined
+    },
+    open(response, lastEventId) {
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+      response.write('retry: 1000\n\n')
+      tick()
+      const reader = createLiveReader(response, snapshot)
+      readers.add(reader)
+      ticking ??= tick$.subscribe(tick)
+      catchUp(reader, lastEventId)
+      response.on('close', () => {
+        readers.delete(reader)
+        if (readers.size > 0) return
+        ticking?.unsubscribe()
+        ticking = undefined
+      })
+    },
+    close: () => ticking?.unsubscribe(),
+  }
+}
+
+const toEvent = (type: 'snapshot' | 'change', id: string, data: LiveSnapshot | LiveChange): string =>
+  `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+
+const describeState = (state: LiveRunState | undefined): SentState => {
+  if (state === undefined) return NOTHING
+  const streams = new Map(state.streams.map((stream) => [stream.name, JSON.stringify(stream)]))
+  // The time alone is no change: readers have clocks.
+  return { state, streams, summary: JSON.stringify({ ...toSummary(state), at: 0 }) }
+}
+
+const toSummary = ({ phases: _, streams: __, ...summary }: LiveRunState): LiveSummary => summary
+
+const findChange = (next: SentState, previous: SentState): LiveChange | 'another run' | undefined => {
+  const { state } = next
+  if (state?.run !== previous.state?.run) return 'another run'
+  if (state === undefined) return undefined
+  const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
+  return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }
+}
