@@ -1,7 +1,8 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escapeFormula, escapeFormulasInLine } from '../../src/market/formula.js'
+import { escapeFormulasInLine } from '../../src/market/formula.js'
+import { escapeFormula } from '../../src/model/formula.js'
 
 const cellsOf = (line: string): readonly string[] => (parse(line, { trim: true, relax_quotes: true }) as string[][])[0] ?? []
 

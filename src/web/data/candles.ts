@@ -74,9 +74,12 @@ export const toCandlesAnswer = (
 ): CandlesAnswer => {
   const candles = isAdjusted ? shown.adjusted : shown.stored
   const column = (values: Float64Array): readonly number[] => Array.from(values.subarray(0, candles.length), round)
+  const days = Array.from(candles.day.subarray(0, candles.length), numberToDay)
+  const last = days.at(-1)
   return {
-    about,
-    days: Array.from(candles.day.subarray(0, candles.length), numberToDay),
+    // Candles are about their newest day, not about the day of the run.
+    about: last === undefined ? about : { ...about, day: last },
+    days,
     open: column(candles.open),
     high: column(candles.high),
     low: column(candles.low),

@@ -1,9 +1,73 @@
-import { emptyState } from '../parts/states.js'
-import type { View } from '../view.js'
+import { html, type TemplateResult } from 'lit-html'
+import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../api/market.js'
+import { fetchJson } from '../parts/fetch-json.js'
+import { waitingPanel } from '../parts/panel.js'
+import { errorState } from '../parts/states.js'
+import type { PageContext, View } from '../view.js'
+import { breadthHead } from './market/breadth.js'
+import { announcementsPanel, filingsPanel, newsPanel } from './market/documents.js'
+import { changesPanel, circuitsPanel, dealsPanel } from './market/lists.js'
+import { indicesPanel, moversPanel } from './market/prices.js'
 
-export const marketView: View<undefined> = {
-  path: '/market',
-  title: () => 'Market',
-  load: () => Promise.resolve(undefined),
-  render: () => emptyState('Nothing here yet', 'This view is not built.'),
+/** The parts of the market, which come one after the other: the lists at once, then the prices, then thousands of documents. */
+interface MarketParts {
+  market?: MarketAnswer
+  lists?: ListsAnswer
+  documents?: DocumentsAnswer
+  failures: { readonly part: string; readonly error: unknown }[]
 }
+
+const createMarketView = (): View<MarketParts> => {
+  let update = (): void => undefined
+  return {
+    path: '/market',
+    title: () => 'Market',
+    enter: (page) => {
+      update = page.update
+      return () => undefined
+    },
+    load: async (_, signal) => {
+      const parts: MarketParts = { failures: [] }
+      const fetchPart = <K extends 'market' | 'lists' | 'documents'>(name: K, path: string): Promise<void> =>
+        fetchJson<NonNullable<MarketParts[K]>>(path, { signal })
+          .then(
+            (answer) => {
+              Object.assign(parts, { [name]: answer })
+            },
+            (error: unknown) => {
+              if (!signal.aborted) parts.failures.push({ part: name, error })
+            },
+          )
+          .then(() => update())
+      const first = fetchPart('lists', '/api/market/lists')
+      const prices = fetchPart('market', '/api/market')
+      // Documents take longest, and are the last that one reads.
+      void prices.then(() => fetchPart('documents', '/api/market/documents'))
+      await Promise.race([first, prices])
+      return parts
+    },
+    render: renderMarket,
+  }
+}
+
+const renderMarket = ({ market, lists, documents, failures }: MarketParts, page: PageContext): TemplateResult => {
+  const [failure] = failures
+  if (failure !== undefined && market === undefined && lists === undefined) return errorState(failure.error, page.reload)
+  return html`
+    ${breadthHead(market?.breadth)}
+    ${failures.map(({ part, error }) => html`<p class="problem" role="alert">${part}: ${error instanceof Error ? error.message : String(error)}</p>`)}
+    <div class="market">
+      ${market === undefined ? waitingPanel('Movers', 12) : moversPanel(market, page)}
+      ${market === undefined ? waitingPanel('Indices', 12) : indicesPanel(market.indices)}
+      ${lists === undefined ? waitingPanel('At their limit', 12) : circuitsPanel(lists.circuits)}
+      ${lists === undefined ? waitingPanel('Deals', 8) : dealsPanel(lists.deals)}
+      ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, 'No stock entered or left it.')}
+      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, 'No band changed.')}
+      ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
+      ${documents === undefined ? waitingPanel('Filings', 12) : filingsPanel(documents.filings)}
+      ${lists === undefined ? waitingPanel('Announcements', 12) : announcementsPanel(lists.announcements)}
+    </div>
+  `
+}
+
+export const marketView = createMarketView()

@@ -1,0 +1,57 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { About } from '../../api/about.js'
+import { formatDay, formatInstant, formatNumber } from './format.js'
+
+/** Of which day data is, when it was fetched, and what is wrong with it. */
+export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult => {
+  const fetched = Date.parse(fetchedAt ?? '')
+  const when = Number.isNaN(fetched) ? nothing : `Fetched ${formatInstant(fetched)}`
+  return html`
+    ${day === undefined ? nothing : html`<span class="about" title=${when}>${formatDay(day)}</span>`}
+    ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
+  `
+}
+
+interface PanelParts {
+  readonly title: string
+  readonly about: About
+  /** How many there are, if the rows are cut. */
+  readonly total?: number
+  /** How many rows of a table there is room for, before it scrolls. */
+  readonly room?: number
+  /** Beside the title, such as buttons. */
+  readonly tools?: TemplateResult
+  readonly content: TemplateResult
+}
+
+/** A part of a view: its title, the day of its data, and its content. Room is kept, so that nothing jumps when data comes. */
+export const panel = ({ title, about, total, room, tools, content }: PanelParts): TemplateResult => html`
+  <section class="panel" aria-label=${title}>
+    <div class="head">
+      <h2>${title}${total === undefined ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
+      ${tools ?? nothing}
+      ${aboutLine(about)}
+    </div>
+    <div class="body" .style=${room === undefined ? '' : `height:${room * ROW_HEIGHT}px`} tabindex=${room === undefined ? nothing : '0'}>${content}</div>
+  </section>
+`
+
+const ROW_HEIGHT = 28
+
+/** What a list says that has nothing to show. */
+export const emptyLine = (text: string): TemplateResult => html`<p class="soft empty">${text}</p>`
+
+/** A panel whose data is on its way, with the room that it will take. */
+export const waitingPanel = (title: string, room: number): TemplateResult =>
+  panel({ title, about: {}, room, content: html`<p class="loading empty soft" role="status">Loading …</p>` })
+
+/** Buttons of which one is chosen. */
+export const choices = (
+  label: string,
+  all: readonly (readonly [value: string, text: string])[],
+  { chosen, choose }: { readonly chosen: string; readonly choose: (value: string) => void },
+): TemplateResult => html`
+  <div class="choices" role="group" aria-label=${label}>
+    ${all.map(([value, text]) => html`<button type="button" class="plain" aria-pressed=${value === chosen} @click=${() => choose(value)}>${text}</button>`)}
+  </div>
+`

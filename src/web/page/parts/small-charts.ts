@@ -1,0 +1,66 @@
+import { html, nothing, svg, type TemplateResult } from 'lit-html'
+
+const scale = (values: readonly number[], height: number, base?: number): ((value: number) => number) => {
+  const all = base === undefined ? values : [...values, base]
+  const [low, high] = [Math.min(...all), Math.max(...all)]
+  return (value) => (high === low ? height / 2 : height - ((value - low) / (high - low)) * height)
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** A line without axes. The text beside it says the values; readers of the screen skip the line. */
+export const sparkLine = (values: readonly number[], { width, height }: Size): TemplateResult => {
+  if (values.length < 2) return html`<svg width=${width} height=${height} aria-hidden="true"></svg>`
+  const place = scale(values, height - 2)
+  const points = values.map((value, index) => `${round((index / (values.length - 1)) * width)},${round(place(value) + 1)}`).join(' ')
+  const tone = (values.at(-1) as number) >= (values[0] as number) ? 'up' : 'down'
+  return html`<svg class=${`spark ${tone}`} width=${width} height=${height} aria-hidden="true"><polyline points=${points} /></svg>`
+}
+
+/** Columns above and below a base line, oldest first; the last one stands out. A missing value is a gap. */
+export const columnChart = (values: readonly (number | undefined)[], { width, height }: Size): TemplateResult => {
+  const known = values.filter((value) => value !== undefined)
+  const place = scale(known, height, 0)
+  const step = width / Math.max(1, values.length)
+  const zero = round(place(0))
+  const columns = values.map((value, index) => {
+    if (value === undefined) return nothing
+    const at = round(place(value))
+    const tone = `${value < 0 ? 'down' : ''} ${index === values.length - 1 ? 'last' : ''}`
+    return svg`<rect class=${tone} x=${round(index * step + 1)} width=${round(Math.max(1, step - 3))} y=${Math.min(at, zero)} height=${Math.max(1, Math.abs(at - zero))} />`
+  })
+  return html`<svg class="columns" width=${width} height=${height} aria-hidden="true">${columns}</svg>`
+}
+
+/** Advances above the line and declines below it, session by session. */
+export const balanceChart = (
+  sessions: readonly (readonly [day: string, up: number, down: number])[],
+  { width, height }: Size,
+): TemplateResult => {
+  const most = Math.max(1, ...sessions.flatMap(([, up, down]) => [up, down]))
+  const step = width / Math.max(1, sessions.length)
+  const half = height / 2
+  const columns = sessions.map(([day, up, down], index) => {
+    const [x, wide] = [round(index * step), round(Math.max(1, step - 1))]
+    const [above, below] = [round((up / most) * half), round((down / most) * half)]
+    return svg`<g><title>${day}: ${up} up, ${down} down</title>
+      <rect class="up" x=${x} width=${wide} y=${half - above} height=${above} /><rect class="down" x=${x} width=${wide} y=${half} height=${below} /></g>`
+  })
+  return html`<svg class="balance" viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label="Advances and declines of the last sessions">${columns}</svg>`
+}
+
+/** Where a value is between two ends. */
+export const rangeBar = (low: number, high: number, value: number): TemplateResult => {
+  const share = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5
+  return html`<span class="range" aria-hidden="true"><i .style=${`left:${round(share * 100)}%`}></i></span>`
+}
+
+/** Shares of a whole side by side. */
+export const shareBar = (shares: readonly (readonly [name: string, share: number])[]): TemplateResult => html`
+  <span class="shares" aria-hidden="true">${shares.map(([name, share]) => html`<i class=${name} .style=${`flex-grow:${Math.max(0, share)}`}></i>`)}</span>
+`

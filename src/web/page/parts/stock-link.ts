@@ -1,0 +1,30 @@
+import { html, type TemplateResult } from 'lit-html'
+
+export const stockPath = (symbol: string): string => `/stock/${encodeURIComponent(symbol)}`
+export const indexPath = (key: string): string => `/index/${encodeURIComponent(key)}`
+
+const LIST = 'stock-list'
+
+/** A link to a stock. The list that it is in is remembered, so that `[` and `]` lead to its neighbours. */
+export const stockLink = (
+  symbol: string,
+  { name, list = [] }: { readonly name?: string; readonly list?: readonly string[] } = {},
+): TemplateResult => html`
+  <a class="stock" href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${symbol}</bdi></a>
+`
+
+/** The stock before or after one in the list that the reader came from. */
+export const findNeighbour = (symbol: string, step: 1 | -1): string | undefined => {
+  const list = readList()
+  const place = list.indexOf(symbol)
+  return place < 0 ? undefined : list[place + step]
+}
+
+const readList = (): readonly string[] => {
+  try {
+    const list: unknown = JSON.parse(sessionStorage.getItem(LIST) ?? '[]')
+    return Array.isArray(list) ? [...new Set(list.filter((one) => typeof one === 'string'))] : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,60 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { Breadth } from '../../../api/market.js'
+import { formatSigned } from '../../parts/change.js'
+import { formatDay, formatLarge, formatNumber, formatPercent } from '../../parts/format.js'
+import { balanceChart, shareBar } from '../../parts/small-charts.js'
+
+/** The sentence of the day, and the numbers behind it. */
+export const breadthHead = (breadth: Breadth | undefined): TemplateResult => {
+  if (breadth === undefined) return html`<div class="breadth"><h1 class="soft">Market</h1><dl></dl></div>`
+  const { about, listed, traded, advances, declines, unchanged, sessions } = breadth
+  if (traded === 0)
+    return html`<div class="breadth"><h1>No candles yet</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
+  return html`
+    <div class="breadth">
+      <h1>${describeMarket(breadth)}</h1>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${about.problem}</span>`}</p>
+      <div class="balances">
+        ${shareBar([
+          ['up', advances],
+          ['flat', unchanged],
+          ['down', declines],
+        ])}
+        ${sessions.length < 2 ? nothing : balanceChart(sessions, { width: 480, height: 48 })}
+      </div>
+      <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
+    </div>
+  `
+}
+
+const describeMarket = ({ advances, declines }: Breadth): string =>
+  advances === declines
+    ? `${formatNumber(advances)} stocks rose, as many fell`
+    : advances > declines
+      ? `${formatNumber(advances)} stocks rose, ${formatNumber(declines)} fell`
+      : `${formatNumber(declines)} stocks fell, ${formatNumber(advances)} rose`
+
+const describeSession = (traded: number, listed: number): string =>
+  traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
+
+const listFacts = ({
+  advances,
+  declines,
+  unchanged,
+  newHighs,
+  newLows,
+  above50Pct,
+  above200Pct,
+  medianChangePct,
+  turnoverCr,
+}: Breadth): readonly (readonly [name: string, value: string, tone?: string])[] => [
+  ['Advances', formatNumber(advances), 'up'],
+  ['Declines', formatNumber(declines), 'down'],
+  ['Unchanged', formatNumber(unchanged)],
+  ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
+  ['52-week highs', formatNumber(newHighs)],
+  ['52-week lows', formatNumber(newLows)],
+  ['Above 50-day', formatPercent(above50Pct, 0)],
+  ['Above 200-day', formatPercent(above200Pct, 0)],
+  ['Turnover', `₹ ${formatLarge(Math.round(turnoverCr))} cr`],
+]

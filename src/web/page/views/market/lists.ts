@@ -1,0 +1,75 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { Panel } from '../../../api/about.js'
+import type { CircuitRow, DealRow, ListChange } from '../../../api/market.js'
+import { changeText } from '../../parts/change.js'
+import { formatNumber } from '../../parts/format.js'
+import { emptyLine, panel } from '../../parts/panel.js'
+import { stockLink } from '../../parts/stock-link.js'
+
+export const circuitsPanel = ({ about, rows, total }: Panel<CircuitRow>): TemplateResult => {
+  const list = rows.map(({ symbol }) => symbol)
+  const count = (side: CircuitRow['side']): number => rows.filter((row) => row.side === side).length
+  return panel({
+    ...{ title: 'At their limit', about, total, room: 13 },
+    content:
+      rows.length === 0
+        ? emptyLine('No stock is at its limit.')
+        : html`<table>
+            <thead><tr><th>Stock</th><th>Limit <span class="soft">${formatNumber(count('upper'))} up, ${formatNumber(count('lower'))} down</span></th><th class="number">Price</th><th class="number">Change</th></tr></thead>
+            <tbody>
+              ${rows.map(
+                ({ symbol, name, side, price, changePct, isNew }) => html`<tr>
+                  <td>${stockLink(symbol, { name, list })}</td>
+                  <td><span class=${side === 'upper' ? 'up' : 'down'}>${side}</span>${isNew === true ? html` <span class="tag">new</span>` : nothing}</td>
+                  <td class="number">${formatNumber(price, 2)}</td><td class="number">${changeText(changePct)}</td>
+                </tr>`,
+              )}
+            </tbody>
+          </table>`,
+  })
+}
+
+export const changesPanel = (title: string, { about, rows, total }: Panel<ListChange>, nothingChanged: string): TemplateResult => {
+  const list = rows.map(({ symbol }) => symbol)
+  return panel({
+    ...{ title, about, room: 8 },
+    ...(total === 0 ? {} : { total }),
+    content:
+      rows.length === 0
+        ? emptyLine(about.problem === undefined ? nothingChanged : 'Nothing to show.')
+        : html`<table><tbody>${rows.map(
+            ({ symbol, name, detail }) =>
+              html`<tr><td>${stockLink(symbol, { name, list })}</td><td class="wide"><bdi>${detail}</bdi></td></tr>`,
+          )}</tbody></table>`,
+  })
+}
+
+export const dealsPanel = ({ about, rows, total }: Panel<DealRow>): TemplateResult => {
+  const list = rows.map(({ symbol }) => symbol)
+  return panel({
+    ...{ title: 'Bulk and block deals', about, total, room: 8 },
+    content:
+      rows.length === 0
+        ? emptyLine('No deal is known.')
+        : html`<table>
+            <thead><tr><th>Stock</th><th>Client</th><th></th><th class="number">₹ cr</th></tr></thead>
+            <tbody>
+              ${rows.map(
+                ({
+                  symbol,
+                  name,
+                  client,
+                  side,
+                  kind,
+                  quantity,
+                  price,
+                  valueCr,
+                }) => html`<tr title=${`${formatNumber(quantity)} at ${formatNumber(price, 2)}, ${kind}`}>
+                  <td>${stockLink(symbol, { name, list })}</td><td class="wide"><bdi>${client}</bdi></td>
+                  <td class=${side === 'bought' ? 'up' : 'down'}>${side}</td><td class="number">${formatNumber(valueCr, valueCr < 100 ? 1 : 0)}</td>
+                </tr>`,
+              )}
+            </tbody>
+          </table>`,
+  })
+}
