@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { MIN_CACHED_BYTES } from '../../analysis/candle-cache.js'
 import { runQuery } from '../../analysis/query.js'
 import { cellText, describeResultColumns, readChunks } from '../../analysis/result-values.js'
@@ -28,9 +29,9 @@ export const listQueries = async ({ root, streams }: MarketFolder): Promise<Quer
 export const MAX_ROWS = 10_000
 const DEFAULT_ROWS = 1_000
 /** Later the query is ended: the page and a run share the machine. */
-const TIME_LIMIT_MS = 30_000
-/** A large sort goes to the disk. One thread leaves the others to the page and to a run. */
-const ROOM = { threads: '1', memory_limit: '600MB' }
+const TIME_LIMIT_MS = 60_000
+/** A large sort goes to the disk, and one processor is left to the page and to a run. */
+const ROOM = { threads: String(Math.max(1, availableParallelism() - 1)), memory_limit: '1GB' }
 
 /** Answers queries, one at a time. */
 export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>

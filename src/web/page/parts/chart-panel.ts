@@ -66,7 +66,7 @@ const renderChart = ({ candles, range }: ChartContent, { page, hovered, mount }:
       <div class="head">
         ${choices('Range', RANGES, { chosen: range, choose: (value) => page.setQuery({ range: value === DEFAULT_RANGE ? undefined : value }) })}
         ${candles.isAdjusted ? html`<label><input type="checkbox" .checked=${isAdjusted} @change=${() => page.setQuery({ adjusted: isAdjusted ? '0' : undefined })}> adjusted for splits and bonuses</label>` : nothing}
-        <p class="legend">${candles.days.length === 0 ? nothing : describeCandle(candles, index)}</p>
+        <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, index)}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
       </div>
       ${

@@ -10,7 +10,7 @@ export const stockLink = (
   symbol: string,
   { name, list = [] }: { readonly name?: string; readonly list?: readonly string[] } = {},
 ): TemplateResult => html`
-  <a class="stock" href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${symbol}</bdi></a>
+  <a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${symbol}</bdi></a>
 `
 
 /** The stock before or after one in the list that the reader came from. */

@@ -32,11 +32,11 @@ export const circuitsPanel = ({ about, rows, total }: Panel<CircuitRow>): Templa
 export const changesPanel = (title: string, { about, rows, total }: Panel<ListChange>, nothingChanged: string): TemplateResult => {
   const list = rows.map(({ symbol }) => symbol)
   return panel({
-    ...{ title, about, room: 8 },
-    ...(total === 0 ? {} : { total }),
+    ...{ title, about },
+    ...(total === 0 ? {} : { total, room: 8 }),
     content:
       rows.length === 0
-        ? emptyLine(about.problem === undefined ? nothingChanged : 'Nothing to show.')
+        ? emptyLine(about.problem === undefined ? nothingChanged : '')
         : html`<table><tbody>${rows.map(
             ({ symbol, name, detail }) =>
               html`<tr><td>${stockLink(symbol, { name, list })}</td><td class="wide"><bdi>${detail}</bdi></td></tr>`,

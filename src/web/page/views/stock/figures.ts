@@ -11,10 +11,10 @@ const SHOWN_QUARTERS = 5
 export const figuresPanels = (stock: StockAnswer): TemplateResult => html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
 const FIGURES: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
-  ['Sales, ₹ cr', ({ salesCr }) => salesCr, 0],
-  ['Net profit, ₹ cr', ({ profitCr }) => profitCr, 0],
-  ['Margin, %', ({ marginPct }) => marginPct, 1],
-  ['EPS, ₹', ({ eps }) => eps, 2],
+  ['Sales ₹ cr', ({ salesCr }) => salesCr, 0],
+  ['Profit ₹ cr', ({ profitCr }) => profitCr, 0],
+  ['Margin %', ({ marginPct }) => marginPct, 1],
+  ['EPS ₹', ({ eps }) => eps, 2],
 ]
 
 const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult => {
@@ -26,16 +26,19 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
       newest === undefined
         ? emptyLine('No results are known.')
         : html`<table class="quarters">
-            <thead><tr><th></th><th></th>${shown.map(({ quarter }) => html`<th class="number">${quarter}</th>`)}</tr></thead>
+            <thead><tr><th></th><th class="optional"></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
             <tbody>${FIGURES.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
           </table>
           <p class="soft note">Against the year before: sales ${changeText(newest.salesGrowthPct)}, net profit ${changeText(newest.profitGrowthPct)}</p>`,
   })
 }
 
+/** On a phone there is no room for the oldest of five quarters. */
+const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
+
 /** A small chart of the quarters, and their values. */
 const figureRow = (title: string, values: readonly (number | undefined)[], decimals: number): TemplateResult => html`
-  <tr><th scope="row">${title}</th><td>${columnChart(values, { width: 48, height: 22 })}</td>${values.map((value) => html`<td class="number">${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
+  <tr><th scope="row">${title}</th><td class="optional">${columnChart(values, { width: 40, height: 22 })}</td>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
 const HOLDERS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
@@ -55,12 +58,12 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
         ? emptyLine('No shareholding is known.')
         : html`${shareBar(HOLDERS.map(([name, , read]) => [name, read(newest) ?? 0]))}
           <table>
-            <thead><tr><th>Holder</th><th>${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change</th></tr></thead>
+            <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change</th></tr></thead>
             <tbody>
               ${HOLDERS.map(([name, title, read]) => {
                 const [now, then] = [read(newest), before && read(before)]
                 const line = quarters.map(read).filter((value) => value !== undefined)
-                return html`<tr><td><i class=${`key ${name}`}></i>${title}</td><td>${sparkLine(line, { width: 64, height: 20 })}</td>
+                return html`<tr><td><i class=${`key ${name}`}></i>${title}</td><td class="optional">${sparkLine(line, { width: 64, height: 20 })}</td>
                   <td class="number">${formatPercent(now, 1)}</td><td class="number">${now === undefined || then === undefined ? '–' : formatSigned(now - then, 2)}</td></tr>`
               })}
             </tbody>
