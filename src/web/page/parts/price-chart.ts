@@ -6,9 +6,9 @@ import {
   createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
-  type SeriesMarker,
 } from 'lightweight-charts'
 import type { CandlesAnswer, StockEvent } from '../../api/stock.js'
+import { findSession, groupBySession, toMarkers } from './chart-marks.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { readColour } from './theme.js'
 
@@ -41,10 +41,6 @@ export interface PriceChart {
 
 /** Months of each range; all days without one. */
 const MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
-/** Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked. */
-const MAX_SESSIONS_WITH_ALL_MARKS = 300
-const RARE_MARKS = ['D', 'S', 'B']
-
 /** Draws candles, volume and the marks of events. The library would add a style element for its logo, which the page forbids: the page names it itself. */
 export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartCallbacks): PriceChart => {
   const chart = createChart(element, {
@@ -74,8 +70,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
   }
   const drawMarks = (): void => {
     const visible = chart.timeScale().getVisibleLogicalRange()
-    const sessions = visible === null ? 0 : visible.to - visible.from
-    marks.setMarkers(toMarkers(bySession, { hasAll: sessions <= MAX_SESSIONS_WITH_ALL_MARKS, day: shown?.day }))
+    marks.setMarkers(toMarkers(bySession, { visible: visible === null ? 0 : visible.to - visible.from, day: shown?.day }))
   }
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {
@@ -91,7 +86,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
       const before = shown
       shown = content
       if (before?.candles !== content.candles || before.events !== content.events) {
-        bySession = groupBySession(content)
+        bySession = groupBySession(content.candles.days, content.events)
         draw()
       }
       if (before?.range !== content.range || before.candles.days.length !== content.candles.days.length) showRange(chart, content)
@@ -140,52 +135,6 @@ const candleColours = ({ up, down }: Colours) => ({
 
 const toCandles = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
   days.map((time, index) => ({ time, open: open[index] ?? 0, high: high[index] ?? 0, low: low[index] ?? 0, close: close[index] ?? 0 }))
-
-/** The first session from a day on: what comes on a holiday moves the price of the next session. Undefined if it lies ahead. */
-const findSession = (days: readonly string[], day: string): string | undefined => {
-  let [from, to] = [0, days.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((days[middle] as string) < day) from = middle + 1
-    else to = middle
-  }
-  return days[from]
-}
-
-const groupBySession = ({ candles: { days }, events }: ChartContent): ReadonlyMap<string, readonly StockEvent[]> => {
-  const groups = new Map<string, StockEvent[]>()
-  const first = days[0] ?? ''
-  for (const event of events) {
-    const session = event.day < first ? undefined : findSession(days, event.day)
-    if (session !== undefined) groups.set(session, [...(groups.get(session) ?? []), event])
-  }
-  return groups
-}
-
-/** One mark for each session: the letters of its events. */
-const toMarkers = (
-  sessions: ReadonlyMap<string, readonly StockEvent[]>,
-  { hasAll, day }: { readonly hasAll: boolean; readonly day: string | undefined },
-): SeriesMarker<string>[] => {
-  const [accent, soft] = [readColour('--accent'), readColour('--soft')]
-  return [...sessions]
-    .flatMap(([time, events]): SeriesMarker<string>[] => {
-      const letters = [...new Set(events.map(({ mark }) => mark))].filter((mark) => hasAll || RARE_MARKS.includes(mark)).sort()
-      if (letters.length === 0) return []
-      const isRare = letters.some((mark) => RARE_MARKS.includes(mark))
-      return [
-        {
-          time,
-          position: 'aboveBar',
-          shape: 'circle',
-          size: time === day ? 1 : isRare ? 0.4 : 0,
-          color: isRare || time === day ? accent : soft,
-          text: letters.join(''),
-        },
-      ]
-    })
-    .sort((one, other) => (one.time < other.time ? -1 : 1))
-}
 
 const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent): void => {
   const [first, last] = [days[0], days.at(-1)]

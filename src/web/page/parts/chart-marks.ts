@@ -1,0 +1,56 @@
+import type { SeriesMarker } from 'lightweight-charts'
+import type { StockEvent } from '../../api/stock.js'
+import { readColour } from './theme.js'
+
+/** Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked. */
+const MAX_SESSIONS_WITH_ALL_MARKS = 300
+const RARE_MARKS = ['D', 'S', 'B']
+
+/** The first session from a day on: what comes on a holiday moves the price of the next session. Undefined if it lies ahead. */
+export const findSession = (days: readonly string[], day: string): string | undefined => {
+  let [from, to] = [0, days.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((days[middle] as string) < day) from = middle + 1
+    else to = middle
+  }
+  return days[from]
+}
+
+/** The events of each session. */
+export const groupBySession = (days: readonly string[], events: readonly StockEvent[]): ReadonlyMap<string, readonly StockEvent[]> => {
+  const groups = new Map<string, StockEvent[]>()
+  const first = days[0] ?? ''
+  for (const event of events) {
+    const session = event.day < first ? undefined : findSession(days, event.day)
+    if (session !== undefined) groups.set(session, [...(groups.get(session) ?? []), event])
+  }
+  return groups
+}
+
+/** One mark for each session: the letters of its events. `visible` is how many sessions are in view. */
+export const toMarkers = (
+  sessions: ReadonlyMap<string, readonly StockEvent[]>,
+  { visible, day }: { readonly visible: number; readonly day: string | undefined },
+): SeriesMarker<string>[] => {
+  const [accent, soft] = [readColour('--accent'), readColour('--soft')]
+  return [...sessions]
+    .flatMap(([time, events]): SeriesMarker<string>[] => {
+      const letters = [...new Set(events.map(({ mark }) => mark))]
+        .filter((mark) => visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark))
+        .sort()
+      if (letters.length === 0) return []
+      const isRare = letters.some((mark) => RARE_MARKS.includes(mark))
+      return [
+        {
+          time,
+          position: 'aboveBar',
+          shape: 'circle',
+          size: time === day ? 1 : isRare ? 0.4 : 0,
+          color: isRare || time === day ? accent : soft,
+          text: letters.join(''),
+        },
+      ]
+    })
+    .sort((one, other) => (one.time < other.time ? -1 : 1))
+}
