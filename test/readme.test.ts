@@ -15,6 +15,7 @@ const pages = [
   'src/limiter/README.md',
   'src/market/README.md',
   'src/storage/README.md',
+  'src/telemetry/README.md',
   'streams/README.md',
   'test/bench/README.md',
 ]

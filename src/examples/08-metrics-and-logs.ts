@@ -1,7 +1,7 @@
-/** Logs with pino, and metrics of your own. `spans(api)` of `scripstream` is the same for OpenTelemetry. */
+/** Logs with pino, Prometheus metrics, and telemetry of your own. `spans(api)` of `scripstream` traces the same with OpenTelemetry. */
 import { type DestinationStream, pino } from 'pino'
 import { lastValueFrom } from 'rxjs'
-import { createCollector, type RunReport, type SettingsInput, type Telemetry } from 'scripstream'
+import { createCollector, createMetrics, type SettingsInput, type Telemetry } from 'scripstream'
 
 /** Counts requests by endpoint and by status or failure, such as `news 200` or `news reset`. */
 const countRequests =
@@ -14,12 +14,16 @@ const countRequests =
     },
   })
 
-/** One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is missing at `warn`. */
-export const runLogged = async (settings: SettingsInput, destination: DestinationStream): Promise<RunReport> => {
+/**
+ * One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is missing at `warn`. Resolves to the
+ * metrics, which a server would answer at `/metrics`.
+ */
+export const runLogged = async (settings: SettingsInput, destination: DestinationStream): Promise<string> => {
   const log = pino({ level: 'info' }, destination)
   const counts = new Map<string, number>()
-  const collector = createCollector({ settings, log, telemetry: countRequests(counts) })
-  const report = await lastValueFrom(collector.run({ only: ['market-news'] }))
+  const { registry, telemetry } = createMetrics({ processMetrics: true })
+  const collector = createCollector({ settings, log, telemetry: [telemetry, countRequests(counts)] })
+  await lastValueFrom(collector.run({ only: ['market-news'] }))
   log.info({ requests: Object.fromEntries(counts) }, 'requests')
-  return report
+  return registry.metrics()
 }

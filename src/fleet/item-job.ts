@@ -100,6 +100,7 @@ interface FleetLimiterOptions {
 const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, requeue }: FleetLimiterOptions): LimiterRegistry => ({
   warnings: workerRun.limiters.warnings,
   link: workerRun.limiters.link,
+  status: workerRun.limiters.status,
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)

@@ -4,6 +4,7 @@ import { getOrAdd } from '../model/map.js'
 import type { LimiterSettings } from './backoff.js'
 import { createLimiter, type Limiter } from './limiter.js'
 import { hasTrouble, type LimiterState, toBackoffStatus } from './limiter-state.js'
+import { type LimiterReading, readLimiter } from './limiter-status.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
 import {
   acquireBoth,
@@ -46,6 +47,8 @@ export interface HostLimiters {
   readonly forEndpoint: (endpoint: string) => HostLimiter
   /** Lines for the report. */
   readonly warnings: () => readonly string[]
+  /** The limiter of the host, then those of its endpoints. */
+  readonly readings: () => readonly (LimiterReading & { readonly endpoint?: string })[]
 }
 
 type OnBackoff = (status: BackoffStatus | undefined, endpoint?: string) => void
@@ -81,6 +84,10 @@ export const createHostLimiters = (
   return {
     forEndpoint: (endpoint) => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
     warnings: () => summaries.flatMap((summarize) => summarize()),
+    readings: () => [
+      readLimiter(host.limiter, now()),
+      ...host.endpoints.map((limiter) => ({ endpoint: limiter.name, ...readLimiter(limiter, now()) })),
+    ],
   }
 }
 

@@ -1,7 +1,16 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
 import { type BackoffStatus, createHostLimiters, type HostLimiter, type HostLimiters } from './host-limiter.js'
+import type { LimiterReading } from './limiter-status.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
+
+/** The state of a limiter: of a host, or of one endpoint of it. */
+export interface LimiterStatus extends LimiterReading {
+  /** The services that share it, because they have the same base address. */
+  readonly hosts: readonly Host[]
+  /** Absent for the host as a whole. */
+  readonly endpoint?: string
+}
 
 /** The limiters of one run. Services with the same base address share them. */
 export interface LimiterRegistry {
@@ -10,6 +19,8 @@ export interface LimiterRegistry {
   readonly link: NetworkLink
   /** Lines for the report, of each host that delayed requests. */
   readonly warnings: () => readonly { readonly host: Host; readonly text: string }[]
+  /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
+  readonly status: () => readonly LimiterStatus[]
 }
 
 /** The identity of a host: its base address, or the service name if none is set. */
@@ -20,20 +31,20 @@ export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: 
 export type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
 
 export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry => {
-  const all = new Map<string, { readonly host: Host; readonly limiters: HostLimiters }>()
+  const all = new Map<string, { readonly host: Host; readonly hosts: readonly Host[]; readonly limiters: HostLimiters }>()
   const link = createNetworkLink()
   const findLimiters = (host: Host): HostLimiters => {
     const address = toHostAddress(settings, host)
-    const sharing = (): readonly Host[] => listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-    const create = () => ({
-      host,
-      limiters: createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(sharing(), status, endpoint) }),
-    })
-    return getOrAdd(all, address, create).limiters
+    return getOrAdd(all, address, () => {
+      const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
+      const limiters = createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(hosts, status, endpoint) })
+      return { host, hosts, limiters }
+    }).limiters
   }
   return {
     forEndpoint: ({ host, name }) => findLimiters(host).forEndpoint(name),
     link,
     warnings: () => [...all.values()].flatMap(({ host, limiters }) => limiters.warnings().map((text) => ({ host, text }))),
+    status: () => [...all.values()].flatMap(({ hosts, limiters }) => limiters.readings().map((reading) => ({ hosts, ...reading }))),
   }
 }

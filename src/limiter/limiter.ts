@@ -31,6 +31,8 @@ export interface Limiter {
    */
   readonly release: (permit: Permit, end: AttemptResult) => void
   readonly state: () => LimiterState
+  /** How many requests are in the queue. */
+  readonly waiting: () => number
 }
 
 export interface LimiterOptions {
@@ -54,6 +56,7 @@ export const createLimiter = (options: LimiterOptions): Limiter => {
     acquire: (request) => acquire(state, request),
     release: (permit, end) => release(state, permit, end),
     state: () => state.host,
+    waiting: () => state.queue.size,
   }
 }
 

@@ -1,5 +1,4 @@
 import { type Observable, Subject } from 'rxjs'
-import type { RequestEnd } from '../http/decode-reply.js'
 import type { BackoffStatus } from '../limiter/host-limiter.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import { isLost } from '../model/outcome.js'
@@ -8,27 +7,14 @@ import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import type { PlannedStream } from './plan.js'
+import { type AllTelemetry, type Followers, startTelemetry } from './telemetry.js'
 
-/** A finished request of a stream. */
-export interface FinishedRequest extends RequestEnd {
-  readonly stream: string
-}
-
-/** Receives the events and requests of one run, for metrics and traces. It must not throw. Secrets are removed beforehand. */
-export interface Follower {
-  readonly event: (event: RunEvent) => void
-  readonly request: (request: FinishedRequest) => void
-  /** The run has ended, in whatever way; no further call follows. */
-  readonly over?: () => void
-}
-
-/** Called once for each run. */
-export type Telemetry = () => Follower
-
-/** Passes the events of a run, without secrets, to the statistics, the log and the listener. */
+/** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
 export interface EventBus {
   readonly emit: Emit
   readonly stats: RunStats
+  /** The telemetry of the run; undefined without any. */
+  readonly followers: Followers | undefined
   /** Completes, for each stream of the run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
@@ -36,17 +22,20 @@ export interface EventBus {
 export const createEventBus = (
   plan: readonly PlannedStream[],
   listen: Emit,
-  { log, redact }: { readonly log: Log | undefined; readonly redact: Redact },
+  { log, telemetry, redact }: { readonly log: Log | undefined; readonly telemetry: AllTelemetry | undefined; readonly redact: Redact },
 ): EventBus => {
   const stats = createRunStats()
+  const followers = startTelemetry(telemetry)
   const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
   return {
     stats,
+    followers,
     ended,
     emit: (raw) => {
       const event = redactRecord(raw, redact)
       stats.record(event)
       if (log) logEvent(log, event)
+      followers?.event(event)
       listen(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
     },

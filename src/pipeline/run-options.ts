@@ -7,10 +7,11 @@ import { explainIssue, Settings, type SettingsInput } from '../model/settings.js
 import { describeUnknown } from '../model/text.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
-import type { Log, Telemetry } from './event-bus.js'
+import type { Log } from './event-bus.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
 import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
+import type { AllTelemetry } from './telemetry.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {
@@ -92,8 +93,8 @@ export interface RunDependencies {
   readonly transport?: Transport
   /** Receives log lines about streams, retries and failures. Default: no log. */
   readonly log?: Log
-  /** Observes each run, for metrics and traces: `spans(api)`, or your own. */
-  readonly telemetry?: Telemetry
+  /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
+  readonly telemetry?: AllTelemetry
   /** The current instant, epoch milliseconds. */
   readonly clock?: () => number
   /** In [0, 1): jitter for the pauses between attempts. */

@@ -6,7 +6,7 @@ import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createDriftSaver, createRunDriftWatch } from './drift.js'
-import { type EventBus, type Follower, toHostEvent } from './event-bus.js'
+import { type EventBus, toHostEvent } from './event-bus.js'
 import { oncePerRun } from './item-work.js'
 import type { PlannedStream } from './plan.js'
 import { createActivity, type RunServices } from './run.js'
@@ -26,7 +26,6 @@ export interface OpenRun {
   readonly session: Session
   readonly eventBus: EventBus
   readonly redact: Redact
-  readonly follower: Follower | undefined
 }
 
 /** The services of a run; `close` closes the connections that it has opened. */
@@ -38,7 +37,7 @@ interface OpenServices {
 /** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
 export const createRunServices = (
   { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
-  { plan, options, wanted: { record, known }, session, eventBus: { emit, ended }, redact, follower }: OpenRun,
+  { plan, options, wanted: { record, known }, session, eventBus: { emit, ended, followers }, redact }: OpenRun,
 ): OpenServices => {
   const connections = transport
     ? { send: transport, close: () => undefined }
@@ -46,6 +45,8 @@ export const createRunServices = (
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
   const keepDrift = createDriftSaver({ drift, session }, redact)
+  const limiters = createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
+  if (followers) followers.limiters = limiters.status
   const run: RunServices = {
     ...{ settings, storage, session, ended, clock, random, accept, drift },
     emit: (event) => {
@@ -57,8 +58,8 @@ export const createRunServices = (
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
     transport: connections.send,
-    watch: follower && ((stream) => (end) => follower.request({ ...end, stream })),
-    limiters: createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint))),
+    watch: followers && ((stream) => (end) => followers.request({ ...end, stream })),
+    limiters,
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],

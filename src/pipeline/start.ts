@@ -22,7 +22,7 @@ import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
 import { inProcess } from './engine.js'
-import { createEventBus, type Follower } from './event-bus.js'
+import { createEventBus, type EventBus } from './event-bus.js'
 import { createPasses, runGraph } from './graph.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
 import { checkRequirements, type PlannedStream, planRun } from './plan.js'
@@ -55,16 +55,14 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
-    const follower = dependencies.telemetry?.()
     const event$ = new Subject<RunEvent>()
-    const listen = (event: RunEvent): void => {
-      follower?.event(event)
-      event$.next(event)
-    }
-    const eventBus = createEventBus(plan, listen, { log: dependencies.log, redact })
+    const { log, telemetry } = dependencies
+    const eventBus = createEventBus(plan, (event) => event$.next(event), { log, telemetry, redact })
+    const { followers } = eventBus
+    let failure: unknown
     const begin = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
-      const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact, follower }
+      const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact }
       return concat(
         of(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done', wanted })),
         defer(() => executeRun({ ...dependencies, clock, random }, run)),
@@ -73,7 +71,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     const runOpened = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> =>
       session.remainder
         ? startRemainder(
-            { ...dependencies, ...continueTelemetry(follower) },
+            { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) },
             { ...options, stop: stop$ },
             selectionLeft(session.remainder, storage.stored, plan),
           )
@@ -87,10 +85,13 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     return merge(event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
       takeWhile(({ type }) => type !== 'run-finished', true),
-      catchError((error: unknown) => throwError(() => redactError(error, redact))),
+      catchError((error: unknown) => {
+        failure = redactError(error, redact)
+        return throwError(() => failure)
+      }),
       finalize(() => {
         stopSubscription.unsubscribe()
-        follower?.over?.()
+        followers?.over(failure)
       }),
     )
   })
@@ -121,16 +122,15 @@ const startRemainder = (
     }),
   )
 
-/** The same follower for the other run; it is over when the first run is. */
-const continueTelemetry = (follower: Follower | undefined): Pick<RunDependencies, 'telemetry'> =>
-  follower ? { telemetry: () => ({ event: (event) => follower.event(event), request: (request) => follower.request(request) }) } : {}
-
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
   const { engine = inProcess } = dependencies
   const { plan, options, session, eventBus, redact } = open
   const { run, close } = createRunServices(dependencies, open)
-  const warn = (): void => warnAboutHosts(plan, run)
+  const warn = (): void => {
+    warnAboutHosts(plan, run)
+    warnAboutObservers(plan, eventBus)
+  }
   return engine.begin(run, plan).pipe(
     concatMap((executor) =>
       runGraph(plan, { ...run, executor, passes: createPasses(plan) }).pipe(
@@ -151,4 +151,12 @@ const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunS
     const user = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
     if (user) emit({ type: 'warning', stream: user.stream.name, text })
   }
+}
+
+/** Warns that a follower threw an error, in the name of the first stream that ran. */
+const warnAboutObservers = (plan: readonly PlannedStream[], { emit, followers }: EventBus): void => {
+  const first = plan.find(({ state }) => state === 'waiting')
+  const why = followers?.failure()
+  if (first && why !== undefined)
+    emit({ type: 'warning', stream: first.stream.name, text: `the telemetry of this run threw an error: ${why}` })
 }

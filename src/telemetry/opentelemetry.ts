@@ -1,6 +1,6 @@
 import type { RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
-import type { Telemetry } from '../pipeline/event-bus.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 

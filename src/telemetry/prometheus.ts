@@ -1,56 +1,79 @@
 import type Prometheus from 'prom-client'
 import type { Registry } from 'prom-client'
+import { isSignificant } from '../model/drift.js'
 import type { RunEvent } from '../model/event.js'
 import { requireOptional } from '../model/optional-package.js'
-import type { FinishedRequest, Telemetry } from '../pipeline/event-bus.js'
+import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
+import { omitUndefined } from '../model/row.js'
+import type { FinishedRequest, LiveRun, Telemetry } from '../pipeline/telemetry.js'
+import { createHoldTimer, type HoldTimer } from './hold-timer.js'
+import { createRunMetrics, type RunMetrics } from './run-metrics.js'
 
-/** Creates the metrics of runs in their own registry. Rejects with a `UsageError` if prom-client is not installed. */
-export const createMetrics = async (): Promise<{ readonly registry: Registry; readonly telemetry: Telemetry }> => {
+/** The part of a registry of prom-client that is used. */
+export interface MetricsRegistry {
+  /** All metrics in the text format of Prometheus. */
+  metrics(): Promise<string>
+  readonly contentType: string
+}
+
+/** Metrics of runs, and what feeds them. */
+export interface Metrics {
+  readonly registry: MetricsRegistry
+  /** Pass it to `createCollector({ telemetry })`; several collectors may share it. */
+  readonly telemetry: Telemetry
+}
+
+/** Options of `createMetrics`; nothing is required. */
+export interface MetricsOptions {
+  /** The registry of prom-client in which the metrics are created, such as `prom.register`. Default: one of their own. */
+  readonly registry?: MetricsRegistry
+  /** Also creates the default metrics of prom-client: memory, CPU, event loop, garbage collection. Default: `false`. */
+  readonly processMetrics?: boolean
+  /** When the last complete run ended, epoch milliseconds, if it was in another process. */
+  readonly lastSuccessAt?: number
+}
+
+/**
+ * Creates Prometheus metrics of runs: requests, items, limiters, and how the last run ended. Needs the package `prom-client`.
+ *
+ * @throws UsageError if prom-client is not installed
+ * @example
+ * const { registry, telemetry } = createMetrics()
+ * createCollector({ settings, telemetry }).run().subscribe()
+ * server.get('/metrics', async (_, response) => response.type(registry.contentType).send(await registry.metrics()))
+ */
+export const createMetrics = ({ registry: given, processMetrics = false, lastSuccessAt }: MetricsOptions = {}): Metrics => {
   const prom = requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
-  const registry = new prom.Registry()
-  const metrics = createRunMetrics(prom, registry)
-  const telemetry: Telemetry = () => ({
-    event: (event) => recordEvent(metrics, event),
-    request: (request) => recordRequest(metrics, request),
-  })
+  const registry = (given as Registry | undefined) ?? new prom.Registry()
+  if (processMetrics) prom.collectDefaultMetrics({ register: registry })
+  const live = new Set<LiveRun>()
+  const metrics = createRunMetrics(prom, registry, live)
+  if (lastSuccessAt !== undefined) metrics.succeededAt.set(lastSuccessAt / 1_000)
+  const telemetry: Telemetry = (run) => {
+    live.add(run)
+    const timer = createHoldTimer((hold, seconds) => metrics.heldSeconds.inc(hold, seconds))
+    let hasReport = false
+    return {
+      event: (event) => {
+        if (event.type === 'run-finished') hasReport = true
+        recordEvent(metrics, timer, event)
+      },
+      request: (request) => recordRequest(metrics, request),
+      over: (error) => {
+        live.delete(run)
+        if (!hasReport) recordOutcome(metrics, error === undefined ? 'interrupted' : 'failed')
+      },
+    }
+  }
   return { registry, telemetry }
 }
 
-type RunMetrics = ReturnType<typeof createRunMetrics>
-
-const createRunMetrics = (prom: typeof Prometheus, registry: Registry) => {
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
-
-  const requests = counter('requests_total', 'Finished requests, by status or failure', ['host', 'endpoint', 'status'])
-  const received = counter('response_bytes_total', 'Bytes of response bodies, decompressed', ['host', 'endpoint'])
-  const seconds = new prom.Histogram({
-    name: 'scripstream_request_duration_seconds',
-    help: 'Time from sending a request to its complete response',
-    labelNames: ['host', 'endpoint'],
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers: [registry],
-  })
-  const inFlight = gauge('requests_in_flight', 'Requests in flight', ['stream'])
-  const retries = counter('retries_total', 'Retries of requests', ['stream'])
-  const limited = counter('rate_limited_total', 'Responses with status 429', ['stream'])
-  const pauses = counter('host_holds_total', 'Back-offs and outages of a host', ['host', 'why'])
-  const paused = gauge('host_held', 'Whether requests to a host are paused now', ['host'])
-  const items = counter('items_total', 'Finished items, by status', ['stream', 'status'])
-  const expected = gauge('items_expected', 'Items of a stream', ['stream'])
-  const files = counter('files_total', 'Files written', ['stream'])
-  const stored = counter('stored_bytes_total', 'Bytes of files written', ['stream'])
-  const ended = counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome'])
-  const running = gauge('stream_running', 'Whether a stream is running', ['stream'])
-  return { requests, received, seconds, inFlight, retries, limited, pauses, paused, items, expected, files, stored, ended, running }
-}
-
-const recordEvent = (metrics: RunMetrics, event: RunEvent): void => {
+const recordEvent = (metrics: RunMetrics, timer: HoldTimer, event: RunEvent): void => {
   switch (event.type) {
-    case 'requested':
-      metrics.inFlight.inc({ stream: event.stream })
+    case 'run-started':
+      // A counter that first appears with a value has no increase.
+      for (const host of event.streams.flatMap(({ state, hosts = [] }) => (state === 'waiting' ? hosts : [])))
+        metrics.heldSeconds.inc({ host }, 0)
       break
     case 'retried':
       metrics.retries.inc({ stream: event.stream })
@@ -78,18 +101,52 @@ const recordEvent = (metrics: RunMetrics, event: RunEvent): void => {
     case 'host-paused':
     case 'host-resumed':
       for (const host of event.hosts) {
-        if (event.endpoint === undefined) metrics.paused.set({ host }, event.type === 'host-paused' ? 1 : 0)
-        if (event.type === 'host-paused') metrics.pauses.inc({ host, why: event.why })
+        const hold = omitUndefined({ host, endpoint: event.endpoint })
+        if (timer.record(hold, event) && event.type === 'host-paused') metrics.holds.inc({ ...hold, why: event.why })
       }
+      break
+    case 'run-finished':
+      timer.end(Date.parse(event.report.finishedAt))
+      recordReport(metrics, event.report)
   }
 }
 
-const recordRequest = (
-  metrics: RunMetrics,
-  { stream, endpoint: { host, name: endpoint }, status, failure, bytes, ms }: FinishedRequest,
-): void => {
-  metrics.inFlight.dec({ stream })
-  metrics.requests.inc({ host, endpoint, status: failure ?? String(status) })
+const recordRequest = (metrics: RunMetrics, { endpoint: { host, name: endpoint }, status, failure, bytes, ms }: FinishedRequest): void => {
+  const labels = status === undefined ? { host, endpoint } : { host, endpoint, status: String(status) }
+  metrics.requests.inc({ ...labels, outcome: failure ?? 'success' })
   metrics.received.inc({ host, endpoint }, bytes)
-  if (status !== undefined) metrics.seconds.observe({ host, endpoint }, ms / 1_000)
+  if (failure !== 'cancelled') metrics.seconds.observe(labels, ms / 1_000)
+}
+
+const recordReport = (metrics: RunMetrics, report: RunReport): void => {
+  const { outcome, durationMs, finishedAt, stocks, scripts, missing = {}, drift = [] } = report
+  recordOutcome(metrics, outcome)
+  metrics.runSeconds.set(durationMs / 1_000)
+  metrics.endedAt.set(Date.parse(finishedAt) / 1_000)
+  if (outcome === 'complete') metrics.succeededAt.set(Date.parse(finishedAt) / 1_000)
+  metrics.stocks.set(stocks)
+  for (const gauge of [metrics.streamSeconds, metrics.missing, metrics.drift]) gauge.reset()
+  // A stream that lacks nothing has a 0, so that an alert ends.
+  for (const [stream, script] of Object.entries(scripts)) {
+    metrics.missing.set({ stream }, countMissing(missing[stream], script))
+    if (script.outcome === 'skipped' || script.outcome === 'disabled') continue
+    metrics.drift.set({ stream }, drift.filter((one) => one.stream === stream && isSignificant(one)).length)
+    metrics.streamSeconds.set({ stream }, script.durationMs / 1_000)
+  }
+}
+
+/** If nobody knows how many items are missing, the number is that of the items that the stream had, or one. */
+const countMissing = (missing: number | 'all' | undefined, { items }: ScriptReport): number =>
+  missing === 'all'
+    ? Math.max(
+        1,
+        Object.values(items).reduce((all, count) => all + count, 0),
+      )
+    : (missing ?? 0)
+
+const OUTCOMES: readonly RunOutcome[] = ['complete', 'partial', 'failed', 'interrupted']
+
+const recordOutcome = (metrics: RunMetrics, outcome: RunOutcome): void => {
+  metrics.runs.inc({ outcome })
+  for (const one of OUTCOMES) metrics.outcome.set({ outcome: one }, Number(one === outcome))
 }

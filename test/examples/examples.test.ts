@@ -67,9 +67,10 @@ describe('08: logs and metrics', () => {
   it('logs the streams, and counts requests by endpoint and status', async () => {
     const { settings } = await serveProvider()
     const lines: { readonly msg: string; readonly stream?: string; readonly requests?: object }[] = []
-    const report = await runLogged(settings, { write: (line) => lines.push(JSON.parse(line)) })
+    const metrics = await runLogged(settings, { write: (line) => lines.push(JSON.parse(line)) })
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'stream-finished', stream: 'market-news' }))
-    expect(lines.at(-1)?.requests).toMatchObject({ 'news 200': report.scripts['market-news']?.requests })
+    const [, count] = /^scripstream_requests_total\{.*endpoint="news",status="200",outcome="success"\} (\d+)$/m.exec(metrics) ?? []
+    expect(lines.at(-1)?.requests).toMatchObject({ 'news 200': Number(count) })
   })
 })
 

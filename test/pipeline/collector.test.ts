@@ -45,7 +45,7 @@ describe('a misspelt option', () => {
   it('of a collector is refused, with the one that is meant', () => {
     const options = { settings: {}, storages: memory() } as CollectorOptions
     const why =
-      'unknown option: "storages" (did you mean storage?); options: settings, streams, storage, engine, transport, log, telemetry, clock, random'
+      'unknown option: "storages" (did you mean storage?); options: settings, streams, storage, engine, dispatcher, transport, log, telemetry, clock, random'
     expect(() => createCollector(options)).toThrow(new UsageError(why))
   })
 

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
 import { listViews } from '../../src/analysis/tables/index.js'
 import { workedQueries } from '../../src/analysis/worked-queries.js'
 import { listErrorCodes } from '../../src/cli/hints.js'
 import { settingRows } from '../../src/config.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
+import { createMetrics } from '../../src/telemetry/prometheus.js'
 import { streams } from '../../streams/registry.js'
 import { readResults } from '../bench/report/results.js'
 import { formatCapacity, formatMachines, formatScaleTable, formatTable } from '../bench/report/table.js'
@@ -65,6 +67,19 @@ const describeViews = (): string =>
     )
     .join('\n\n')
 
+interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly string[]
+}
+
+/** The metrics of runs. */
+const listMetrics = (): readonly Metric[] => {
+  const registry = new Registry()
+  createMetrics({ registry })
+  return registry.getMetricsAsArray() as unknown as readonly Metric[]
+}
+
 /** The generated blocks of the pages, by the name of their markers. */
 export const blocks = (): Readonly<Record<string, string>> => ({
   graph: [
@@ -98,6 +113,10 @@ export const blocks = (): Readonly<Record<string, string>> => ({
   queries: table(
     ['name', 'answers'],
     workedQueries.map(({ name, about }) => [code(name), about]),
+  ),
+  metrics: table(
+    ['metric', 'labels', 'what'],
+    listMetrics().map(({ name, labelNames, help }) => [code(name), labelNames.map(code).join(', '), help]),
   ),
   views: describeViews(),
   viewlist: table(

@@ -1,5 +1,5 @@
 import { finalize, interval, type MonoTypeOperatorFunction, tap } from 'rxjs'
-import type { Telemetry } from '../../pipeline/event-bus.js'
+import type { Telemetry } from '../../pipeline/telemetry.js'
 import { createLiveFile } from '../../storage/live-file.js'
 import type { LiveRunState } from '../../web/api/live.js'
 import { createLiveRun } from '../../web/server/live-run.js'

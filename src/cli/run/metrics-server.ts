@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { formatError, UsageError } from '../../model/errors.js'
 import { describeNetworkError } from '../../model/system-error.js'
-import type { Telemetry } from '../../pipeline/event-bus.js'
+import type { Telemetry } from '../../pipeline/telemetry.js'
 import { createMetrics } from '../../telemetry/prometheus.js'
 
 export interface MetricsServer {
@@ -11,7 +11,7 @@ export interface MetricsServer {
 
 /** Serves the metrics at `/metrics` on loopback until it is closed. Rejects with a `UsageError` if the port is not available. */
 export const serveMetrics = async (port: number): Promise<MetricsServer> => {
-  const { registry, telemetry } = await createMetrics()
+  const { registry, telemetry } = createMetrics({ processMetrics: true })
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
     registry.metrics().then(

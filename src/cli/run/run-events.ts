@@ -1,7 +1,8 @@
 import { defer, map, type Observable, of, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
-import type { Log, Telemetry } from '../../pipeline/event-bus.js'
+import type { Log } from '../../pipeline/event-bus.js'
+import type { AllTelemetry, Telemetry } from '../../pipeline/telemetry.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
 import { formatQuantity } from '../terminal/format.js'
@@ -18,11 +19,9 @@ export const createRunEvents = (context: RunCommandContext, { progress, page }: 
     switchMap((log) => {
       const { metrics } = flags
       const displays = [page, ...watchBytes(progress)]
-      if (metrics === undefined) return collectEvents(context, { ...log, telemetry: combineTelemetries(displays) })
+      if (metrics === undefined) return collectEvents(context, { ...log, telemetry: displays })
       const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
-      return whileServing(serve, ({ telemetry }) =>
-        collectEvents(context, { ...log, telemetry: combineTelemetries([...displays, telemetry]) }),
-      )
+      return whileServing(serve, ({ telemetry }) => collectEvents(context, { ...log, telemetry: [...displays, telemetry] }))
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
   )
@@ -37,30 +36,12 @@ interface RunDisplays {
 /** What observes a run besides its progress display. */
 interface Observers {
   readonly log?: Log
-  readonly telemetry: Telemetry
+  readonly telemetry: AllTelemetry
 }
 
 /** Passes the size of each reply to a display that shows it. */
 const watchBytes = ({ addBytes }: ProgressDisplay): readonly Telemetry[] =>
   addBytes === undefined ? [] : [() => ({ event: () => undefined, request: ({ bytes }) => addBytes(bytes) })]
-
-/** Passes everything to each of them. */
-const combineTelemetries =
-  (all: readonly Telemetry[]): Telemetry =>
-  () => {
-    const followers = all.map((follow) => follow())
-    return {
-      event: (event) => {
-        for (const follower of followers) follower.event(event)
-      },
-      request: (request) => {
-        for (const follower of followers) follower.request(request)
-      },
-      over: () => {
-        for (const follower of followers) follower.over?.()
-      },
-    }
-  }
 
 /** The logger, loaded only if something is logged: that takes 8 ms. */
 const createLog = (

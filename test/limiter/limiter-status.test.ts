@@ -1,0 +1,72 @@
+import { NEVER, type Observable, of, throwError } from 'rxjs'
+import { expect, it } from 'vitest'
+import type { HostLimiter } from '../../src/limiter/host-limiter.js'
+import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
+import { ThrottledError, TransportError } from '../../src/model/errors.js'
+import { settingsOf } from '../http/support.js'
+import { marbles } from '../support/marbles.js'
+
+const send = (limiter: HostLimiter, attempt$: Observable<unknown>, item = 'A') =>
+  limiter.schedule(attempt$, { item, idleMs: 10_000 }).subscribe({ error: () => undefined })
+
+const refused = throwError(() => new ThrottledError(undefined))
+const lost = throwError(() => new TransportError('connect', 'refused'))
+
+/** `static note in 1 wait 2 held closed` */
+const describeStatus = ({ hosts, endpoint = '*', inFlight, waiting, isHeld, circuit }: LimiterStatus): string =>
+  [hosts.join('+'), endpoint, `in ${inFlight} wait ${waiting}`, ...(isHeld ? ['held'] : []), circuit].join(' ')
+
+it(
+  'the status of the limiters has each host, with the services that share it, and each endpoint',
+  marbles(() => {
+    const shared = 'http://one.test'
+    const limiters = createLimiters(settingsOf({ urls: { static: shared, news: `${shared}/`, web: 'http://web.test' } }))
+    expect(limiters.status()).toEqual([])
+    send(limiters.forEndpoint({ host: 'static', name: 'note' }), NEVER)
+    send(limiters.forEndpoint({ host: 'news', name: 'news' }), of('x'))
+    send(limiters.forEndpoint({ host: 'web', name: 'page' }), NEVER)
+    expect(limiters.status().map(describeStatus)).toEqual([
+      'static+news * in 1 wait 0 closed',
+      'static+news note in 1 wait 0 closed',
+      'static+news news in 0 wait 0 closed',
+      'web * in 1 wait 0 closed',
+      'web page in 1 wait 0 closed',
+    ])
+    const [host] = limiters.status()
+    expect([host?.maxInFlight, host?.maxPerSecond]).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
+  }),
+)
+
+it(
+  'an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit',
+  marbles((m) => {
+    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
+    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+    send(limiter, refused)
+    send(limiter, of('probe'))
+    send(limiter, of('next'))
+    const seen: unknown[] = []
+    m.scheduler.schedule(() => void seen.push(limiters.status().map(describeStatus)), 1_999)
+    m.scheduler.schedule(() => void seen.push(limiters.status()[1]), 2_100)
+    m.flush()
+    expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
+    expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
+  }),
+)
+
+it(
+  'the circuit of a host that is down is open, half-open during a probe, and closed after an answer',
+  marbles((m) => {
+    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
+    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+    for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
+    const seen: string[] = []
+    const look = (): void => void seen.push(...limiters.status().slice(0, 1).map(describeStatus))
+    look()
+    send(limiter, m.cold('100ms (x|)'), 'D')
+    m.scheduler.schedule(look, 1_050)
+    m.scheduler.schedule(look, 1_150)
+    m.flush()
+    expect(seen).toEqual(['static * in 0 wait 0 held open', 'static * in 1 wait 0 held half-open', 'static * in 0 wait 0 closed'])
+  }),
+)
