@@ -3,8 +3,9 @@ import { col, defineView, RUN_DAY } from './view.js'
 /** Calendar days that are shown, and those before them that averages and 52-week highs need. */
 const SHOWN_DAYS = 366
 const NEEDED_DAYS = SHOWN_DAYS + 400
-/** Sessions of 52 weeks. */
-const YEAR = 252
+const WEEKS_52 = 364
+
+const BEFORE = `RANGE BETWEEN ${WEEKS_52} PRECEDING AND 1 PRECEDING`
 
 const share = (sql: string): string => `100 * avg(CAST(${sql} AS INTEGER))`
 const average = (sessions: number): string =>
@@ -13,8 +14,7 @@ const average = (sessions: number): string =>
 const buildFacts = (
   from: string,
 ): string => `SELECT *, close / lag(close) OVER w - 1 AS change, ${average(20)} AS sma20, ${average(50)} AS sma50, ${average(200)} AS sma200,
-  CASE WHEN count(*) OVER (w ROWS ${YEAR} PRECEDING) > ${YEAR} THEN max(high) OVER (w ROWS BETWEEN ${YEAR} PRECEDING AND 1 PRECEDING) END AS high_before,
-  CASE WHEN count(*) OVER (w ROWS ${YEAR} PRECEDING) > ${YEAR} THEN min(low) OVER (w ROWS BETWEEN ${YEAR} PRECEDING AND 1 PRECEDING) END AS low_before
+  CASE WHEN min(day) OVER w <= day - ${WEEKS_52} THEN max(high) OVER (w ${BEFORE}) END AS high_before, CASE WHEN min(day) OVER w <= day - ${WEEKS_52} THEN min(low) OVER (w ${BEFORE}) END AS low_before
   FROM ${from} WHERE day > coalesce(${RUN_DAY}, current_date) - ${NEEDED_DAYS} WINDOW w AS (PARTITION BY item ORDER BY day)`
 
 const SUMMARY = `count(*) AS stocks, count(*) FILTER (change > 0) AS advances, count(*) FILTER (change < 0) AS declines, count(*) FILTER (change = 0) AS unchanged,
@@ -47,8 +47,8 @@ export const breadth = defineView({
     col('above_sma20_pct', 'DOUBLE', 'stocks above the average of 20 sessions, percent of those that have one; 100 or 0 for an index'),
     col('above_sma50_pct', 'DOUBLE', 'the same for 50 sessions, percent'),
     col('above_sma200_pct', 'DOUBLE', 'the same for 200 sessions, percent'),
-    col('new_highs', 'BIGINT', `stocks with a high above those of the ${YEAR} sessions before; 1 or 0 for an index`),
-    col('new_lows', 'BIGINT', `stocks with a low below those of the ${YEAR} sessions before; 1 or 0 for an index`),
+    col('new_highs', 'BIGINT', 'stocks with a high above those of the 52 weeks before; 1 or 0 for an index'),
+    col('new_lows', 'BIGINT', 'stocks with a low below those of the 52 weeks before; 1 or 0 for an index'),
     col('turnover_cr', 'DOUBLE', 'close times volume of the stocks, crore rupees'),
   ],
   with: [

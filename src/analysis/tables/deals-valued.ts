@@ -1,4 +1,4 @@
-import { SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
+import { isSameIssuer, SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
 import { col, defineView } from './view.js'
 
 /** Deals with their value. */
@@ -7,7 +7,12 @@ export const dealsValued = defineView({
   about: 'bulk and block deals with their value, one row each',
   needs: ['deals', ...SYMBOL_TABLES.filter((name) => name !== 'deals')],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', "coalesce(NULLIF(d.isin, ''), s.isin)"),
+    col(
+      'isin',
+      'VARCHAR',
+      'ISIN of the stock; NULL if no list names it',
+      `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`,
+    ),
     col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
     col('day', 'DATE', 'day of the deal', 'd.date'),
     col('exchange', 'VARCHAR', 'exchange of the deal'),

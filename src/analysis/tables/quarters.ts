@@ -14,7 +14,7 @@ export const quarters = defineView({
   columns: [
     ...identity('last day of the quarter'),
     col('basis', 'VARCHAR', 'consolidated or standalone'),
-    col('place', 'BIGINT', '0 for the newest quarter, 1 for the one before'),
+    col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
     col(
       'quarter',
       'VARCHAR',

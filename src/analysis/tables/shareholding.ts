@@ -7,7 +7,7 @@ export const shareholding = defineView({
   needs: ['fundamentals'],
   columns: [
     ...identity('last day of the quarter; NULL if the provider did not name it'),
-    col('place', 'BIGINT', '0 for the newest quarter, 1 for the one before'),
+    col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
     col('promoter_pct', 'DOUBLE', 'promoters, percent of the shares'),
     col('fii_pct', 'DOUBLE', 'foreign institutions, percent of the shares'),
     col('dii_pct', 'DOUBLE', 'domestic institutions, percent of the shares'),

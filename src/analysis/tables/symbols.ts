@@ -18,6 +18,9 @@ export const SYMBOL_ISINS = `symbol_isins AS (
   ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)
 )`
 
+/** Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days. */
+export const isSameIssuer = (one: string, other: string): string => `left(${one}, 7) = left(${other}, 7)`
+
 const ALL_SOURCES = [...SOURCES, 'news']
 
 /** Every symbol that the folder knows for an ISIN. */

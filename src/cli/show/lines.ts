@@ -153,7 +153,8 @@ const watchParts = (facts: Row) => [
   part('circuit', facts.circuit),
   part('next', facts.next_action),
   facts.next_action_day === null ? undefined : `on ${text(facts.next_action_day)}`,
-  part('deals of 7 days, net', facts.deals_net_7d_cr, ' cr'),
+  part('results expected on', facts.next_results_day),
+  facts.deals_7d === 0 ? undefined : part('deals of 7 days, net', facts.deals_net_7d_cr, ' cr'),
 ]
 
 const eventLines = (events: readonly Row[], columns: number): readonly TextLine[] =>

@@ -35,7 +35,9 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
   const last = days.at(-1) as Day
   const ago = (sessions: number): Day | undefined => days.at(-1 - sessions)
   const tail = (sessions: number, end = days.length): readonly Day[] | null => (end >= sessions ? days.slice(end - sessions, end) : null)
-  const year = tail(252)
+  const daysBefore = (days: number): string => new Date(Date.parse(last.day) - days * 86_400_000).toISOString().slice(0, 10)
+  const year = days.some(({ day }) => day <= daysBefore(364)) ? days.filter(({ day }) => day >= daysBefore(364)) : null
+  const yearAgo = days.filter(({ day }) => day <= `${Number(last.day.slice(0, 4)) - 1}${last.day.slice(4)}`).at(-1)
   const before = tail(20, days.length - 1)
   const seven = tail(7)
   const deals = (readJson(out, 'bulk_block_deals.json') as Json[]).filter(
@@ -59,6 +61,7 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
     close_inr: last.close,
     change_pct: fall(ago(1)?.close ?? Number.NaN),
     return_3m_pct: ago(63) ? fall((ago(63) as Day).close) : null,
+    return_1y_pct: yearAgo ? fall(yearAgo.close) : null,
     from_high_52w_pct: year && fall(Math.max(...year.map(({ high }) => high))),
     from_high_all_pct: fall(Math.max(...days.map(({ high }) => high))),
     rvol: before && last.volume / mean(before.map(({ volume }) => volume)),
@@ -69,11 +72,8 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
     breakout_20: before && Number(last.close > Math.max(...before.map(({ high }) => high))),
     net_profit_q0_cr: profit !== undefined && quarters !== undefined ? profit : null,
     net_profit_yoy_pct: quarters !== undefined && earlier !== undefined && earlier > 0 ? ((profit as number) / earlier - 1) * 100 : null,
-    deals_7d: deals.length === 0 ? null : deals.length,
-    deals_net_7d_cr:
-      deals.length === 0
-        ? null
-        : deals.reduce((sum, { bs, qty, avgprice }) => sum + (bs === 'B' ? 1 : -1) * Number(qty) * Number(avgprice), 0) / 1e7,
+    deals_7d: deals.length,
+    deals_net_7d_cr: deals.reduce((sum, { bs, qty, avgprice }) => sum + (bs === 'B' ? 1 : -1) * Number(qty) * Number(avgprice), 0) / 1e7,
   }
 }
 

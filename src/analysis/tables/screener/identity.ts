@@ -1,3 +1,4 @@
+import { isSameIssuer } from '../symbols.js'
 import { col, identity as identityColumns, RUN_DAY } from '../view.js'
 import type { ScreenerGroup } from './group.js'
 
@@ -6,9 +7,10 @@ export const identity: ScreenerGroup = {
   needs: ['master', 'master_data', 'fundamentals', 'listing_dates', 'bands'],
   with: [
     `facts AS (SELECT isin, max(sector) AS sector, max(json_extract_string(ratios, '$.INDUSTRY_NAME')) AS industry FROM fundamentals GROUP BY isin)`,
-    'listing AS (SELECT isin, min(listed_on) AS listed_on, max(series) AS series, max(face_value) AS face_value FROM listing_dates GROUP BY isin)',
+    `listing AS (SELECT coalesce(m.isin, l.isin) AS isin, min(listed_on) AS listed_on, max(series) AS series, max(face_value) AS face_value FROM listing_dates AS l LEFT JOIN master AS m ON m.symbol = l.symbol AND ${isSameIssuer('m.isin', 'l.isin')} GROUP BY ALL)`,
     'figures AS (SELECT isin, max_by(COLUMNS(* EXCLUDE (isin, extra)), symbol) FROM master_data GROUP BY isin)',
-    'band AS (SELECT symbol, max(series) AS series, max(band_percent) AS band_percent, max(band) AS band FROM bands GROUP BY symbol)',
+    // The list of price bands has a row for each series, also for warrants.
+    'band AS (SELECT b.* FROM bands AS b LEFT JOIN (SELECT symbol, max(series) AS series FROM listing_dates GROUP BY symbol) AS l USING (symbol) QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY b.series IS DISTINCT FROM l.series, b.series) = 1)',
     `identity AS (
       SELECT m.isin, m.symbol, m.name, m.fno, f.sector, f.industry, l.listed_on, l.face_value, coalesce(l.series, b.series) AS series, b.band, b.band_percent, g.*  EXCLUDE (isin)
       FROM master AS m LEFT JOIN facts AS f USING (isin) LEFT JOIN listing AS l USING (isin) LEFT JOIN figures AS g USING (isin) LEFT JOIN band AS b ON b.symbol = m.symbol
@@ -20,7 +22,7 @@ export const identity: ScreenerGroup = {
     col('name', 'VARCHAR', 'name of the company', 'm.name'),
     col('sector', 'VARCHAR', 'as the provider names it'),
     col('industry', 'VARCHAR', 'as the provider names it'),
-    col('series', 'VARCHAR', 'series of the security, such as EQ'),
+    col('series', 'VARCHAR', 'series of the security in the list of listing dates, or else of price bands, such as EQ'),
     col(
       'board',
       'VARCHAR',
@@ -30,6 +32,6 @@ export const identity: ScreenerGroup = {
     col('fno', 'BIGINT', '1 where futures and options are traded on it'),
     col('listed_on', 'DATE', 'first day of trading'),
     col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
-    col('market_cap_cr', 'DOUBLE', 'market capitalisation, crore rupees', 'm.market_cap'),
+    col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, crore rupees', 'm.market_cap'),
   ],
 }

@@ -1,19 +1,28 @@
+import { isSameIssuer } from '../symbols.js'
 import { col, RUN_DAY } from '../view.js'
 import type { ScreenerGroup } from './group.js'
+
+const WEEK = 'the day of the run and the 6 days before'
+
+/** The list of deals is about all stocks: one that it lacks has none. */
+const known = (figure: string): string => `if(has_deals, coalesce(${figure}, 0), NULL)`
 
 /** Surveillance, circuits, price bands, deals and upcoming actions. */
 export const lists: ScreenerGroup = {
   title: 'surveillance, price band, circuit, deals and upcoming actions',
-  needs: ['surveillance', 'bands', 'band_changes', 'circuits', 'deals_valued', 'corporate_actions', 'symbols'],
+  needs: ['master', 'surveillance', 'bands', 'band_changes', 'circuits', 'deals', 'deals_valued', 'corporate_actions', 'symbols'],
   with: [
-    "watch AS (SELECT isin, max(stage) FILTER (list = 'ASM') AS asm, max(stage) FILTER (list = 'GSM') AS gsm FROM surveillance GROUP BY isin)",
+    `watch AS (SELECT coalesce(m.isin, s.isin) AS isin, max(stage) FILTER (list = 'ASM') AS asm, max(stage) FILTER (list = 'GSM') AS gsm FROM surveillance AS s LEFT JOIN master AS m ON m.symbol = s.symbol AND ${isSameIssuer('m.isin', 's.isin')} GROUP BY ALL)`,
     `by_symbol AS (
-      SELECT symbol, max(from_percent) AS from_percent, max(to_percent) AS to_percent, max(side) AS side, min(day) AS next_day, min_by(action, day) AS next_action,
-        min(day) FILTER (action = 'dividend') AS dividend_day, min_by(amount, day) FILTER (action = 'dividend') AS dividend, min(day) FILTER (action ILIKE '%result%') AS results_day
+      SELECT symbol, max(from_percent) AS from_percent, max(to_percent) AS to_percent, max(side) AS side,
+        min(day) FILTER (action NOT LIKE '%result%') AS next_day, min_by(action, row(day, action)) FILTER (action NOT LIKE '%result%') AS next_action,
+        min(day) FILTER (action = 'dividend') AS dividend_day, (min_by({'amount': amount}, day) FILTER (action = 'dividend')).amount AS dividend,
+        min(day) FILTER (action LIKE '%result%') AS results_day
       FROM (
         SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
         UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
-        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, lower(action), amount FROM corporate_actions WHERE ex_date >= coalesce(${RUN_DAY}, current_date)
+        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, kind, sum(amount) FROM (SELECT DISTINCT symbol, ex_date, lower(action) AS kind, note, amount FROM corporate_actions)
+        WHERE ex_date >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, ex_date, kind
       ) GROUP BY symbol
     )`,
     `recent_deals AS (
@@ -22,7 +31,10 @@ export const lists: ScreenerGroup = {
     )`,
     // The lists without an ISIN may name a former symbol.
     `named AS (SELECT isin, max(COLUMNS(* EXCLUDE (isin, symbol))) FROM by_symbol JOIN (SELECT symbol, arg_max(isin, symbol_now = symbol) AS isin FROM symbols GROUP BY symbol) USING (symbol) GROUP BY isin)`,
-    'lists AS (SELECT isin, w.*, d.*, n.* FROM named AS n FULL JOIN watch AS w USING (isin) FULL JOIN recent_deals AS d USING (isin))',
+    `lists AS (
+      SELECT isin, w.*, d.*, n.*, has_deals FROM (SELECT isin, EXISTS (FROM deals) AS has_deals FROM master)
+      LEFT JOIN named AS n USING (isin) LEFT JOIN watch AS w USING (isin) LEFT JOIN recent_deals AS d USING (isin)
+    )`,
   ],
   alias: 'l',
   columns: [
@@ -31,14 +43,14 @@ export const lists: ScreenerGroup = {
     col('band_pct', 'DOUBLE', 'price band, percent; NULL if there is none', 'm.band_percent'),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
-    col('deals_7d', 'BIGINT', 'bulk and block deals of the last 7 days', 'deals'),
-    col('deals_bought_7d_cr', 'DOUBLE', 'bought in deals of the last 7 days, crore rupees', 'bought'),
-    col('deals_sold_7d_cr', 'DOUBLE', 'sold in deals of the last 7 days, crore rupees', 'sold'),
-    col('deals_net_7d_cr', 'DOUBLE', 'bought less sold in deals of the last 7 days, crore rupees', 'net'),
-    col('next_action', 'VARCHAR', 'next corporate action'),
-    col('next_action_day', 'DATE', 'ex-date of the next corporate action', 'next_day'),
-    col('next_dividend_inr', 'DOUBLE', 'next dividend, rupees a share', 'dividend'),
-    col('next_dividend_day', 'DATE', 'ex-date of the next dividend', 'dividend_day'),
+    col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, known('deals')),
+    col('deals_bought_7d_cr', 'DOUBLE', `bought in deals of ${WEEK}, crore rupees`, known('bought')),
+    col('deals_sold_7d_cr', 'DOUBLE', `sold in deals of ${WEEK}, crore rupees`, known('sold')),
+    col('deals_net_7d_cr', 'DOUBLE', `bought less sold in deals of ${WEEK}, crore rupees`, known('net')),
+    col('next_action', 'VARCHAR', 'next corporate action other than results, from the day of the run on'),
+    col('next_action_day', 'DATE', 'ex-date of that action', 'next_day'),
+    col('next_dividend_inr', 'DOUBLE', 'next dividends of one day, rupees a share; NULL if the amount is not known', 'dividend'),
+    col('next_dividend_day', 'DATE', 'ex-date of that dividend', 'dividend_day'),
     col('next_results_day', 'DATE', 'announced day of the next results', 'results_day'),
   ],
 }

@@ -6,14 +6,17 @@ export const reaction: ScreenerGroup = {
   title: 'returns since the newest results',
   needs: ['filings_unique', 'announcements', 'candles_adjusted'],
   with: [
-    // The first filing or announcement of results since the newest quarter with one began.
+    // Some companies file results only as the outcome of a meeting, and late ones file a notice of delay as results.
     `published AS (
-      SELECT isin, filed_at AS known_at FROM filings_unique WHERE descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%'
+      SELECT isin, filed_at AS known_at FROM filings_unique
+      WHERE (descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%' OR (descriptor ILIKE '%outcome%board meeting%' AND caption ILIKE '%result%'))
+        AND coalesce(caption, '') NOT ILIKE '%delay in financial result%'
       UNION ALL SELECT isin, announced_at FROM announcements WHERE kind ILIKE '%result%'
     )`,
+    // The first of them since the newest calendar quarter with one began. Before the end of the newest quarter they are about an older one.
     `newest_results AS (
       SELECT isin, min(known_at) AS results_at FROM (SELECT *, date_trunc('quarter', known_at) AS season, max(date_trunc('quarter', known_at)) OVER (PARTITION BY isin) AS newest FROM published)
-      WHERE season = newest GROUP BY isin
+      LEFT JOIN (SELECT isin, quarter_end FROM results) USING (isin) WHERE season = newest AND (quarter_end IS NULL OR known_at > quarter_end) GROUP BY isin
     )`,
     // The base is the last session that had ended at 15:30 when the results came.
     `reaction AS (
@@ -23,8 +26,17 @@ export const reaction: ScreenerGroup = {
   ],
   alias: 'e',
   columns: [
-    col('results_at', 'TIMESTAMP', 'when the newest results were filed or announced, India time'),
-    col('results_base_day', 'DATE', 'last session that had ended (15:30) when they came', 'base_day'),
+    col(
+      'results_at',
+      'TIMESTAMP',
+      'when the results of the newest quarter were first filed or announced, India time; NULL if that was not found',
+    ),
+    col(
+      'results_base_day',
+      'DATE',
+      'last session that had ended (15:30) when they came; NULL if it ended more than 10 days before',
+      'base_day',
+    ),
     col('results_base_close_inr', 'DOUBLE', 'close of that session, rupees', 'if(base_day IS NULL, NULL, base_close)'),
     col(
       'results_day_return_pct',
@@ -43,17 +55,20 @@ export const reaction: ScreenerGroup = {
 
 const sinceWeek = (day: string): string => `${day} > ${RUN_DAY} - 7 AND ${day} <= ${RUN_DAY}`
 
+/** The values of the newest row. In a structure, because max_by passes over NULL and would take a value of another row. */
+const latestOf = (values: string, order: string): string => `max_by(${values}, row(${order})) FILTER (${order.split(',')[0]} IS NOT NULL)`
+
 /** The latest filing and news. */
 export const latest: ScreenerGroup = {
   title: 'latest filing and news',
   needs: ['filings_unique', 'news'],
   with: [
     `latest_filing AS (
-      SELECT isin, max(filed_at) AS filed_at, max_by(coalesce(caption, descriptor), filed_at) AS caption, max_by(url, filed_at) AS url,
+      SELECT isin, max(filed_at) AS filed_at, ${latestOf("{'title': coalesce(caption, descriptor), 'url': url}", 'filed_at, url IS NOT NULL, coalesce(caption, descriptor), url')} AS last_filing,
         count(*) FILTER (${sinceWeek('day')}) AS filings FROM filings_unique GROUP BY isin
     )`,
     `latest_news AS (
-      SELECT isin, max(published_at) AS published_at, max_by(title, published_at) AS title, max_by(sentiment, published_at) AS sentiment,
+      SELECT isin, max(published_at) AS published_at, ${latestOf("{'title': NULLIF(title, ''), 'sentiment': NULLIF(sentiment, '')}", 'published_at, title')} AS last_news,
         count(*) FILTER (${sinceWeek('CAST(published_at AS DATE)')}) AS news FROM news GROUP BY isin
     )`,
     'latest AS (SELECT * FROM latest_filing FULL JOIN latest_news USING (isin))',
@@ -61,12 +76,12 @@ export const latest: ScreenerGroup = {
   alias: 't',
   columns: [
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
-    col('filing', 'VARCHAR', 'title of the latest filing', 'caption'),
-    col('filing_url', 'VARCHAR', 'address of its document', 'url'),
-    col('filings_7d', 'BIGINT', 'filings of the last 7 days', 'if(filed_at IS NULL, NULL, filings)'),
+    col('filing', 'VARCHAR', 'title of the latest filing', 'last_filing.title'),
+    col('filing_url', 'VARCHAR', 'address of its document', 'last_filing.url'),
+    col('filings_7d', 'BIGINT', 'filings of the day of the run and the 6 days before', 'if(filed_at IS NULL, NULL, filings)'),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
-    col('news', 'VARCHAR', 'headline of the latest news', 'title'),
-    col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'sentiment'),
-    col('news_7d', 'BIGINT', 'news of the last 7 days', 'if(published_at IS NULL, NULL, t.news)'),
+    col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
+    col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
+    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', 'if(published_at IS NULL, NULL, t.news)'),
   ],
 }

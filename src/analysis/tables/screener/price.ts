@@ -1,12 +1,21 @@
 import { col, RUN_DAY, type ViewColumn } from '../view.js'
 import type { ScreenerGroup } from './group.js'
 
-/** Calendar days that contain more than 253 sessions, with room for a stock that does not trade every day. */
+/** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
 const DAYS = 420
+/** India has about 248 sessions a year: 252 of them begin a week more than a year ago. */
+const WEEKS_52 = 364
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
 const over = (sessions: number, aggregate: string, from = 1): string =>
   `CASE WHEN count(*) >= ${sessions + from - 1} THEN ${aggregate} FILTER (n BETWEEN ${from} AND ${sessions + from - 1}) END`
+
+/** An aggregate over the sessions of 52 weeks; NULL if the history is shorter. */
+const overWeeks52 = (aggregate: string, from = 1): string =>
+  `CASE WHEN min(day) <= max(last_day) - ${WEEKS_52} THEN ${aggregate} FILTER (n >= ${from} AND day >= last_day - ${WEEKS_52}) END`
+
+/** The value of a column a year ago. */
+const yearAgo = (column: string): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL 1 YEAR)`
 
 /** The value of a column some sessions ago; 1 is the newest. */
 const at = (n: number, column = 'close'): string => `max(${column}) FILTER (n = ${n})`
@@ -17,7 +26,6 @@ const RETURNS = [
   ['1m', 21, 'a month (21 sessions)'],
   ['3m', 63, 'three months (63 sessions)'],
   ['6m', 126, 'six months (126 sessions)'],
-  ['1y', 252, 'a year (252 sessions)'],
 ] as const
 
 const AGGREGATES = [
@@ -27,15 +35,16 @@ const AGGREGATES = [
   `${at(2, 'high')} AS high_2`,
   `${at(2, 'low')} AS low_2`,
   ...RETURNS.map(([name, sessions]) => `${at(sessions + 1)} AS close_${name}`),
-  `${at(253, 'close_total_return')} AS total_1y`,
+  `${yearAgo('close')} AS close_1y`,
+  `${yearAgo('close_total_return')} AS total_1y`,
   `${at(1, 'close_total_return')} AS total_1`,
   'max_by(close, day) FILTER (year(day) < year(last_day)) AS close_ytd',
   ...AVERAGES.map((sessions) => `${over(sessions, 'avg(close)')} AS sma_${sessions}`),
   `${over(200, 'avg(close)', 22)} AS sma_200_1m`,
-  `${over(252, 'max(high)')} AS high_52w`,
-  `${over(252, 'min(low)')} AS low_52w`,
-  `${over(252, 'max_by(day, row(high, day))')} AS high_52w_day`,
-  `${over(252, 'max_by(day, row(-low, day))')} AS low_52w_day`,
+  `${overWeeks52('max(high)')} AS high_52w`,
+  `${overWeeks52('min(low)')} AS low_52w`,
+  `${overWeeks52('max_by(day, row(high, day))')} AS high_52w_day`,
+  `${overWeeks52('max_by(day, row(-low, day))')} AS low_52w_day`,
   `${over(20, 'avg(volume)', 2)} AS volume_20_before`,
   `${over(50, 'avg(volume)')} AS volume_50`,
   `${over(20, 'avg(close * volume)')} / 1e7 AS turnover_20`,
@@ -46,7 +55,7 @@ const AGGREGATES = [
   `CASE WHEN count(*) >= 4 THEN ${at(1, 'high - low')} < min(high - low) FILTER (n BETWEEN 2 AND 4) END AS nr4`,
   `${over(20, 'max(high)', 2)} AS high_20_before`,
   `${over(50, 'max(high)', 2)} AS high_50_before`,
-  `${over(252, 'max(high)', 2)} AS high_252_before`,
+  `${overWeeks52('max(high)', 2)} AS high_52w_before`,
   `${over(20, 'min(low)', 2)} AS low_20_before`,
   'min(n) FILTER (NOT coalesce(close > before, false)) - 1 AS up_days',
   'min(n) FILTER (NOT coalesce(close < before, false)) - 1 AS down_days',
@@ -56,7 +65,7 @@ const change = (now: string, before: string): string => `100 * (${now} / NULLIF(
 const flag = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
 
 const COLUMNS = [
-  col('price_day', 'DATE', 'day of the newest candle, which the prices below are of'),
+  col('price_day', 'DATE', `day of the newest candle of the last ${DAYS} days, which the prices below are of`),
   col('open_inr', 'DOUBLE', 'open, rupees', 'open_1'),
   col('high_inr', 'DOUBLE', 'high, rupees', 'high_1'),
   col('low_inr', 'DOUBLE', 'low, rupees', 'low_1'),
@@ -76,18 +85,24 @@ const COLUMNS = [
   col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, crore rupees', 'turnover_20'),
   col('rvol', 'DOUBLE', 'relative volume: against the average of the 20 sessions before', 'volume_1 / NULLIF(volume_20_before, 0)'),
   ...RETURNS.map(([name, , text]) => col(`return_${name}_pct`, 'DOUBLE', `return of ${text}, percent`, change('close_1', `close_${name}`))),
+  col('return_1y_pct', 'DOUBLE', 'return since the last close at least a calendar year before, percent', change('close_1', 'close_1y')),
   col('return_ytd_pct', 'DOUBLE', 'return since the last session of the year before, percent', change('close_1', 'close_ytd')),
-  col('total_return_1y_pct', 'DOUBLE', 'return of a year with dividends, percent', change('total_1', 'total_1y')),
-  col('high_52w_inr', 'DOUBLE', 'highest price of 252 sessions, rupees', 'high_52w'),
-  col('high_52w_day', 'DATE', 'day of that price'),
-  col('low_52w_inr', 'DOUBLE', 'lowest price of 252 sessions, rupees', 'low_52w'),
-  col('low_52w_day', 'DATE', 'day of that price'),
-  col('from_high_52w_pct', 'DOUBLE', 'close against the highest price of 252 sessions, percent', change('close_1', 'high_52w')),
-  col('from_low_52w_pct', 'DOUBLE', 'close against the lowest price of 252 sessions, percent', change('close_1', 'low_52w')),
+  col('total_return_1y_pct', 'DOUBLE', 'return_1y_pct with dividends, percent', change('total_1', 'total_1y')),
+  col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks, rupees', 'high_52w'),
+  col('high_52w_day', 'DATE', 'day of that price, the last of several'),
+  col('low_52w_inr', 'DOUBLE', 'lowest price of 52 weeks, rupees', 'low_52w'),
+  col('low_52w_day', 'DATE', 'day of that price, the last of several'),
+  col('from_high_52w_pct', 'DOUBLE', 'close against the highest price of 52 weeks, percent', change('close_1', 'high_52w')),
+  col('from_low_52w_pct', 'DOUBLE', 'close against the lowest price of 52 weeks, percent', change('close_1', 'low_52w')),
   col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
   col('atr_14_pct', 'DOUBLE', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
-  col('volatility_20_pct', 'DOUBLE', 'standard deviation of daily returns over 20 sessions, of a year, percent', 'volatility_20'),
+  col(
+    'volatility_20_pct',
+    'DOUBLE',
+    'sample standard deviation of 20 daily logarithmic returns, times the root of 252, percent',
+    'volatility_20',
+  ),
   ...AVERAGES.map((sessions) => col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`)),
   ...[20, 50, 200].map((sessions) =>
     col(
@@ -103,12 +118,12 @@ const COLUMNS = [
     'average of 200 sessions against that of 21 sessions earlier, percent',
     change('sma_200', 'sma_200_1m'),
   ),
-  flag('nr7', 'the range is the narrowest of 7 sessions', 'nr7'),
-  flag('nr4', 'the range is the narrowest of 4 sessions', 'nr4'),
-  flag('inside_day', 'the range is inside that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
+  flag('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
+  flag('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
+  flag('inside_day', 'neither high nor low is beyond that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
   flag('breakout_20', 'the close is above the highs of the 20 sessions before', 'close_1 > high_20_before'),
   flag('breakout_50', 'the close is above the highs of the 50 sessions before', 'close_1 > high_50_before'),
-  flag('breakout_52w', 'the close is above the highs of the 252 sessions before', 'close_1 > high_252_before'),
+  flag('breakout_52w', 'the close is above the highs of the 52 weeks before', 'close_1 > high_52w_before'),
   flag('breakdown_20', 'the close is below the lows of the 20 sessions before', 'close_1 < low_20_before'),
   col('up_days', 'BIGINT', 'closes in a row above the one before'),
   col('down_days', 'BIGINT', 'closes in a row below the one before'),
@@ -135,8 +150,8 @@ export const history: ScreenerGroup = {
   with: [
     `history AS (
       SELECT isin, count(*) AS sessions, min(day) AS first_day, max(high) AS high_all, max_by(day, row(high, day)) AS high_all_day, min(low) AS low_all,
-        ${[3, 5, 10].map((years) => `max_by(close, day) FILTER (day <= coalesce(${RUN_DAY}, current_date) - INTERVAL ${years} YEAR) AS close_${years}y`).join(', ')}
-      FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin
+        ${[3, 5, 10].map((years) => `max_by(close, day) FILTER (day <= price_day - INTERVAL ${years} YEAR) AS close_${years}y`).join(', ')}
+      FROM candles_adjusted LEFT JOIN (SELECT isin, price_day FROM price) USING (isin) WHERE isin IS NOT NULL GROUP BY isin
     )`,
   ],
   alias: 'h',
@@ -144,14 +159,14 @@ export const history: ScreenerGroup = {
     col('sessions', 'BIGINT', 'stored sessions'),
     col('first_day', 'DATE', 'day of the oldest candle'),
     col('high_all_inr', 'DOUBLE', 'highest price of all stored candles, rupees', 'high_all'),
-    col('high_all_day', 'DATE', 'day of that price'),
+    col('high_all_day', 'DATE', 'day of that price, the last of several'),
     col('from_high_all_pct', 'DOUBLE', 'close against the highest price of all, percent', change('close_1', 'high_all')),
     col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
       col(
         `cagr_${years}y_pct`,
         'DOUBLE',
-        `return of ${years} years, percent a year`,
+        `return since the last close at least ${years} calendar years before, percent a year`,
         `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`,
       ),
     ),

@@ -11,36 +11,39 @@ const FIGURES = [
 
 const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
 
+const UNDEFINED = 'NULL unless the earlier figure is positive'
+
 const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
-  col(`${figure}_yoy_pct`, 'DOUBLE', `${text} of the newest quarter against the year before, percent; NULL after a loss`, `${figure}_yoy`),
+  col(
+    `${figure}_yoy_pct`,
+    'DOUBLE',
+    `${text} of the newest quarter against the year before, percent; ${UNDEFINED}`,
+    growth(`${figure}_${unit}_0`, `${figure}_${unit}_4`),
+  ),
   col(
     `${figure}_qoq_pct`,
     'DOUBLE',
-    `${text} against the quarter before, percent; NULL after a loss`,
+    `${text} against the quarter before, percent; ${UNDEFINED}`,
     growth(`${figure}_${unit}_0`, `${figure}_${unit}_1`),
   ),
 ]
 
-/** Four quarters in a row. */
+/** Four quarters in a row; NULL if one is missing. */
 const ttm = (column: string): string =>
-  `CASE WHEN quarter_end_3 = last_day(quarter_end_0 - INTERVAL 9 MONTH) THEN ${PLACES.slice(0, 4)
+  PLACES.slice(0, 4)
     .map((place) => `${column}_${place}`)
-    .join(' + ')} END`
+    .join(' + ')
 
-/** The result of a quarter: consolidated, or standalone if the provider has no consolidated one. */
+/** The results of quarters by the calendar, as the provider may skip one: consolidated, or standalone if it has no consolidated ones. */
 export const results: ScreenerGroup = {
   title: 'results of quarters',
   needs: ['quarters'],
   with: [
     `results AS (
-      SELECT isin, max(basis) AS results_basis, max(quarter) FILTER (place = 0) AS quarter,
-        ${PLACES.map((place) => `max(day) FILTER (place = ${place}) AS quarter_end_${place}`).join(', ')},
-        ${FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (place = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')},
-        max(sales_yoy_pct) FILTER (place = 0) AS sales_yoy, max(net_profit_yoy_pct) FILTER (place = 0) AS net_profit_yoy,
-        ${growth('max(eps_inr) FILTER (place = 0)', 'max(eps_inr) FILTER (is_year_before)')} AS eps_yoy,
-        max(opm_pct) FILTER (place = 0) - max(opm_pct) FILTER (is_year_before) AS opm_yoy
+      SELECT isin, max(basis) AS results_basis, max(quarter) FILTER (ago = 0) AS quarter, max(day) AS quarter_end,
+        ${FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')}
       FROM (
-        SELECT *, day = last_day(max(day) OVER (PARTITION BY isin) - INTERVAL 1 YEAR) AS is_year_before FROM quarters
+        SELECT *, date_diff('month', day, max(day) OVER (PARTITION BY isin, basis)) / 3 AS ago FROM quarters
         QUALIFY basis = min(basis) OVER (PARTITION BY isin)
       ) GROUP BY isin
     )`,
@@ -49,14 +52,14 @@ export const results: ScreenerGroup = {
   columns: [
     col('results_basis', 'VARCHAR', 'consolidated, or standalone without consolidated results'),
     col('quarter', 'VARCHAR', 'newest quarter of the financial year, such as Q3 FY26', 'r.quarter'),
-    col('quarter_end', 'DATE', 'last day of the newest quarter', 'quarter_end_0'),
+    col('quarter_end', 'DATE', 'last day of the newest quarter'),
     ...FIGURES.flatMap(([figure, unit, text]) =>
       PLACES.map((place) => col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${describePlace(place)}`, `${figure}_${unit}_${place}`)),
     ),
     ...growths('sales', 'cr', 'sales'),
     ...growths('net_profit', 'cr', 'net profit'),
     ...growths('eps', 'inr', 'earnings a share'),
-    col('opm_change_yoy_pct', 'DOUBLE', 'operating margin against the year before, percentage points', 'opm_yoy'),
+    col('opm_change_yoy_pct', 'DOUBLE', 'operating margin against the year before, percentage points', 'opm_pct_0 - opm_pct_4'),
     col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, crore rupees', ttm('sales_cr')),
     col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, crore rupees', ttm('net_profit_cr')),
     col('eps_ttm_inr', 'DOUBLE', 'earnings a share of four quarters in a row, rupees', ttm('eps_inr')),
@@ -81,7 +84,7 @@ export const valuation: ScreenerGroup = {
       'price_to_sales',
       'DOUBLE',
       'market capitalisation against the sales of four quarters',
-      `m.market_cap / NULLIF(${ttm('sales_cr')}, 0)`,
+      `CASE WHEN (${ttm('sales_cr')}) > 0 THEN m.market_cap / (${ttm('sales_cr')}) END`,
     ),
     col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield'),
     col('roe_pct', 'DOUBLE', 'return on equity, percent', 'v.roe'),
@@ -90,7 +93,7 @@ export const valuation: ScreenerGroup = {
       'net_margin_pct',
       'DOUBLE',
       'net profit of the newest quarter, percent of its sales',
-      '100 * net_profit_cr_0 / NULLIF(sales_cr_0, 0)',
+      'CASE WHEN sales_cr_0 > 0 THEN 100 * net_profit_cr_0 / sales_cr_0 END',
     ),
   ],
 }
@@ -109,7 +112,7 @@ export const holders: ScreenerGroup = {
   alias: 's',
   columns: HOLDERS.flatMap((holder) => [
     col(`${holder}_pct`, 'DOUBLE', `shares of ${HOLDER_NAMES[holder]}, percent`, `${holder}_0`),
-    col(`${holder}_change_1q_pct`, 'DOUBLE', 'against the quarter before, percentage points', `${holder}_0 - ${holder}_1`),
-    col(`${holder}_change_4q_pct`, 'DOUBLE', 'against four quarters before, percentage points', `${holder}_0 - ${holder}_4`),
+    col(`${holder}_change_1q_pct`, 'DOUBLE', 'against the quarter before in the list, percentage points', `${holder}_0 - ${holder}_1`),
+    col(`${holder}_change_4q_pct`, 'DOUBLE', 'against four quarters before in the list, percentage points', `${holder}_0 - ${holder}_4`),
   ]),
 }
