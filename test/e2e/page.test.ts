@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { noBrowser, openPage, serveFolder, startBrowser } from '../support/browser.js'
+import { noBrowser, openPage, startBrowser } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
+import { serveFolder } from '../support/page-server.js'
 
 let browser: Browser
 beforeAll(async () => {

@@ -1,10 +1,5 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { type PageServer, type PageServerOptions, servePage } from '../../src/web/server/serve.js'
-import { streams } from '../../streams/registry.js'
-
-/** The built page. */
-export const PAGE_FOLDER = new URL('../../dist/bundle/web', import.meta.url).pathname
 
 const PATHS = [
   process.env.SCRIPSTREAM_TEST_BROWSER ?? '',
@@ -31,10 +26,6 @@ const ARGS = [
 /** Starts the browser; close it after the tests. */
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ args: ARGS, ...(executablePath === undefined ? {} : { executablePath }) })
-
-/** Serves the page on a folder, at any free port. */
-export const serveFolder = (out: string, changes: Partial<PageServerOptions> = {}): Promise<PageServer> =>
-  servePage({ out, exchange: 'NSE', streams, version: '1.2.3', pageFolder: PAGE_FOLDER, port: 0, ...changes })
 
 /** Opens a path in a new page. `problems` collects what the browser complains about: errors of scripts, refused resources, failed requests. */
 export const openPage = async (

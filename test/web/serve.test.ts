@@ -1,14 +1,93 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { serveFolder } from '../support/browser.js'
+import { createLiveRun } from '../../src/web/server/live-run.js'
+import { DEFAULT_PORT, servePage } from '../../src/web/server/serve.js'
+import { tinyRegistry } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { PAGE_FOLDER, serveFolder } from '../support/page-server.js'
+import { parseEvents, send, started, startServer } from './support.js'
+
+/** Reads events until there are so many, over a real connection. */
+const readEvents = async (origin: string, count: number) => {
+  const leaving = new AbortController()
+  const response = await fetch(`${origin}/api/live`, { signal: leaving.signal })
+  let sent = ''
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  while (parseEvents(sent).length < count) sent += (await reader?.read())?.value ?? ''
+  leaving.abort()
+  return { events: parseEvents(sent), type: response.headers.get('content-type') }
+}
 
 describe('the server of the page', () => {
   it('answers every path that is not of the API with the page', async () => {
+    const { origin } = await startServer()
+    for (const path of ['/', '/runs', '/stock/M%26M'])
+      expect((await send(origin, path)).body).toContain('<script type="module" src="/page.js">')
+  })
+
+  it('sends the present state to a reader that joins late', async () => {
+    const live = createLiveRun(tinyRegistry, { workers: {} })
+    live.event(started(['market-news']))
+    live.event({ type: 'stream-started', at: 1_500, stream: 'market-news' })
+    live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })
+    const { origin } = await startServer(undefined, { live: () => live.state(2_000) })
+    const { events, type } = await readEvents(origin, 1)
+    expect(type).toBe('text/event-stream; charset=utf-8')
+    expect(events).toMatchObject([{ type: 'snapshot', data: { run: { run: 'r1', streams: [{ name: 'market-news', done: 1 }] } } }])
+  })
+
+  it('sends null where no run is active', async () => {
+    const { origin } = await startServer()
+    expect((await readEvents(origin, 1)).events).toMatchObject([{ type: 'snapshot', data: { run: null } }])
+  })
+
+  it('ends open streams of events when it is closed', async () => {
     const server = await serveFolder(temporaryFolder())
-    onTestFinished(() => server.close())
-    for (const path of ['/', '/runs', '/stock/M%26M']) {
-      const response = await fetch(server.origin + path)
-      expect(await response.text()).toContain('<script type="module" src="/page.js">')
-    }
+    const response = await fetch(`${server.origin}/api/live`)
+    const reader = response.body?.getReader()
+    await reader?.read()
+    server.close()
+    await expect(
+      (async () => {
+        while (!(await reader?.read())?.done);
+      })(),
+    ).rejects.toThrow('terminated')
+    await expect(fetch(server.origin)).rejects.toThrow()
+  })
+
+  it('rejects a given port that is taken, and takes the next one if none is given', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as AddressInfo
+    await expect(serveFolder(temporaryFolder(), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    const options = { out: temporaryFolder(), exchange: 'NSE', streams: [], version: '1.2.3', pageFolder: PAGE_FOLDER }
+    const [one, next] = [await servePage(options), await servePage(options)]
+    onTestFinished(() => {
+      one.close()
+      next.close()
+    })
+    expect(one.origin).not.toBe(next.origin)
+    for (const { origin } of [one, next]) expect(Number(new URL(origin).port)).toBeGreaterThanOrEqual(DEFAULT_PORT)
+  })
+
+  it('says what is wrong where the page is not built', async () => {
+    await expect(serveFolder(temporaryFolder(), { pageFolder: '/nowhere' })).rejects.toThrow(
+      'the files of the page are missing in /nowhere',
+    )
+  })
+
+  it('names no path of this machine', async () => {
+    const out = temporaryFolder()
+    mkdirSync(join(out, '.scripstream'))
+    writeFileSync(join(out, '.scripstream', 'report.json'), '{"run":')
+    const { origin } = await startServer(out)
+    const { body, status } = await send(origin, '/api/state')
+    expect(status).toBe(200)
+    expect(body).not.toContain(join(out, '..'))
+    expect(JSON.parse(body)).toMatchObject({ isActive: false, answer: { word: 'No data yet' } })
   })
 })

@@ -1,4 +1,5 @@
 import type { LiveChange, LiveRunState, LiveSnapshot } from '../../api/live.js'
+import { applyChange } from './apply-change.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {
@@ -29,10 +30,4 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
   return { run: () => run, isLost: () => isLost, close: () => source.close() }
-}
-
-/** The run after a change: streams that it does not name stay as they are. */
-export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
-  const changed = new Map(streams.map((stream) => [stream.name, stream]))
-  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
 }

@@ -1,0 +1,101 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { from, NEVER, Observable, of, tap } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { runProgram } from '../../src/cli/program.js'
+import type { RunEvent } from '../../src/model/event.js'
+import { temporaryFolder } from '../support/folders.js'
+import { PAGE_FOLDER } from '../support/page-server.js'
+import { started } from '../web/support.js'
+import { createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
+
+const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER) =>
+  runProgram(
+    args,
+    io,
+    createTestDependencies(NEVER, {
+      pageFolder: PAGE_FOLDER,
+      createCollector: ({ telemetry }) => ({
+        events: () => event$.pipe(tap((event) => telemetry?.().event(event))),
+        run: () => NEVER,
+        stream: () => NEVER,
+      }),
+    }),
+  )
+
+const events: readonly RunEvent[] = [started(['market-news']), { type: 'run-finished', report: runReport() }]
+
+/** Resolves to the address that a command has printed. */
+const findAddress = async (read: () => string): Promise<string> => {
+  for (;;) {
+    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(read())?.[0]
+    if (address !== undefined) return address
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+const takePort = async (): Promise<number> => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void other.close())
+  return (other.address() as AddressInfo).port
+}
+
+describe('scripstream serve', () => {
+  it('prints its address, and ends at once with Ctrl+C, also while somebody reads', async () => {
+    const io = createTestIo()
+    const out = temporaryFolder()
+    const code = type(['serve', '--port', '0', '--out', out], io)
+    const address = await findAddress(io.out.text)
+    expect(io.out.text()).toBe(`Serving ${out} at ${address}; press Ctrl+C to stop.\n`)
+    const reader = (await fetch(`${address}/api/live`)).body?.getReader()
+    await reader?.read()
+    io.signal$.next('SIGINT')
+    expect(await code).toBe(130)
+    await expect(fetch(address)).rejects.toThrow()
+    await reader?.cancel().catch(() => undefined)
+  })
+
+  it('says which option chooses another port', async () => {
+    const port = await takePort()
+    const io = createTestIo()
+    expect(await type(['serve', '--port', String(port), '--out', temporaryFolder()], io)).toBe(2)
+    expect(io.err.text()).toContain(`--port: port ${port} is in use; choose another one, or 0 for any free port`)
+  })
+})
+
+describe('scripstream run --serve', () => {
+  it('serves the run that is active, and ends with it where nobody types', async () => {
+    const io = createTestIo()
+    const code = type(['run', '--serve', '0', '--out', temporaryFolder()], io, of(started(['market-news'])))
+    const address = await findAddress(io.err.text)
+    expect(io.err.text()).toContain(`The page of this run: ${address}\n`)
+    await code
+    await expect(fetch(address)).rejects.toThrow()
+  })
+
+  it('keeps the page after the run on a terminal, until Ctrl+C, with the exit code of the run', async () => {
+    const io = createTestIo({ out: { columns: 80 } })
+    const code = type(['run', '--serve', '0', '--out', temporaryFolder()], io, from(events))
+    const address = await findAddress(() => /stays at .*/.exec(io.err.text())?.[0] ?? '')
+    const response = await fetch(`${address}/api/live`)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    while (!text.includes('"outcome":"complete"')) text += (await reader?.read())?.value ?? ''
+    io.signal$.next('SIGINT')
+    expect(await code).toBe(0)
+    await expect(fetch(address)).rejects.toThrow()
+  })
+
+  it('sends no request where its port is taken', async () => {
+    const port = await takePort()
+    const io = createTestIo()
+    let isStarted = false
+    const event$ = new Observable<RunEvent>(() => {
+      isStarted = true
+    })
+    expect(await type(['run', '--serve', String(port), '--out', temporaryFolder()], io, event$)).toBe(2)
+    expect(io.err.text()).toContain(`--serve: port ${port} is in use`)
+    expect(isStarted).toBe(false)
+  })
+})

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Freshness } from '../../src/analysis/brief/brief.js'
+import type { RunReport } from '../../src/model/report.js'
+import { describeAnswer, findDueDay } from '../../src/web/server/answer.js'
+import { runReport, scriptReport } from '../cli/support.js'
+
+// A Thursday, two hours after the data of that day was published.
+const NOW = Date.parse('2026-02-12T20:00:00+05:30')
+
+const answer = (report: Partial<RunReport> | undefined, outputs: readonly Partial<Freshness>[] = [], now = NOW) =>
+  describeAnswer({
+    report: report && runReport(report),
+    outputs: outputs.map((output) => ({ stream: 'market-news', outcome: 'success', ...output })),
+    now,
+  })
+
+describe('the answer of the page', () => {
+  it('says that the data is complete and up to date', () => {
+    expect(answer({})).toEqual({ tone: 'ok', word: 'Complete and up to date', text: '' })
+  })
+
+  it('says that it is old as soon as there is newer data', () => {
+    expect(answer({}, [], Date.parse('2026-02-13T17:59:00+05:30')).word).toBe('Complete and up to date')
+    expect(answer({}, [], Date.parse('2026-02-13T18:00:00+05:30'))).toMatchObject({
+      tone: 'waiting',
+      word: 'Complete, but old',
+      day: '2026-02-13',
+    })
+  })
+
+  it.each([
+    [[{ outcome: 'failed' }], 'market-news is missing. Everything else is there.'],
+    [[{ missing: 'all' }, { stream: 'deals', missing: 'all' }], 'market-news and deals are missing. Everything else is there.'],
+    [[{ missing: 3 }], 'market-news (3) lacks items. Everything else is there.'],
+    [
+      [
+        { stream: 'a', outcome: 'failed' },
+        { stream: 'b', missing: 1 },
+        { stream: 'c', missing: 2 },
+      ],
+      'a is missing; b (1) and c (2) lack items. Everything else is there.',
+    ],
+    [['a', 'b', 'c', 'd'].map((stream) => ({ stream, missing: 'all' as const })), 'a, b and 2 more are missing. Everything else is there.'],
+  ] as const)('names what is missing: %j', (outputs, text) => {
+    expect(answer({ outcome: 'partial' }, outputs as readonly Partial<Freshness>[])).toEqual({ tone: 'failed', word: 'Not complete', text })
+  })
+
+  it('says what else needs a look', () => {
+    const scripts = { deals: scriptReport({ outcome: 'partial' }) }
+    expect(answer({ outcome: 'partial', scripts })).toMatchObject({ text: 'Answers for deals were refused; the earlier files stay.' })
+    expect(answer({ outcome: 'partial', wrongSymbols: [{ given: 'TCSS' }] })).toMatchObject({
+      text: expect.stringMatching(/^1 of the given symbols/),
+    })
+    expect(answer({ outcome: 'failed', error: 'the disk is full' })).toMatchObject({
+      text: 'the disk is full. Earlier files stay as they were.',
+    })
+    expect(answer({ outcome: 'interrupted' })).toMatchObject({ tone: 'waiting', word: 'Interrupted' })
+    expect(answer(undefined)).toMatchObject({ word: 'No data yet' })
+  })
+
+  it.each([
+    ['2026-02-12T17:59:00+05:30', '2026-02-11'],
+    ['2026-02-12T18:00:00+05:30', '2026-02-12'],
+    ['2026-02-14T20:00:00+05:30', '2026-02-13'],
+    ['2026-02-16T09:00:00+05:30', '2026-02-13'],
+  ])('at %s the newest data is that of %s', (now, day) => expect(findDueDay(Date.parse(now))).toBe(day))
+})

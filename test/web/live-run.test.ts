@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../src/model/event.js'
+import { createLiveRun, MAX_MARBLES } from '../../src/web/server/live-run.js'
+import { runReport, tinyRegistry } from '../cli/support.js'
+import { started } from './support.js'
+
+const NEWS = 'market-news'
+const NAMES = ['master-data', NEWS, 'surveillance-lists']
+
+const follow = (events: readonly RunEvent[], streams = NAMES) => {
+  const live = createLiveRun(tinyRegistry, { workers: { [NEWS]: 7 } })
+  for (const event of [started(streams), ...events]) live.event(event)
+  const news = (now = 2_000) => live.state(now)?.streams.find(({ name }) => name === NEWS)
+  return { live, news }
+}
+
+const finished = (item: string, changes: object = {}): RunEvent => ({
+  type: 'item-finished',
+  stream: NEWS,
+  item,
+  status: 'success',
+  ...changes,
+})
+const running: RunEvent = { type: 'stream-started', at: 1_000, stream: NEWS }
+
+describe('the live state of a run', () => {
+  it('is nothing before the run has started', () => {
+    const live = createLiveRun(tinyRegistry, { workers: {} })
+    live.event({ type: 'master-read', stocks: 5 })
+    expect(live.state(1_000)).toBeUndefined()
+  })
+
+  it('has the phases of the graph and every stream', () => {
+    const state = follow([{ type: 'master-read', stocks: 60 }]).live.state(2_000)
+    expect(state).toMatchObject({ run: 'r1', startedAt: 1_000, at: 2_000, stocks: 60 })
+    expect(state?.phases.map(({ phase, isSequential, streams }) => [phase, isSequential, streams.map(({ name }) => name)])).toEqual([
+      ['core', true, ['master-data']],
+      ['enrichment', false, [NEWS, 'surveillance-lists']],
+    ])
+    expect(state?.phases[1]?.streams[0]).toMatchObject({ of: 'master-data' })
+    expect(state?.streams.map(({ name, state: own }) => [name, own])).toEqual(NAMES.map((name) => [name, 'waiting']))
+  })
+
+  it('counts requests, answers, bytes and statuses of a stream', () => {
+    const { live, news } = follow([
+      running,
+      { type: 'items-known', stream: NEWS, total: 4 },
+      ...Array.from({ length: 5 }, (): RunEvent => ({ type: 'requested', stream: NEWS })),
+      { type: 'retried', stream: NEWS, item: 'TCS' },
+      { type: 'rate-limited', stream: NEWS },
+      finished('TCS'),
+      finished('INFY', { status: 'empty' }),
+      finished('GONE', { status: 'http_404', reason: 'the provider answered 404' }),
+    ])
+    for (const bytes of [100, 20]) live.request({ stream: NEWS, bytes })
+    expect(news()).toMatchObject({
+      ...{ state: 'running', done: 3, total: 4, workers: 7, requests: 5, inFlight: 3, retries: 1, rateLimited: 1, received: 120, lost: 1 },
+      statuses: { success: 1, empty: 1, http_404: 1 },
+      failures: [{ item: 'GONE', reason: 'the provider answered 404' }],
+    })
+  })
+
+  it('shows the newest items as marbles, by how they ended', () => {
+    const { news } = follow([
+      { type: 'retried', stream: NEWS, item: 'B' },
+      finished('A'),
+      finished('B'),
+      finished('C', { status: 'empty' }),
+      finished('D', { status: 'skipped' }),
+      finished('E', { degraded: 'a page failed' }),
+      finished('F', { status: 'error', reason: 'no answer' }),
+      finished('G', { isTakenOver: true }),
+    ])
+    expect(news()?.marbles).toEqual([
+      ['A', 'success'],
+      ['B', 'retried'],
+      ['C', 'empty'],
+      ['D', 'skipped'],
+      ['E', 'partial'],
+      ['F', 'failed'],
+      ['G', 'resumed'],
+    ])
+  })
+
+  it('keeps a fixed number of marbles, however many items there are', () => {
+    const items = Array.from({ length: 1_000 }, (_, index) => `S${index}`)
+    const marbles = follow(items.map((item) => finished(item))).news()?.marbles ?? []
+    expect(marbles.map(([item]) => item)).toEqual(items.slice(-MAX_MARBLES))
+  })
+
+  it('says why and until when a running stream waits', () => {
+    const pause: RunEvent = {
+      type: 'host-paused',
+      at: 1_500,
+      hosts: [NEWS],
+      endpoint: 'latest',
+      why: 'refuses',
+      since: 1_500,
+      until: 4_500,
+    }
+    const other: RunEvent = { ...pause, hosts: ['master-data'], why: 'down' }
+    const { live, news } = follow([running, pause, other])
+    expect(news()?.pauses).toEqual([{ what: 'latest', why: 'refuses', since: 1_500, until: 4_500 }])
+    live.event({ type: 'host-resumed', at: 4_500, hosts: [NEWS], endpoint: 'latest' })
+    expect(news()?.pauses).toEqual([])
+  })
+
+  it('measures the rate and the time left from its samples', () => {
+    const { live, news } = follow([running, { type: 'items-known', stream: NEWS, total: 100 }])
+    for (let second = 0; second < 10; second += 1) {
+      live.sample(1_000 + second * 1_000)
+      for (let index = 0; index < 5; index += 1) live.event(finished(`${second}-${index}`))
+    }
+    live.sample(11_000)
+    expect(news(11_000)).toMatchObject({ done: 50, perSecond: 5, leftMs: 10_000 })
+    expect(live.state(11_000)).toMatchObject({ done: 50 })
+  })
+
+  it('shows the workers of a fleet, which send the requests', () => {
+    const fleet = { workers: [{ name: 'w1', items: 3, perSecond: 1, isThere: true }], stalled: 1 }
+    const { live, news } = follow([running, { type: 'requested', stream: NEWS }, { type: 'fleet', at: 1_500, fleet }])
+    expect(live.state(2_000)?.fleet).toEqual(fleet)
+    expect(news()).not.toHaveProperty('inFlight')
+    expect(news()).not.toHaveProperty('received')
+  })
+
+  it('has an outcome once the run has ended', () => {
+    const { live } = follow([{ type: 'run-finished', report: runReport({ outcome: 'partial', error: 'the disk is full' }) }])
+    expect(live.state(2_000)).toMatchObject({ outcome: 'partial', error: 'the disk is full' })
+  })
+})

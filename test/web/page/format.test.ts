@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import {
+  formatAgo,
+  formatBytes,
+  formatDay,
+  formatDuration,
+  formatInstant,
+  formatLarge,
+  formatNumber,
+  formatPrice,
+  formatRupees,
+  formatTime,
+} from '../../../src/web/page/parts/format.js'
+
+describe('numbers of the page', () => {
+  it.each([
+    [0, 0, '0'],
+    [999, 0, '999'],
+    [2775, 0, '2,775'],
+    [100000, 0, '1,00,000'],
+    [1234567, 0, '12,34,567'],
+    [123456789, 0, '12,34,56,789'],
+    [-1234.5, 2, '−1,234.50'],
+    [-0.001, 2, '0.00'],
+    [1412.3, 2, '1,412.30'],
+  ])('%d with %d decimals is %s', (value, decimals, text) => expect(formatNumber(value, decimals)).toBe(text))
+
+  it.each([
+    [99_949, '99,949'],
+    [1_240_000, '12.4 L'],
+    [99_94_999, '99.9 L'],
+    [99_95_000, '1.0 cr'],
+    [32_500_000_000, '3,250 cr'],
+    [-2.5e7, '−2.5 cr'],
+  ])('%d is %s', (value, text) => expect(formatLarge(value)).toBe(text))
+
+  it('shows a missing number as missing, never as zero', () => {
+    for (const missing of [null, undefined, Number.NaN, Number.POSITIVE_INFINITY])
+      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing), formatRupees(missing)]).toEqual(['–', '–', '–', '–'])
+    expect(formatPrice(1412.3)).toBe('₹ 1,412.30')
+  })
+})
+
+describe('times of the page', () => {
+  const at = Date.parse('2026-02-12T20:00:41+05:30')
+
+  it('are those of India', () => {
+    expect([formatDay('2026-02-12'), formatTime(at), formatInstant(at)]).toEqual(['12 Feb 2026', '20:00:41 IST', '12 Feb 2026, 20:00 IST'])
+    expect([formatDay('soon'), formatDay(undefined)]).toEqual(['soon', '–'])
+  })
+
+  it.each([
+    [0, '0 s'],
+    [18_900, '18.9 s'],
+    [60_000, '1 min 00 s'],
+    [185_000, '3 min 05 s'],
+    [3_720_000, '1 h 02 min'],
+  ])('a duration of %d ms is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+
+  it.each([
+    [59_000, 'just now'],
+    [180_000, '3 min ago'],
+    [19 * 3_600_000, '19 h ago'],
+    [30 * 3_600_000, '1 day ago'],
+    [72 * 3_600_000, '3 days ago'],
+  ])('%d ms ago is %s', (ms, text) => expect(formatAgo(at - ms, at)).toBe(text))
+})
+
+it.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1_200, '1.2 kB'],
+  [31_000_000, '31.0 MB'],
+  [850_000_000, '850 MB'],
+])('%d bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))
