@@ -1,6 +1,7 @@
 import { groupByStock } from '../../analysis/brief/brief.js'
 import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
+import { StorageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import { statFile } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
@@ -15,9 +16,15 @@ export const createChanges = ({ out, exchange }: Pick<Served, 'out' | 'exchange'
   let known: { readonly at: number | undefined; readonly changes: Promise<FolderChanges> } | undefined
   return () => {
     const at = statFile(statePaths(out).report)?.mtimeMs
-    if (known === undefined || known.at !== at) known = { at, changes: compare(out, exchange) }
+    if (known === undefined || known.at !== at) known = { at, changes: compare(out, exchange).catch(answerNothing) }
     return known.changes
   }
+}
+
+/** A folder without a master list, of a run that failed early, has nothing to compare. */
+const answerNothing = (error: unknown): FolderChanges => {
+  if (error instanceof StorageError && error.code === 'no-outputs') return { since: null, sections: [], stocks: [], notes: [] }
+  throw error
 }
 
 const compare = async (out: string, exchange: string): Promise<FolderChanges> => {

@@ -18,7 +18,11 @@ const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
 const RUNNING: readonly string[] = ['success', 'partial', 'failed']
 
 /** The first thing on the page: is the data complete and fresh, and what changed? */
-export const renderAnswer = ({ answer, last }: FolderState, changes: FolderChanges | undefined, now: number): TemplateResult => html`
+export const renderAnswer = (
+  { answer, last }: FolderState,
+  changes: FolderChanges | Error | undefined,
+  now: number,
+): TemplateResult => html`
   <section class="answer">
     <h1><span class=${answer.tone} aria-hidden="true">${MARKS[answer.tone]}</span> ${answer.word}</h1>
     <p role="status">
@@ -37,8 +41,9 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
     <b>${formatInstant(last.asOf)}</b>. The run took ${formatDuration(took)} and ended ${formatAgo(last.at, now)}.`
 }
 
-const describeChanges = (changes: FolderChanges | undefined): TemplateResult | string => {
+const describeChanges = (changes: FolderChanges | Error | undefined): TemplateResult | string => {
   if (changes === undefined) return 'What changed is being compared …'
+  if (changes instanceof Error) return `What changed could not be compared: ${changes.message}`
   const { since, sections } = changes
   if (since === null) return 'Nothing to compare with yet: this is the first run of the folder.'
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))

@@ -6,10 +6,10 @@ const SHOWN = 15
 
 /** What the last run changed, stock by stock; the rarest changes first. */
 export const renderChanges = (
-  changes: FolderChanges | undefined,
+  changes: FolderChanges | Error | undefined,
   { isWhole, onMore }: { readonly isWhole: boolean; readonly onMore: () => void },
 ): TemplateResult | typeof nothing => {
-  if (changes === undefined || changes.since === null || changes.stocks.length === 0) return nothing
+  if (changes === undefined || changes instanceof Error || changes.since === null || changes.stocks.length === 0) return nothing
   const shown = isWhole ? changes.stocks : changes.stocks.slice(0, SHOWN)
   const more = changes.stocks.length - shown.length
   return html`

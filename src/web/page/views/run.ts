@@ -14,7 +14,7 @@ import type { PageContext, View } from '../view.js'
 interface RunData {
   readonly state: FolderState
   /** Filled in later: comparing takes a moment. */
-  changes?: FolderChanges
+  changes?: FolderChanges | Error
 }
 
 /** What is kept while the view is shown. */
@@ -64,12 +64,11 @@ export const runView: View<RunData> = {
 const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
 const loadChanges = (data: RunData, page: PageContext): void => {
-  if (data.changes !== undefined || data.state.last === undefined) return
-  const none: FolderChanges = { since: null, sections: [], stocks: [], notes: [] }
+  if (data.state.last === undefined) return
   fetchJson<FolderChanges>('/api/changes')
     .then(
       (changes) => Object.assign(data, { changes }),
-      () => Object.assign(data, { changes: none }),
+      (error: unknown) => Object.assign(data, { changes: error instanceof Error ? error : new Error(String(error)) }),
     )
     .finally(page.update)
 }

@@ -1,0 +1,145 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { RunEvent } from '../../src/model/event.js'
+import type { RunReport } from '../../src/model/report.js'
+import { toRunLogEntry } from '../../src/model/run-log.js'
+import { createLiveRun } from '../../src/web/server/live-run.js'
+import type { PageServerOptions } from '../../src/web/server/serve.js'
+import { streams } from '../../streams/registry.js'
+import { runReport, scriptReport } from '../cli/support.js'
+import { noBrowser, openPage, startBrowser } from '../support/browser.js'
+import { temporaryFolder } from '../support/folders.js'
+import { serveFolder } from '../support/page-server.js'
+import { started } from '../web/support.js'
+
+let browser: Browser
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await startBrowser()
+}, 60_000)
+afterAll(() => browser?.close())
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+/** A folder with the reports of runs, the newest last. */
+const folderOf = (...reports: readonly RunReport[]): string => {
+  const out = temporaryFolder()
+  const state = join(out, '.scripstream')
+  mkdirSync(state)
+  writeFileSync(join(state, 'runs.ndjson'), reports.map((report) => `${JSON.stringify(toRunLogEntry(report, {}))}\n`).join(''))
+  const last = reports.at(-1)
+  if (last) writeFileSync(join(state, 'report.json'), JSON.stringify(last))
+  return out
+}
+
+const failed = runReport({
+  run: 'r2',
+  outcome: 'partial',
+  scripts: {
+    'master-data': scriptReport(),
+    'market-news': scriptReport({
+      outcome: 'partial',
+      items: { success: 58, empty: 0, skipped: 0, rate_limit: 0, error: 2 },
+      problems: [{ item: 'M&M', status: 'error', reason: `no answer ${HOSTILE}` }],
+    }),
+  },
+})
+
+type Place = Partial<PageServerOptions> & { readonly width?: number; readonly dark?: boolean }
+
+const open = async (out: string, path = '/', { width = 1_440, dark = false, ...changes }: Place = {}) => {
+  const server = await serveFolder(out, changes)
+  onTestFinished(() => server.close())
+  const opened = await openPage(browser, server.origin + path, { width, dark })
+  onTestFinished(() => opened.page.close())
+  return { ...opened, server }
+}
+
+describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
+  it('shows how the last run ended, what is missing and why, with texts of the provider as text', async () => {
+    const { page, problems } = await open(folderOf(failed))
+    await page
+      .getByRole('heading', { name: 'Not complete' })
+      .or(page.getByRole('heading', { name: 'Complete, but' }))
+      .waitFor()
+    const losses = page.locator('.losses')
+    await losses.getByText(HOSTILE).waitFor()
+    await losses.getByText('M&M').waitFor()
+    expect(await page.title()).toBe('Run · scripstream')
+    expect(await page.locator('#page img, #page script').count()).toBe(0)
+    await page.getByRole('button', { name: /^market-news: 2 failed/ }).click()
+    await page.waitForURL('**/?stream=market-news')
+    await page.getByRole('region', { name: 'Details of market-news' }).getByText(HOSTILE).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  it('says what to do where no run has finished', async () => {
+    const { page, problems } = await open(temporaryFolder())
+    await page.getByRole('heading', { name: 'No data yet' }).waitFor()
+    await page.getByText('scripstream run --simulate').waitFor()
+    await page.goto(`${new URL(page.url()).origin}/runs`)
+    await page.getByRole('heading', { name: 'No run is recorded yet' }).waitFor()
+    await page.goto(`${new URL(page.url()).origin}/runs/none`)
+    await page.getByRole('alert').getByText('no run none is recorded in this folder').waitFor()
+    expect(problems.filter((problem) => !problem.includes('404'))).toEqual([])
+  })
+
+  it('follows an active run: progress, waiting, marbles, and its end', async () => {
+    const live = createLiveRun(streams, { workers: {} })
+    const emit = (...events: readonly RunEvent[]): void => events.forEach(live.event)
+    const item = (symbol: string, changes: object = {}): RunEvent => ({
+      type: 'item-finished',
+      stream: 'market-news',
+      item: symbol,
+      status: 'success',
+      ...changes,
+    })
+    const hosts = streams.map(({ name }) => ({ name, state: 'waiting' as const, hosts: name === 'market-news' ? ['news'] : [] }))
+    emit(
+      started([], { streams: hosts }),
+      { type: 'stream-started', at: 1_000, stream: 'market-news' },
+      { type: 'items-known', stream: 'market-news', total: 60 },
+      item('TCS'),
+      item('INFY', { status: 'error', reason: 'no answer' }),
+    )
+    const { page, problems } = await open(folderOf(failed), '/?marbles=1', { live: () => live.state(2_000) })
+    await page.getByRole('heading', { name: /^▸? ?Running: / }).waitFor()
+    const node = page.getByRole('button', { name: /^market-news: / })
+    expect(await node.getAttribute('aria-label')).toBe('market-news: 1 failed, 2 of 60 items')
+    await page.locator('.graph a[href="/stock/TCS"]').waitFor()
+    await page.locator('.graph .marble.failed').waitFor()
+    emit({ type: 'host-paused', at: 2_000, hosts: ['news'], why: 'refuses', since: 2_000, until: Date.now() + 60_000 })
+    await page.getByRole('button', { name: /^market-news: waits .*rate limit/ }).waitFor()
+    emit({ type: 'run-finished', report: failed })
+    await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
+    expect(problems).toEqual([])
+  })
+
+  it('says that the server has ended', async () => {
+    const { page, server } = await open(folderOf(failed))
+    await page.locator('.graph').waitFor()
+    server.close()
+    await page.getByRole('alert').getByText('does not answer').waitFor()
+  })
+
+  it('lists earlier runs, and opens one by its bar and by its line', async () => {
+    const { page, problems } = await open(folderOf(runReport({ run: 'r1' }), failed), '/runs')
+    await page.getByRole('heading', { name: '2 runs: 1 partial, 1 complete' }).waitFor()
+    await page.locator('tbody a').first().click()
+    await page.waitForURL('**/runs/r2')
+    await page.getByRole('row', { name: /^market-news/ }).waitFor()
+    await page.getByText(HOSTILE).waitFor()
+    await page.keyboard.press('[')
+    await page.waitForURL('**/runs/r1')
+    expect(problems).toEqual([])
+  })
+
+  it.each([390, 1_024, 1_440])('fits %d pixels, and no view is wider than the window', async (width) => {
+    for (const path of ['/?marbles=1', '/runs', '/runs/r2']) {
+      const { page } = await open(folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+    }
+  })
+})
