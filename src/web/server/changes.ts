@@ -1,7 +1,7 @@
 import { groupByStock } from '../../analysis/brief/brief.js'
 import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
-import { StorageError } from '../../model/errors.js'
+import { UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import { statFile } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
@@ -23,7 +23,7 @@ export const createChanges = ({ out, exchange }: Pick<Served, 'out' | 'exchange'
 
 /** A folder without a master list, of a run that failed early, has nothing to compare. */
 const answerNothing = (error: unknown): FolderChanges => {
-  if (error instanceof StorageError && error.code === 'no-outputs') return { since: null, sections: [], stocks: [], notes: [] }
+  if (error instanceof UsageError && error.code === 'no-outputs') return { since: null, sections: [], stocks: [], notes: [] }
   throw error
 }
 
