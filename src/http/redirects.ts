@@ -5,6 +5,7 @@ const MAX_HOPS = 2
 const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {
   GET: new Set([301, 302, 303, 307, 308]),
   POST: new Set([307, 308]),
+  PUT: new Set([307, 308]),
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Transfer } from '../operators/deadline.js'
 
 /** A request for a transport. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST'
+  /** Endpoints use GET and POST. */
+  readonly method: 'GET' | 'POST' | 'PUT'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string

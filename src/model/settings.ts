@@ -110,6 +110,15 @@ export const Settings = z.strictObject({
     .optional()
     .describe('secret that signs what is posted to the address in `notify`'),
   logFile: z.string().min(1).optional().describe('file to which runs also write their log, with rotation: 5 files of 10 MB'),
+  metricsFile: z
+    .string()
+    .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')
+    .optional()
+    .describe('file into which a run writes its metrics when it ends, for the textfile collector of node_exporter'),
+  metricsPush: z
+    .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
+    .optional()
+    .describe('address of a Prometheus Pushgateway to which a run pushes its metrics when it ends'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 /** The types of JSON in plain words. */
@@ -179,4 +188,6 @@ export const environmentNames: Readonly<Record<string, string>> = {
   notifyOn: 'SCRIPSTREAM_NOTIFY_ON',
   notifySecret: 'SCRIPSTREAM_NOTIFY_SECRET',
   logFile: 'SCRIPSTREAM_LOG_FILE',
+  metricsFile: 'SCRIPSTREAM_METRICS_FILE',
+  metricsPush: 'SCRIPSTREAM_METRICS_PUSH',
 }

@@ -30,7 +30,9 @@ export interface MetricsOptions {
   /** Also creates the default metrics of prom-client: memory, CPU, event loop, garbage collection. Default: `false`. */
   readonly processMetrics?: boolean
   /** When the last complete run ended, epoch milliseconds, if it was in another process. */
-  readonly lastSuccessAt?: number
+  readonly lastSuccessAt?: number | undefined
+  /** Labels of all metrics of the registry. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /**
@@ -42,9 +44,10 @@ export interface MetricsOptions {
  * createCollector({ settings, telemetry }).run().subscribe()
  * server.get('/metrics', async (_, response) => response.type(registry.contentType).send(await registry.metrics()))
  */
-export const createMetrics = ({ registry: given, processMetrics = false, lastSuccessAt }: MetricsOptions = {}): Metrics => {
-  const prom = requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
+export const createMetrics = ({ registry: given, processMetrics = false, lastSuccessAt, labels }: MetricsOptions = {}): Metrics => {
+  const prom = loadClient()
   const registry = (given as Registry | undefined) ?? new prom.Registry()
+  if (labels !== undefined) registry.setDefaultLabels(labels)
   if (processMetrics) prom.collectDefaultMetrics({ register: registry })
   const live = new Set<LiveRun>()
   const metrics = createRunMetrics(prom, registry, live)
@@ -67,6 +70,18 @@ export const createMetrics = ({ registry: given, processMetrics = false, lastSuc
   }
   return { registry, telemetry }
 }
+
+/** The metrics of the process, in a registry of their own: other programs on the machine have metrics of the same names. */
+export const createProcessMetrics = (labels: Readonly<Record<string, string>>): MetricsRegistry => {
+  const prom = loadClient()
+  const registry = new prom.Registry()
+  registry.setDefaultLabels(labels)
+  prom.collectDefaultMetrics({ register: registry })
+  return registry
+}
+
+const loadClient = (): typeof Prometheus =>
+  requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
 
 const recordEvent = (metrics: RunMetrics, timer: HoldTimer, event: RunEvent): void => {
   switch (event.type) {
@@ -147,6 +162,5 @@ const countMissing = (missing: number | 'all' | undefined, { items }: ScriptRepo
 const OUTCOMES: readonly RunOutcome[] = ['complete', 'partial', 'failed', 'interrupted']
 
 const recordOutcome = (metrics: RunMetrics, outcome: RunOutcome): void => {
-  metrics.runs.inc({ outcome })
   for (const one of OUTCOMES) metrics.outcome.set({ outcome: one }, Number(one === outcome))
 }

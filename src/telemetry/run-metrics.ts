@@ -42,7 +42,6 @@ export const createRunMetrics = (prom: typeof Prometheus, registry: Registry, li
     ended: counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome']),
     running: gauge('stream_running', 'Whether a stream is running', ['stream']),
     streamSeconds: gauge('stream_duration_seconds', 'Duration of a stream in the last run', ['stream']),
-    runs: counter('runs_total', 'Ended runs, by outcome', ['outcome']),
     outcome: gauge('run_outcome', 'Outcome of the last run: 1 for complete, partial, failed or interrupted', ['outcome']),
     runSeconds: gauge('run_duration_seconds', 'Duration of the last run', []),
     endedAt: gauge('last_run_timestamp_seconds', 'When the last run ended', []),

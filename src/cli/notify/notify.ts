@@ -1,10 +1,10 @@
-import { catchError, concatMap, defer, map, type Observable, of, race, switchMap, take, tap, throwError, timeout } from 'rxjs'
+import { catchError, concatMap, defer, map, type Observable, of, tap } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
-import { CollectError, formatError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import { collectBrief } from '../brief/command.js'
 import type { RunCommandContext } from '../run/flags.js'
+import { describeDelivery, giveUpAfter } from '../send.js'
 import { readSymbols, type SymbolSelection } from '../symbols.js'
 import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
@@ -43,26 +43,18 @@ export const notifyOfEnd = (
       })
       return sendNotification(payload, { notify, secret, io, retry }).pipe(map(() => 'sent' as const))
     }),
-    timeout({ first: limit, with: () => throwError(() => new Error(`not done within ${limit / 1_000} s`)) }),
   )
-  const interrupted$ = io.signal$.pipe(
-    take(1),
-    switchMap(() => throwError(() => new Error('interrupted'))),
-  )
-  return race(sent$, interrupted$).pipe(
+  return sent$.pipe(
+    giveUpAfter(limit, io),
     tap((result) => result === 'sent' && context.log?.info({ to: describeTarget(settings) }, 'notification-sent')),
     catchError((error: unknown) => {
-      const reason = clean(createRedactor(settings)(describe(error)))
+      const reason = clean(createRedactor(settings)(describeDelivery(error)))
       context.log?.warn({ to: describeTarget(settings), reason }, 'notification-failed')
       printWarning(`the notification to ${describeTarget(settings)} was not sent: ${reason}`, io.stderr)
       return of('failed' as const)
     }),
   )
 }
-
-/** Errors of requests speak of the provider. */
-const describe = (error: unknown): string =>
-  error instanceof CollectError ? error.message.replace(/^the provider answered/, 'the address answered') : formatError(error)
 
 /** The brief of a run whose notification is due; without a brief if the folder has none of this run. */
 const findDueBrief = (

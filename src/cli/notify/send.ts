@@ -1,13 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { concatMap, defer, finalize, type Observable, of, throwError } from 'rxjs'
-import { openConnections } from '../../http/undici.js'
-import { HttpError, ThrottledError } from '../../model/errors.js'
+import { defer, finalize, type Observable } from 'rxjs'
 import type { Settings } from '../../model/settings.js'
-import { deadline } from '../../operators/deadline.js'
-import { parseRetryAfter } from '../../operators/retry-after-429.js'
-import { type RetryPolicy, retryFailures } from '../../operators/retry-failures.js'
+import type { RetryPolicy } from '../../operators/retry-failures.js'
 import type { ProcessIo } from '../dependencies.js'
+import { deliver } from '../send.js'
 import type { Payload } from './payload.js'
 
 /** Where a notification goes. */
@@ -19,12 +16,6 @@ export interface NotifyTarget {
   readonly io: Pick<ProcessIo, 'env' | 'scheduler'>
   readonly retry?: Partial<RetryPolicy>
 }
-
-const RETRY: RetryPolicy = {
-  ...{ retries: 4, backoffMs: 1_000, throttleRetries: 4, throttleMs: 2_000, throttleMaxMs: 20_000 },
-  random: Math.random,
-}
-const MAX_REPLY_MS = 10_000
 
 const isAddress = (target: string): boolean => /^https?:\/\//i.test(target)
 
@@ -41,9 +32,8 @@ export const signBody = (secret: string, timestamp: string, body: string): strin
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`
 
 const post = (body: string, { notify: url, secret, io, retry }: NotifyTarget): Observable<unknown> =>
-  defer(() => {
-    const { send, close } = openConnections({ env: io.env })
-    return defer(() => {
+  deliver(
+    () => {
       const timestamp = String(Math.floor(io.scheduler.now() / 1_000))
       const headers = {
         'content-type': 'application/json',
@@ -51,18 +41,10 @@ const post = (body: string, { notify: url, secret, io, retry }: NotifyTarget): O
         'x-scripstream-timestamp': timestamp,
         ...(secret === undefined ? {} : { 'x-scripstream-signature': signBody(secret, timestamp, body) }),
       }
-      return send({ method: 'POST', url, headers, body, timeoutMs: MAX_REPLY_MS })
-    }).pipe(
-      deadline({ idleMs: MAX_REPLY_MS }),
-      concatMap(({ status, retryAfter }) => {
-        if (status >= 200 && status < 300) return of(status)
-        const pauseMs = parseRetryAfter(retryAfter, io.scheduler.now())
-        return throwError(() => (status === 429 ? new ThrottledError(pauseMs) : new HttpError(status, pauseMs)))
-      }),
-      retryFailures({ ...RETRY, ...retry }),
-      finalize(close),
-    )
-  })
+      return { method: 'POST', url, headers, body }
+    },
+    { io, retry },
+  )
 
 /** Runs a command in a shell, with the payload on stdin. Its stderr is shown. Unsubscribing ends it. */
 const runCommand = (payload: Payload, { notify, io }: NotifyTarget): Observable<unknown> =>

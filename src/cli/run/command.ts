@@ -101,6 +101,8 @@ const addObservers = (command: Program): Program =>
       new Option('--notify-on <when>', 'when to notify; each includes the ones before (default: failure)').choices(NOTIFY_CONDITIONS),
     )
     .addOption(integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]))
+    .option('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom')
+    .option('--metrics-push <url>', 'push the metrics to this Pushgateway at the end')
     .addOption(
       integerOption('--serve [port]', 'serve the page of the run, see "scripstream serve"; on a terminal until Ctrl+C', [0, 65_535]),
     )

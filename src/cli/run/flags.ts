@@ -1,6 +1,7 @@
 import type { RunOptions } from '../../collector.js'
 import type { Settings } from '../../model/settings.js'
 import type { Log } from '../../pipeline/event-bus.js'
+import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import type { Target } from '../export/targets.js'
 import type { FleetFlags } from '../fleet.js'
@@ -32,6 +33,8 @@ export interface RunInput extends Omit<RunOptions, 'symbols'>, FleetFlags {
   readonly notifyOn?: string
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number
+  readonly metricsFile?: string
+  readonly metricsPush?: string
   /** The port of the page; true: the usual one, or the next free one. Undefined without a page. */
   readonly serve?: number | true
   /** Targets into which the finished outputs are loaded. */
@@ -57,6 +60,8 @@ export interface RunCommandContext {
   readonly dependencies: Dependencies
   /** The log file, if there is one. */
   readonly log: Log | undefined
+  /** The metrics, if somebody reads them. */
+  readonly metrics?: Metrics | undefined
 }
 
 /** What commander parses as options of the collector, as they are. */

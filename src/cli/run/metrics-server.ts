@@ -1,21 +1,22 @@
 import { createServer } from 'node:http'
 import { formatError, UsageError } from '../../model/errors.js'
 import { describeNetworkError } from '../../model/system-error.js'
-import type { Telemetry } from '../../pipeline/telemetry.js'
-import { createMetrics } from '../../telemetry/prometheus.js'
+import { createProcessMetrics, type Metrics } from '../../telemetry/prometheus.js'
 
-export interface MetricsServer {
-  readonly telemetry: Telemetry
-  readonly close: () => void
-}
-
-/** Serves the metrics at `/metrics` on loopback until it is closed. Rejects with a `UsageError` if the port is not available. */
-export const serveMetrics = async (port: number): Promise<MetricsServer> => {
-  const { registry, telemetry } = createMetrics({ processMetrics: true })
+/**
+ * Serves the metrics, and those of this process, at `/metrics` on loopback until it is closed. Rejects with a `UsageError` if the port is
+ * not available.
+ */
+export const serveMetrics = async (
+  port: number,
+  { registry }: Pick<Metrics, 'registry'>,
+  labels: Readonly<Record<string, string>>,
+): Promise<{ readonly close: () => void }> => {
+  const ofProcess = createProcessMetrics(labels)
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+    Promise.all([registry.metrics(), ofProcess.metrics()]).then(
+      (texts) => response.writeHead(200, { 'content-type': registry.contentType }).end(texts.join('\n')),
       (error: unknown) => response.writeHead(500).end(formatError(error)),
     )
   })
@@ -26,7 +27,6 @@ export const serveMetrics = async (port: number): Promise<MetricsServer> => {
     throw new UsageError(`--metrics: port ${port} is not available: ${describeNetworkError(error)}; choose another port`)
   })
   return {
-    telemetry,
     close: () => {
       server.close()
       server.closeAllConnections()

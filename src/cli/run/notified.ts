@@ -1,4 +1,4 @@
-import { catchError, concatMap, defer, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
+import { catchError, concatMap, defer, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
 import { formatError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import { notifyOfEnd } from '../notify/notify.js'
@@ -6,12 +6,13 @@ import type { EndedCommand } from '../notify/payload.js'
 import { concludeRun } from './ending.js'
 import type { RunCommandContext } from './flags.js'
 import type { RunEnding } from './follow-run.js'
+import { exportMetrics } from './metrics-export.js'
 
-/** Concludes a run, logs its end and sends its notification; emits the exit code. */
+/** Concludes a run, logs its end, exports its metrics and sends its notification; emits the exit code. */
 export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
   concludeRun(ending, context).pipe(concatMap((exitCode) => reportEnd({ ...ending, exitCode }, context).pipe(map(() => exitCode))))
 
-/** Logs an error that ends the command, and sends a notification, before the error passes. */
+/** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
 export const reportError =
   <T>(context: RunCommandContext): MonoTypeOperatorFunction<T> =>
   (source$) =>
@@ -28,6 +29,6 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
     const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
     const reason = error === undefined ? {} : { error: createRedactor(settings)(formatError(error)) }
     log?.[exitCode === 0 ? 'info' : 'warn']({ outcome, exitCode, ...(signal === undefined ? {} : { signal }), ...reason }, 'command-ended')
-    if (settings.notify === undefined) return of(undefined)
-    return notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
+    const notified$ = settings.notify === undefined ? of(undefined) : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
+    return forkJoin([exportMetrics(ended, context), notified$])
   })

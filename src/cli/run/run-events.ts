@@ -10,18 +10,20 @@ import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunFlags } from './flags.js'
 import { combineLogs } from './log-file.js'
+import { toMetricLabels } from './metrics.js'
 import { guardRealVsSimulated } from './source.js'
 
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
 export const createRunEvents = (context: RunCommandContext, { progress, page }: RunDisplays): Observable<RunEvent> => {
-  const { flags, settings, dependencies } = context
+  const { flags, settings, dependencies, metrics } = context
   return createLog(flags, progress, context.log).pipe(
     switchMap((log) => {
-      const { metrics } = flags
-      const displays = [page, ...watchBytes(progress)]
-      if (metrics === undefined) return collectEvents(context, { ...log, telemetry: displays })
-      const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(metrics))
-      return whileServing(serve, ({ telemetry }) => collectEvents(context, { ...log, telemetry: [...displays, telemetry] }))
+      const { metrics: port } = flags
+      const telemetry = [page, ...watchBytes(progress), ...(metrics === undefined ? [] : [metrics.telemetry])]
+      const event$ = collectEvents(context, { ...log, telemetry })
+      if (port === undefined || metrics === undefined) return event$
+      const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(port, metrics, toMetricLabels(settings)))
+      return whileServing(serve, () => event$)
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
   )

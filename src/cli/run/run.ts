@@ -8,6 +8,7 @@ import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
 import { type RunCommandContext, type RunFlags, readRunOptions } from './flags.js'
 import { openLogFile } from './log-file.js'
+import { openMetrics } from './metrics.js'
 import { reportError } from './notified.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { checkSinks } from './sinks.js'
@@ -21,14 +22,21 @@ export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
     return openLog(settings, flags, io).pipe(
       switchMap((log) => {
         const context = { flags, settings, io, dependencies, log }
-        return defer(() => {
-          const run = readRunOptions(flags, settings)
-          resolveFleet(flags.fleet, io.env)
-          return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run } })))
-        }).pipe(reportError(context))
+        return openMetrics(context).pipe(
+          reportError(context),
+          switchMap((metrics) => checkAndRun({ ...context, metrics })),
+        )
       }),
     )
   })
+
+const checkAndRun = (context: RunCommandContext): Observable<number> =>
+  defer(() => {
+    const { flags, settings, io, dependencies } = context
+    const run = readRunOptions(flags, settings)
+    resolveFleet(flags.fleet, io.env)
+    return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run } })))
+  }).pipe(reportError(context))
 
 /** The log file has the same level as the log on the terminal, or else `info`. */
 const openLog = ({ logFile }: Settings, { logLevel }: RunFlags, { stderr }: ProcessIo): Observable<Log | undefined> =>

@@ -1,0 +1,182 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { concat, defer, EMPTY, NEVER, type Observable, of, tap, throwError } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { folder } from '../../sinks/folder.js'
+import { runProgram } from '../../src/cli/program.js'
+import { toPushAddress } from '../../src/cli/run/metrics-export.js'
+import { UsageError } from '../../src/model/errors.js'
+import type { RunEvent } from '../../src/model/event.js'
+import { toRunLogEntry } from '../../src/model/run-log.js'
+import type { Telemetry } from '../../src/pipeline/telemetry.js'
+import { serveHttp } from '../http/support.js'
+import { temporaryFolder } from '../support/folders.js'
+import { advance, createTestDependencies, createTestIo, runReport } from './support.js'
+
+const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
+const finished: RunEvent = { type: 'run-finished', report: runReport() }
+
+/** Runs the command on a folder; its collector emits the events, also to its telemetry. */
+const run = async (event$: Observable<RunEvent>, args: readonly string[], { out = temporaryFolder(), io = createTestIo() } = {}) => {
+  const dependencies = createTestDependencies(EMPTY, {
+    storage: (settings) => folder(settings.out),
+    createCollector: ({ telemetry = [] }) => {
+      const followers = [telemetry].flat().map((start: Telemetry) => start({ limiters: () => [] }))
+      const events = (): Observable<RunEvent> =>
+        event$.pipe(
+          tap((event) => {
+            for (const follower of followers) follower.event(event)
+          }),
+        )
+      return { events, run: () => EMPTY, stream: () => EMPTY }
+    },
+  })
+  const code = await runProgram(['run', '--out', out, '--progress', 'none', ...args], io, dependencies)
+  return { code, out, err: io.err.text() }
+}
+
+const sampleIn = (metrics: string, name: string): string | undefined =>
+  metrics
+    .split('\n')
+    .find((line) => line.startsWith(`scripstream_${name}`))
+    ?.split(' ')[1]
+
+const outcomeIn = (metrics: string): string | undefined => /run_outcome\{outcome="(\w+)",.*\} 1/.exec(metrics)?.[1]
+
+describe('the file of metrics', () => {
+  const runTo = async (event$: Observable<RunEvent>, options?: Parameters<typeof run>[2]) => {
+    const file = join(temporaryFolder(), 'run.prom')
+    const result = await run(event$, ['--metrics-file', file], options)
+    return { ...result, metrics: readFileSync(file, 'utf8') }
+  }
+
+  it('has the metrics of the run and not those of the process, with the folder as a label', async () => {
+    const { code, err, out, metrics } = await runTo(of(started, finished))
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(metrics).toContain(`\nscripstream_run_duration_seconds{folder="${out}"} 12\n`)
+    expect(outcomeIn(metrics)).toBe('complete')
+    expect(metrics.split('\n').filter((line) => line !== '' && !/^(# (HELP|TYPE) )?scripstream_/.test(line))).toEqual([])
+    expect(metrics.endsWith('\n')).toBe(true)
+  })
+
+  it.each([
+    [
+      'failed, with a report',
+      concat(
+        of(started),
+        throwError(() => new Error('disk full')),
+      ),
+      1,
+      'failed',
+    ],
+    ['could not start', throwError(() => new UsageError('no addresses')), 2, 'failed'],
+  ])('says that a run %s, and when the last one succeeded', async (_, event$, exitCode, outcome) => {
+    const out = temporaryFolder()
+    mkdirSync(join(out, '.scripstream'))
+    const entries = [
+      runReport(),
+      runReport({ finishedAt: '2026-02-13T14:30:12.000Z' }),
+      runReport({ outcome: 'partial', finishedAt: '2026-02-14T14:30:12.000Z' }),
+    ].map((report) => JSON.stringify(toRunLogEntry(report, {})))
+    writeFileSync(join(out, '.scripstream/runs.ndjson'), `${entries.join('\n')}\n`)
+    const { code, metrics } = await runTo(event$, { out })
+    expect(code).toBe(exitCode)
+    expect(outcomeIn(metrics)).toBe(outcome)
+    expect(sampleIn(metrics, 'last_success_timestamp_seconds{')).toBe(String(Date.parse('2026-02-13T14:30:12Z') / 1_000))
+  })
+
+  it('says that a run was interrupted', async () => {
+    const io = createTestIo()
+    const event$ = concat(
+      of(started),
+      defer(() => {
+        queueMicrotask(() => {
+          io.signal$.next('SIGTERM')
+          advance(io.scheduler, 10_000)
+        })
+        return NEVER
+      }),
+    )
+    const { code, metrics } = await runTo(event$, { io })
+    expect(code).toBe(143)
+    expect(outcomeIn(metrics)).toBe('interrupted')
+  })
+
+  it('in a folder that does not exist is an error before the run starts', async () => {
+    const file = join(temporaryFolder(), 'none', 'run.prom')
+    const { code, err } = await run(of(started, finished), ['--metrics-file', file])
+    expect(code).toBe(2)
+    expect(err).toBe(`error: the metrics file ${file} cannot be written: its folder does not exist or cannot be created\n`)
+  })
+
+  it('that cannot be written at the end is a warning, and the exit code stays', async () => {
+    const place = join(temporaryFolder(), 'gone')
+    mkdirSync(place)
+    const removed$ = defer(() => {
+      rmSync(place, { recursive: true })
+      writeFileSync(place, '')
+      return of(started, finished)
+    })
+    const { code, err } = await run(removed$, ['--metrics-file', join(place, 'run.prom')])
+    expect(code).toBe(0)
+    expect(err).toContain(`warning: the metrics file ${join(place, 'run.prom')} was not written: `)
+  })
+
+  it('is readable for node_exporter, as the umask says', async () => {
+    const file = join(temporaryFolder(), 'run.prom')
+    await run(of(started, finished), ['--metrics-file', file])
+    expect(statSync(file).mode & 0o777).toBe(0o666 & ~process.umask())
+  })
+})
+
+describe('a push of metrics', () => {
+  /** A Pushgateway that answers with these statuses, then with 200. */
+  const servePushgateway = async (statuses: readonly number[] = []) => {
+    const received: { readonly call: string; readonly authorization: string | undefined; readonly body: string }[] = []
+    const { url } = await serveHttp(async (request, response) => {
+      const { authorization } = request.headers
+      received.push({ call: `${request.method} ${request.url}`, authorization, body: await text(request) })
+      response.writeHead(statuses[received.length - 1] ?? 200).end()
+    })
+    return { received, url }
+  }
+
+  it('replaces the group of this machine and folder', async () => {
+    const { received, url } = await servePushgateway()
+    const { code, err, out } = await run(of(started, finished), ['--metrics-push', url])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const group = `job/scripstream/instance/${hostname()}/folder@base64/${Buffer.from(out).toString('base64url')}`
+    expect(received.map(({ call }) => call)).toEqual([`PUT /metrics/${group}`])
+    expect(outcomeIn(received[0]?.body ?? '')).toBe('complete')
+  })
+
+  it('goes to an address with a group as it is, below a path, with the credentials as a header only', async () => {
+    const toAddress = (url: string): string => toPushAddress(new URL(url), { out: '/d' })
+    expect(toAddress('http://gw.test/push/metrics/job/mine/x/y?z=1')).toBe('http://gw.test/push/metrics/job/mine/x/y?z=1')
+    expect(toAddress('http://gw.test/push/')).toMatch(
+      /^http:\/\/gw\.test\/push\/metrics\/job\/scripstream\/instance\/[^/]+\/folder@base64\/L2Q$/,
+    )
+    const { received, url } = await servePushgateway([404])
+    const { code, err } = await run(of(started, finished), ['--metrics-push', url.replace('//', '//me:s%40cret@')])
+    expect(received[0]?.authorization).toBe(`Basic ${Buffer.from('me:s@cret').toString('base64')}`)
+    expect(code).toBe(0)
+    expect(err).toBe(`warning: the metrics were not pushed to ${new URL(url).host}: the address answered 404\n`)
+  })
+
+  it('happens after a failed run, too, and its own failure changes no exit code', async () => {
+    const { received, url } = await servePushgateway([400])
+    const failed = throwError(() => new UsageError('no addresses'))
+    const { code, err } = await run(failed, ['--metrics-push', url])
+    expect(code).toBe(2)
+    expect(outcomeIn(received[0]?.body ?? '')).toBe('failed')
+    expect(err).toContain('warning: the metrics were not pushed to')
+  })
+
+  it('is not sent without an address, and no file is written', async () => {
+    const out = temporaryFolder()
+    await run(of(started, finished), [], { out })
+    expect(existsSync(join(out, 'run.prom'))).toBe(false)
+  })
+})
