@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
 import { type Day, formatSecond, lastWeekday, toDay } from '../model/trading-day.js'
-import { quoteText } from '../storage/duckdb.js'
+import { quoteName, quoteText } from '../storage/duckdb.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
@@ -11,6 +11,7 @@ import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
 import { addNeeded } from './tables/index.js'
 import { REWRITTEN_TYPE, REWRITTEN_VIEW } from './tables/rewritten.js'
+import { isView } from './tables/view.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -50,6 +51,19 @@ export const prepareRelations = async (
       ...views.map((view) => [view, view.name === CANDLE_DAYS && opened.candleDays ? opened.candleDays : view.sql] as const),
       ...history.map(([table, { select }]) => [table, select] as const),
     ],
+  }
+}
+
+/** Creates tables and views. A shared view that another one reads is computed now, unless they are only listed. */
+export const createRelations = async (
+  connection: DuckDBConnection,
+  selects: Relations['selects'],
+  { isListing = false }: { readonly isListing?: boolean } = {},
+): Promise<void> => {
+  const needed = new Set(isListing ? [] : selects.flatMap(([relation]) => (isView(relation) ? relation.needs : [])))
+  for (const [relation, select] of selects) {
+    const isComputed = isView(relation) && relation.isShared === true && needed.has(relation.name)
+    await connection.run(`CREATE ${isComputed ? 'TABLE' : 'VIEW'} ${relation.name.split('.').map(quoteName).join('.')} AS ${select}`)
   }
 }
 

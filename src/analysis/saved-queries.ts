@@ -8,7 +8,7 @@ import { writeFileAtomically } from '../storage/atomic-file.js'
 import { openDuckDb } from '../storage/duckdb.js'
 import { statePaths } from '../storage/run-state.js'
 import { openFolder } from '../storage/table-folder.js'
-import { checkStatement } from './query.js'
+import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
 import { type NamedQuery, workedQueries } from './worked-queries.js'
 

@@ -3,7 +3,6 @@ import type { Row } from '../model/row.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { listTables } from '../pipeline/list-tables.js'
 import { quoteText } from '../storage/duckdb.js'
-import { MIN_CACHED_BYTES } from './candle-cache.js'
 import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
 import { runQuery } from './query.js'
 
@@ -28,12 +27,15 @@ interface ViewRequest {
 /** Reads what a folder knows about one stock. @throws UsageError for an unknown one */
 export const readStockView = async (root: string, { stock, streams, limit }: ViewRequest): Promise<StockView> => {
   await checkFolder(root)
-  const { wanted, wrong } = await selectFolderSymbols(root, { symbols: [stock] }, { stocks: await readStocks(root) })
+  const stocks = await readStocks(root)
+  const { wanted, wrong } = await selectFolderSymbols(root, { symbols: [stock] }, { stocks })
   const [symbol = ''] = wanted ?? []
-  const source = { out: root, tables: listTables(streams), cacheFrom: MIN_CACHED_BYTES }
-  const [facts] = await readRows(`FROM screener WHERE symbol = ${quoteText(symbol)}`, source)
+  const source = { out: root, tables: listTables(streams), symbol }
+  const { ISIN: isin } = stocks.find((one) => one.Symbol === symbol) ?? {}
+  // The database applies a condition on the ISIN before it joins the groups of the screener.
+  const isOfStock = `isin = ${quoteText(isin ?? '')}`
+  const [facts] = await readRows(`FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`, source)
   if (facts === undefined) throw new UsageError(`${symbol} is not in the master list`)
-  const isOfStock = `isin = ${quoteText(String(facts.isin))}`
   const events = await readRows(
     `SELECT * FROM events WHERE ${isOfStock} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY day DESC, happened_at DESC, title) <= ${limit}
      ORDER BY day DESC, happened_at DESC, title`,

@@ -11,7 +11,7 @@ import { listTables } from '../pipeline/list-tables.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError } from '../storage/duckdb.js'
 import { openFolder } from '../storage/table-folder.js'
 import { MIN_CACHED_BYTES } from './candle-cache.js'
-import { prepareRelations } from './relations.js'
+import { createRelations, prepareRelations } from './relations.js'
 import { listViews } from './tables/index.js'
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
       cacheFrom: MIN_CACHED_BYTES,
     })
     if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
-    for (const [relation, select] of selects) await connection.run(`CREATE VIEW ${quoteName(relation.name)} AS ${select}`)
+    await createRelations(connection, selects)
     const target = resolve(path)
     const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
     try {

@@ -13,7 +13,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'near-highs',
     'stocks within 5 % of their 52-week high, with more volume than usual first',
-    'SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct FROM screener WHERE from_high_52w_pct > -5 ORDER BY rvol DESC LIMIT 50',
+    'SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct FROM screener WHERE from_high_52w_pct > -5 ORDER BY rvol DESC, symbol LIMIT 50',
   ),
   query(
     'breakouts',
@@ -28,7 +28,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'momentum',
     'the best returns of six months among liquid stocks',
-    'SELECT symbol, sector, return_6m_pct, return_1m_pct, volatility_20_pct FROM screener WHERE turnover_avg_20_cr > 1 ORDER BY return_6m_pct DESC NULLS LAST LIMIT 30',
+    'SELECT symbol, sector, return_6m_pct, return_1m_pct, volatility_20_pct FROM screener WHERE turnover_avg_20_cr > 1 ORDER BY return_6m_pct DESC NULLS LAST, symbol LIMIT 30',
   ),
   query(
     'volume-surges',
@@ -38,7 +38,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'drawdowns',
     'the deepest falls from the highest price of all',
-    'SELECT symbol, close_inr, high_all_inr, high_all_day, from_high_all_pct FROM screener ORDER BY from_high_all_pct NULLS LAST LIMIT 30',
+    'SELECT symbol, close_inr, high_all_inr, high_all_day, from_high_all_pct FROM screener ORDER BY from_high_all_pct NULLS LAST, symbol LIMIT 30',
   ),
   query(
     'growth',
@@ -63,7 +63,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'holders',
     'whose share of the company changed in the last quarter',
-    'SELECT symbol, promoter_pct, promoter_change_1q_pct, fii_change_1q_pct, dii_change_1q_pct FROM screener WHERE promoter_pct IS NOT NULL ORDER BY abs(promoter_change_1q_pct) DESC LIMIT 50',
+    'SELECT symbol, promoter_pct, promoter_change_1q_pct, fii_change_1q_pct, dii_change_1q_pct FROM screener WHERE promoter_pct IS NOT NULL ORDER BY abs(promoter_change_1q_pct) DESC, symbol LIMIT 50',
   ),
   query(
     'big-deals',
@@ -73,7 +73,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'deal-clients',
     'who bought and sold for most in bulk and block deals',
-    'SELECT client, count(*) AS deals, count(DISTINCT isin) AS stocks, sum(net_value_cr) AS net_cr FROM deals_valued GROUP BY client ORDER BY abs(net_cr) DESC LIMIT 30',
+    'SELECT client, count(*) AS deals, count(DISTINCT isin) AS stocks, sum(net_value_cr) AS net_cr FROM deals_valued GROUP BY client ORDER BY abs(net_cr) DESC, client LIMIT 30',
   ),
   query(
     'watched',

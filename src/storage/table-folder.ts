@@ -1,5 +1,5 @@
 import { readdir, readFile, realpath } from 'node:fs/promises'
-import { join, posix, sep } from 'node:path'
+import { basename, join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
@@ -42,9 +42,29 @@ export const openFolder = async (out: string): Promise<TableFolder> => {
   }
 }
 
+/** The same folder without the files of other listed stocks. */
+export const focusFolder = (folder: TableFolder, symbol: string): TableFolder => ({
+  ...folder,
+  listFiles: async (table) => {
+    const all = await folder.listFiles(table)
+    if (table.items !== 'stocks') return all
+    const items = await folder.listItems(table)
+    const isOfOther = (file: string, [before = '', after = '']: readonly string[]): boolean => {
+      const item = items.get(file.slice(before.length, file.length - after.length))
+      return item !== undefined && item.symbol !== symbol
+    }
+    return all.map((files) => ({
+      ...files,
+      paths: files.paths.filter((path) => !isOfOther(basename(path), posix.basename(files.path).split(PLACEHOLDER))),
+    }))
+  },
+})
+
+const PLACEHOLDER = /\{\w+\}/
+
 const findTableFiles = async (root: string, path: string): Promise<readonly string[]> => {
   const folder = join(root, posix.dirname(path))
-  const [before = '', after = ''] = posix.basename(path).split(/\{\w+\}/)
+  const [before = '', after = ''] = posix.basename(path).split(PLACEHOLDER)
   const isOne = !path.includes('{')
   const isExchange = path.includes('{exch}')
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {

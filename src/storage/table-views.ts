@@ -1,8 +1,8 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { TableColumn } from '../model/row-schema.js'
 import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
-import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
+import { quoteName, quoteText, toJsonPath } from './duckdb.js'
+import { buildCandleSource, buildCsvSource, buildJsonSource, buildList, buildRecord, readHeader } from './file-sources.js'
 import { buildKnownSelect, type KnownOn } from './history/known-records.js'
 import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
 
@@ -67,16 +67,32 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Rec
 }
 
 const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
-  const { from, type, convert } = column
+  const { from, convert } = column
   if ('file' in from) {
     const value = from.file === 'label' ? 'label' : item[from.file]
     return convert === undefined ? value : convert(value)
   }
-  const [where, keys] = 'row' in from ? ['record', from.row] : ['document', from.document]
-  if (shape === 'candles') return buildCast(column, quoteName(keys[0] ?? ''))
-  if (type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
+  if (!('row' in from)) return nameDocumentValue(column)
+  return shape === 'candles' ? buildCast(column, quoteName(from.row[0] ?? '')) : buildField('record', from.row, column)
+}
+
+const buildField = (where: 'record' | 'json', keys: readonly string[], column: TableColumn): string => {
+  if (column.type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
   return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${toJsonPath(key)})`)))
 }
+
+const nameDocumentValue = ({ name }: TableColumn): string => quoteName(`document_${name}`)
+
+/** What rows take from the document around their list. Read before the list is unnested: parsing a document for each of its rows is quadratic. */
+const buildDocumentValues = (table: Table): string =>
+  [
+    ...table.columns.flatMap((column) =>
+      'document' in column.from ? [`${buildField('json', column.from.document, column)} AS ${nameDocumentValue(column)}`] : [],
+    ),
+    ...(table.shape === 'document' ? [] : [`${buildRest('json', table)} AS document_rest`]),
+  ]
+    .map((value) => `, ${value}`)
+    .join('')
 
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
@@ -102,23 +118,23 @@ const buildCast = ({ type, convert }: TableColumn, text: string): string => {
 /** The fields of a row, and of the record around it, that no column reads. */
 const buildExtra = (table: Table): string => {
   const row = buildRest('record', table)
-  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(${buildRest('document', table)}, ${row})`
+  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(document_rest, ${row})`
   return `NULLIF(CASE WHEN json_type(record) = 'OBJECT' THEN ${all} ELSE record END, '{}')`
 }
 
-const buildRest = (where: 'record' | 'document', table: Table): string => {
+const buildRest = (where: 'record' | 'json', table: Table): string => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of table.columns)
     for (const key of listKeys(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const removals = [...readers].map(([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`)
-  const holdsLists = (where === 'document') === (table.lists !== undefined)
+  const holdsLists = (where === 'json') === (table.lists !== undefined)
   const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoteText(key)}, NULL`) : []
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const listKeys = (where: 'record' | 'document', { from }: TableColumn): readonly string[] => {
+const listKeys = (where: 'record' | 'json', { from }: TableColumn): readonly string[] => {
   if ('row' in from) return where === 'record' ? from.row : []
-  return 'document' in from && where === 'document' ? from.document : []
+  return 'document' in from && where === 'json' ? from.document : []
 }
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
@@ -129,8 +145,8 @@ const buildRemoval = (key: string, columns: readonly TableColumn[], where: strin
 }
 
 /**
- * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON, and `document` if records are
- * in a list of a document.
+ * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON, and what rows take from the
+ * document if records are in a list of it.
  */
 const buildRecordSelect = (table: Table, { paths, label }: LabelledFiles, reading: CsvMode = 'any'): string => {
   const labelSql = label === undefined ? 'NULL' : quoteText(label)
@@ -148,51 +164,6 @@ const buildRecordSelect = (table: Table, { paths, label }: LabelledFiles, readin
     case 'document':
       return table.lists === undefined
         ? `SELECT json AS record, filename, ${labelSql} AS label FROM ${buildJsonSource(table, paths)}`
-        : `SELECT unnest(flatten([${table.lists.map(buildList).join(', ')}])) AS record, json AS document, filename, ${labelSql} AS label FROM ${buildJsonSource(table, paths)}`
-  }
-}
-
-const MIN_OBJECT_BYTES = 16_777_216
-
-const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => {
-  // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
-  const largest = shape === 'document' ? Math.max(...files.map((file) => statSync(file).size)) : 0
-  const format = shape === 'array' ? 'array' : 'unstructured'
-  return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
-}
-
-/** The records under a key of a document; a single record counts as a list of one. */
-const buildList = (key: string): string => {
-  const path = toJsonPath(key)
-  return `CASE WHEN json_type(json, ${path}) = 'OBJECT' THEN [json_extract(json, ${path})] ELSE json_extract(json, ${toJsonPath(`$."${key}"[*]`)}) END`
-}
-
-/** All cells as text; missing cells are NULL. */
-const buildCsvSource = (files: readonly string[], header: readonly string[]): string => {
-  const columns = header.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')
-  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
-}
-
-/** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
-const buildCandleSource = (files: readonly string[]): string => {
-  const columns = CANDLE_COLUMNS.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
-  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
-}
-
-const buildRecord = (header: readonly string[]): string =>
-  `json_object(${header.map((name) => `${quoteText(name.trim())}, trim(${quoteName(name)})`).join(', ')})`
-
-const HEADER_BYTES = 4_096
-
-/** The names in the first line of a CSV; empty and repeated names get a number. */
-const readHeader = (file: string): readonly string[] => {
-  const handle = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(HEADER_BYTES)
-    const [line = ''] = bytes.toString('utf8', 0, readSync(handle, bytes)).split(/\r?\n/)
-    const names = line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, ''))
-    return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
-  } finally {
-    closeSync(handle)
+        : `SELECT unnest(list) AS record, * EXCLUDE (list), ${labelSql} AS label FROM (SELECT flatten([${table.lists.map(buildList).join(', ')}]) AS list, filename${buildDocumentValues(table)} FROM ${buildJsonSource(table, paths)})`
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkStatement } from '../../src/analysis/query.js'
+import { checkStatement } from '../../src/analysis/statement.js'
 import { UsageError } from '../../src/model/errors.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'

@@ -47,6 +47,19 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
     }
   })
 
+  it('reads no file of another listed stock, and those of former symbols', async () => {
+    const stock = (symbol: string, ISIN: string) => ({ Symbol: symbol, ISIN, Name: symbol, Sid: symbol, FnoFlag: 0 })
+    const news = (Title: string) => ({ Symbol: 'OLD', ISIN: 'INE009A01021', News: [{ PublishDate: 1_770_000_000_000, Title }] })
+    const some = folderWith({
+      'master_isin_map.json': [stock('A', 'INE009A01021'), stock('B', 'INE467B01029')],
+      'market_news/A_news.json': news('now'),
+      'market_news/OLD_news.json': news('before'),
+      'market_news/B_news.json': '{"torn',
+    })
+    expect((await read('A', some)).events.map(({ title }) => title).sort()).toEqual(['before', 'now'])
+    await expect(read('B', some)).rejects.toThrow(/B_news\.json/)
+  })
+
   it('leaves out what is unknown', async () => {
     const few = folderWith({ 'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'A\u001b[31m', Sid: '1', FnoFlag: 0 }] })
     expect(textOf(await read('A', few)).split('\n')).toEqual(['A  A  INE009A01021'])

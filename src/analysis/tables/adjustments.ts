@@ -1,4 +1,3 @@
-import { SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
@@ -11,7 +10,8 @@ const NEAR_DAYS = 10
 export const adjustments = defineView({
   name: 'adjustments',
   about: 'splits, bonuses, rights issues and dividends with the factor that earlier prices are divided by, one row each',
-  needs: ['corporate_actions', 'candle_days', ...SYMBOL_TABLES],
+  isShared: true,
+  needs: ['corporate_actions', 'candle_days', 'symbol_isins'],
   columns: [
     ...identity('first day on which the share trades without it'),
     col('kind', 'VARCHAR', 'split, bonus, rights or dividend'),
@@ -27,9 +27,8 @@ export const adjustments = defineView({
     col('open_after_inr', 'DOUBLE', `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`),
   ],
   with: [
-    SYMBOL_ISINS,
     `actions AS (
-      SELECT isin, coalesce(symbol_now, symbol) AS symbol, day, kind, terms, a, b, CASE WHEN kind = 'dividend' THEN TRY_CAST(terms AS DOUBLE) END AS amount,
+      SELECT isin, coalesce(symbol_now, symbol) AS symbol, a.day, kind, terms, a, b, CASE WHEN kind = 'dividend' THEN TRY_CAST(terms AS DOUBLE) END AS amount,
         CASE kind WHEN 'split' THEN greatest(a / b, b / a) WHEN 'bonus' THEN (a + b) / b END AS factor
       FROM (
         SELECT DISTINCT symbol, ex_date AS day, note AS terms,
@@ -38,7 +37,7 @@ export const adjustments = defineView({
           TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 1), '') AS DOUBLE) AS a,
           NULLIF(TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 2), '') AS DOUBLE), 0) AS b
         FROM corporate_actions
-      ) LEFT JOIN symbol_isins USING (symbol) WHERE kind IS NOT NULL AND day IS NOT NULL
+      ) AS a LEFT JOIN symbol_isins AS s USING (symbol) WHERE kind IS NOT NULL AND a.day IS NOT NULL
     )`,
     `sessions AS (
       SELECT a.symbol, a.day, max_by(c.close, c.day) FILTER (c.day < a.day) AS before, min_by(c.open, c.day) FILTER (c.day >= a.day) AS after

@@ -1,4 +1,3 @@
-import { SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
 import { col, defineView, identity } from './view.js'
 
 /** Steps of a cumulative factor: from `since` to before `until`, prices are divided by `factor`. */
@@ -13,7 +12,7 @@ const adjust = (column: string): string => `c.${column} / coalesce(a.factor, 1)`
 export const candlesAdjusted = defineView({
   name: 'candles_adjusted',
   about: 'daily candles of stocks without jumps at splits and bonuses, one row for each stock and day',
-  needs: ['candle_days', 'adjustments', ...SYMBOL_TABLES],
+  needs: ['candle_days', 'adjustments', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
     col('open', 'DOUBLE', 'rupees of today', adjust('open')),
@@ -30,12 +29,11 @@ export const candlesAdjusted = defineView({
     ),
   ],
   with: [
-    SYMBOL_ISINS,
     buildSteps('price_steps', "is_applied = 0 AND kind <> 'dividend' AND factor IS NOT NULL"),
     buildSteps('dividend_steps', "is_applied = 0 AND kind = 'dividend' AND factor IS NOT NULL"),
   ],
   // A file of a former symbol repeats candles.
-  from: `FROM (SELECT * FROM candle_days LEFT JOIN symbol_isins USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol) AS c
+  from: `FROM (SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol) AS c
     LEFT JOIN price_steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until
     LEFT JOIN dividend_steps AS d ON d.symbol = c.symbol AND c.day >= d.since AND c.day < d.until`,
 })

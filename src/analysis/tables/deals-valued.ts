@@ -1,11 +1,11 @@
-import { isSameIssuer, SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
+import { isSameIssuer } from './symbols.js'
 import { col, defineView } from './view.js'
 
 /** Deals with their value. */
 export const dealsValued = defineView({
   name: 'deals_valued',
   about: 'bulk and block deals with their value, one row each',
-  needs: ['deals', ...SYMBOL_TABLES.filter((name) => name !== 'deals')],
+  needs: ['deals', 'symbol_isins'],
   columns: [
     col(
       'isin',
@@ -29,6 +29,5 @@ export const dealsValued = defineView({
       "CASE side WHEN 'B' THEN 1 WHEN 'S' THEN -1 END * quantity * price / 1e7",
     ),
   ],
-  with: [SYMBOL_ISINS],
   from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
 })

@@ -1,4 +1,3 @@
-import { SYMBOL_ISINS, SYMBOL_TABLES } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
 const NO_TIME = 'CAST(NULL AS TIMESTAMP)'
@@ -64,7 +63,7 @@ const SELECTS = [
 export const events = defineView({
   name: 'events',
   about: 'what happened to each stock: filings, news, announcements, deals, corporate actions and changes of the price band, one row each',
-  needs: ['filings_unique', 'news', 'announcements', 'deals_valued', 'corporate_actions', 'band_changes', ...SYMBOL_TABLES],
+  needs: ['filings_unique', 'news', 'announcements', 'deals_valued', 'corporate_actions', 'band_changes', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol'),
@@ -76,6 +75,5 @@ export const events = defineView({
     col('value', 'DOUBLE', 'its value in the unit beside it; negative for a sale'),
     col('unit', 'VARCHAR', 'unit of the value'),
   ],
-  with: [SYMBOL_ISINS],
   from: `FROM (${SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit) WHERE day IS NOT NULL`,
 })

@@ -11,13 +11,14 @@ import { ratios } from './ratios.js'
 import { rewritten } from './rewritten.js'
 import { screener } from './screener/screener.js'
 import { shareholding } from './shareholding.js'
-import { symbols } from './symbols.js'
-import type { View } from './view.js'
+import { symbolIsins, symbols } from './symbols.js'
+import { isView, type View } from './view.js'
 
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
   candleDays,
   symbols,
+  symbolIsins,
   quarters,
   shareholding,
   ratios,
@@ -43,7 +44,7 @@ export const listViews = (tables: readonly Table[]): readonly View[] => {
 
 /** What some tables and views need, themselves included. */
 export const addNeeded = (chosen: readonly Columned[], tables: readonly Table[]) => {
-  const views = listViews(tables)
+  const views = listViews(tables).map((view) => chosen.filter(isView).find(({ name }) => name === view.name) ?? view)
   const names = new Set(chosen.map(({ name }) => name))
   for (const view of views.toReversed()) if (names.has(view.name)) for (const name of view.needs) names.add(name)
   return { tables: tables.filter(({ name }) => names.has(name)), views: views.filter(({ name }) => names.has(name)) }

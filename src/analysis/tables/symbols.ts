@@ -2,21 +2,29 @@ import { col, defineView, RUN_DAY } from './view.js'
 
 const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'deals', 'announcements']
 
-/** The tables that name both symbol and ISIN, and are quick to read. */
-export const SYMBOL_TABLES: readonly string[] = SOURCES
-
-/**
- * A common table expression: each symbol with its ISIN and the symbol that the stock has now. If several stocks had the symbol, the master
- * list decides, then the exchange's list.
- */
-export const SYMBOL_ISINS = `symbol_isins AS (
-  SELECT symbol, isin, coalesce(now.symbol_now, symbol) AS symbol_now
-  FROM (
+/** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
+export const symbolIsins = defineView({
+  name: 'symbol_isins',
+  about: 'the ISIN that each symbol means, one row each; for lists that have no ISIN',
+  isShared: true,
+  needs: SOURCES,
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock'),
+    col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
+    col('day', 'DATE', 'day of the run', RUN_DAY),
+    col(
+      'symbol_now',
+      'VARCHAR',
+      'symbol in the master list; the same symbol if the stock is not listed',
+      'coalesce(now.symbol_now, symbol)',
+    ),
+  ],
+  from: `FROM (
     SELECT symbol, arg_min(isin, place) AS isin
     FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')})
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
-  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)
-)`
+  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)`,
+})
 
 /** Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days. */
 export const isSameIssuer = (one: string, other: string): string => `left(${one}, 7) = left(${other}, 7)`

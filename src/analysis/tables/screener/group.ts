@@ -1,5 +1,12 @@
 import type { ViewColumn } from '../view.js'
 
+export interface ScreenerColumn extends ViewColumn {
+  /** The groups that its SQL reads, beside the identity; its own if absent. */
+  readonly reads?: readonly GroupName[]
+}
+
+export type GroupName = 'price' | 'history' | 'indicator' | 'results' | 'valuation' | 'holders' | 'reaction' | 'lists' | 'latest'
+
 /** Columns of the screener from one source. */
 export interface ScreenerGroup {
   /** What the columns are about. */
@@ -9,5 +16,8 @@ export interface ScreenerGroup {
   readonly with: readonly string[]
   /** Its alias in the columns. */
   readonly alias: string
-  readonly columns: readonly ViewColumn[]
+  readonly columns: readonly ScreenerColumn[]
 }
+
+/** A column that reads other groups than its own. */
+export const reading = (reads: readonly GroupName[], column: ViewColumn): ScreenerColumn => ({ ...column, reads })

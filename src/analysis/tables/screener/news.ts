@@ -1,14 +1,22 @@
 import { col, RUN_DAY } from '../view.js'
-import type { ScreenerGroup } from './group.js'
+import { reading, type ScreenerGroup } from './group.js'
+import { RECENT } from './price.js'
+import { results } from './results.js'
+
+/** A common table expression: the filings, which are read once for several groups. */
+const FILED = 'filed AS (SELECT isin, day, filed_at, caption, descriptor, category, url FROM filings_unique)'
 
 /** How the price moved since the newest results. */
 export const reaction: ScreenerGroup = {
   title: 'returns since the newest results',
-  needs: ['filings_unique', 'announcements', 'candles_adjusted'],
+  needs: ['filings_unique', 'announcements', 'candles_adjusted', 'quarters'],
   with: [
+    RECENT,
+    FILED,
+    ...results.with,
     // Some companies file results only as the outcome of a meeting, and late ones file a notice of delay as results.
     `published AS (
-      SELECT isin, filed_at AS known_at FROM filings_unique
+      SELECT isin, filed_at AS known_at FROM filed
       WHERE (descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%' OR (descriptor ILIKE '%outcome%board meeting%' AND caption ILIKE '%result%'))
         AND coalesce(caption, '') NOT ILIKE '%delay in financial result%'
       UNION ALL SELECT isin, announced_at FROM announcements WHERE kind ILIKE '%result%'
@@ -44,11 +52,14 @@ export const reaction: ScreenerGroup = {
       'return of the first session after it, percent',
       'if(base_day IS NULL, NULL, 100 * (after_close / NULLIF(base_close, 0) - 1))',
     ),
-    col(
-      'return_since_results_pct',
-      'DOUBLE',
-      'return since then, percent; NULL without a later session',
-      'if(base_day < price_day, 100 * (close_1 / NULLIF(base_close, 0) - 1), NULL)',
+    reading(
+      ['price', 'reaction'],
+      col(
+        'return_since_results_pct',
+        'DOUBLE',
+        'return since then, percent; NULL without a later session',
+        'if(base_day < price_day, 100 * (close_1 / NULLIF(base_close, 0) - 1), NULL)',
+      ),
     ),
   ],
 }
@@ -63,9 +74,10 @@ export const latest: ScreenerGroup = {
   title: 'latest filing and news',
   needs: ['filings_unique', 'news'],
   with: [
+    FILED,
     `latest_filing AS (
       SELECT isin, max(filed_at) AS filed_at, ${latestOf("{'title': coalesce(caption, descriptor), 'url': url}", 'filed_at, url IS NOT NULL, coalesce(caption, descriptor), url')} AS last_filing,
-        count(*) FILTER (${sinceWeek('day')}) AS filings FROM filings_unique GROUP BY isin
+        count(*) FILTER (${sinceWeek('day')}) AS filings FROM filed GROUP BY isin
     )`,
     `latest_news AS (
       SELECT isin, max(published_at) AS published_at, ${latestOf("{'title': NULLIF(title, ''), 'sentiment': NULLIF(sentiment, '')}", 'published_at, title')} AS last_news,

@@ -1,5 +1,5 @@
 import { col, RUN_DAY, type ViewColumn } from '../view.js'
-import type { ScreenerGroup } from './group.js'
+import { reading, type ScreenerGroup } from './group.js'
 
 /** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
 const DAYS = 420
@@ -60,6 +60,12 @@ const AGGREGATES = [
   'min(n) FILTER (NOT coalesce(close > before, false)) - 1 AS up_days',
   'min(n) FILTER (NOT coalesce(close < before, false)) - 1 AS down_days',
 ]
+
+/** A common table expression: the sessions of each stock in the last year. */
+export const RECENT = `recent AS (
+  SELECT *, row_number() OVER w AS n, lead(close) OVER w AS before, lag(close) OVER w AS after, max(day) OVER w AS last_day
+  FROM candles_adjusted WHERE day > coalesce(${RUN_DAY}, current_date) - ${DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
+)`
 
 const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
 const flag = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
@@ -132,13 +138,7 @@ const COLUMNS = [
 export const price: ScreenerGroup = {
   title: 'prices of candles_adjusted',
   needs: ['candles_adjusted'],
-  with: [
-    `recent AS (
-      SELECT *, row_number() OVER (PARTITION BY symbol ORDER BY day DESC) AS n, lag(close) OVER (w) AS before, lead(close) OVER (w) AS after, max(day) OVER (PARTITION BY symbol) AS last_day
-      FROM candles_adjusted WHERE day > coalesce(${RUN_DAY}, current_date) - ${DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day)
-    )`,
-    `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`,
-  ],
+  with: [RECENT, `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`],
   alias: 'p',
   columns: COLUMNS,
 }
@@ -148,6 +148,7 @@ export const history: ScreenerGroup = {
   title: 'the whole history of candles_adjusted',
   needs: ['candles_adjusted'],
   with: [
+    ...price.with,
     `history AS (
       SELECT isin, count(*) AS sessions, min(day) AS first_day, max(high) AS high_all, max_by(day, row(high, day)) AS high_all_day, min(low) AS low_all,
         ${[3, 5, 10].map((years) => `max_by(close, day) FILTER (day <= price_day - INTERVAL ${years} YEAR) AS close_${years}y`).join(', ')}
@@ -160,14 +161,20 @@ export const history: ScreenerGroup = {
     col('first_day', 'DATE', 'day of the oldest candle'),
     col('high_all_inr', 'DOUBLE', 'highest price of all stored candles, rupees', 'high_all'),
     col('high_all_day', 'DATE', 'day of that price, the last of several'),
-    col('from_high_all_pct', 'DOUBLE', 'close against the highest price of all, percent', change('close_1', 'high_all')),
+    reading(
+      ['price', 'history'],
+      col('from_high_all_pct', 'DOUBLE', 'close against the highest price of all, percent', change('close_1', 'high_all')),
+    ),
     col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
-      col(
-        `cagr_${years}y_pct`,
-        'DOUBLE',
-        `return since the last close at least ${years} calendar years before, percent a year`,
-        `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`,
+      reading(
+        ['price', 'history'],
+        col(
+          `cagr_${years}y_pct`,
+          'DOUBLE',
+          `return since the last close at least ${years} calendar years before, percent a year`,
+          `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`,
+        ),
       ),
     ),
   ],

@@ -1,5 +1,5 @@
 import { col, growth, type ViewColumn } from '../view.js'
-import type { ScreenerGroup } from './group.js'
+import { reading, type ScreenerGroup } from './group.js'
 
 const PLACES = [0, 1, 2, 3, 4] as const
 const FIGURES = [
@@ -73,27 +73,36 @@ export const valuation: ScreenerGroup = {
   with: ['valuation AS (SELECT isin, max(pe) AS pe, max(roe) AS roe, max(roce) AS roce FROM fundamentals GROUP BY isin)'],
   alias: 'v',
   columns: [
-    col('pe', 'DOUBLE', 'price to earnings, as the master list has it', 'm.pe'),
-    col(
-      'pe_ttm',
-      'DOUBLE',
-      'close against the earnings of four quarters; NULL after a loss',
-      `CASE WHEN (${ttm('eps_inr')}) > 0 THEN close_1 / (${ttm('eps_inr')}) END`,
+    reading([], col('pe', 'DOUBLE', 'price to earnings, as the master list has it', 'm.pe')),
+    reading(
+      ['price', 'results'],
+      col(
+        'pe_ttm',
+        'DOUBLE',
+        'close against the earnings of four quarters; NULL after a loss',
+        `CASE WHEN (${ttm('eps_inr')}) > 0 THEN close_1 / (${ttm('eps_inr')}) END`,
+      ),
     ),
-    col(
-      'price_to_sales',
-      'DOUBLE',
-      'market capitalisation against the sales of four quarters',
-      `CASE WHEN (${ttm('sales_cr')}) > 0 THEN m.market_cap / (${ttm('sales_cr')}) END`,
+    reading(
+      ['results'],
+      col(
+        'price_to_sales',
+        'DOUBLE',
+        'market capitalisation against the sales of four quarters',
+        `CASE WHEN (${ttm('sales_cr')}) > 0 THEN m.market_cap / (${ttm('sales_cr')}) END`,
+      ),
     ),
-    col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield'),
+    reading([], col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield')),
     col('roe_pct', 'DOUBLE', 'return on equity, percent', 'v.roe'),
     col('roce_pct', 'DOUBLE', 'return on capital employed, percent', 'v.roce'),
-    col(
-      'net_margin_pct',
-      'DOUBLE',
-      'net profit of the newest quarter, percent of its sales',
-      'CASE WHEN sales_cr_0 > 0 THEN 100 * net_profit_cr_0 / sales_cr_0 END',
+    reading(
+      ['results'],
+      col(
+        'net_margin_pct',
+        'DOUBLE',
+        'net profit of the newest quarter, percent of its sales',
+        'CASE WHEN sales_cr_0 > 0 THEN 100 * net_profit_cr_0 / sales_cr_0 END',
+      ),
     ),
   ],
 }

@@ -1,0 +1,51 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { CANDLE_COLUMNS } from '../model/candle.js'
+import type { Table } from '../model/table.js'
+import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
+
+const MIN_OBJECT_BYTES = 16_777_216
+
+/** The SQL that reads whole documents, or the elements of an array, as `json`. */
+export const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => {
+  // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
+  const largest = shape === 'document' ? Math.max(...files.map((file) => statSync(file).size)) : 0
+  const format = shape === 'array' ? 'array' : 'unstructured'
+  return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
+}
+
+/** The records under a key of a document; a single record counts as a list of one. */
+export const buildList = (key: string): string => {
+  const path = toJsonPath(key)
+  return `CASE WHEN json_type(json, ${path}) = 'OBJECT' THEN [json_extract(json, ${path})] ELSE json_extract(json, ${toJsonPath(`$."${key}"[*]`)}) END`
+}
+
+/** All cells as text; missing cells are NULL. */
+export const buildCsvSource = (files: readonly string[], header: readonly string[]): string => {
+  const columns = header.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
+}
+
+/** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
+export const buildCandleSource = (files: readonly string[]): string => {
+  const columns = CANDLE_COLUMNS.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
+}
+
+/** The SQL of a CSV row as a JSON object. */
+export const buildRecord = (header: readonly string[]): string =>
+  `json_object(${header.map((name) => `${quoteText(name.trim())}, trim(${quoteName(name)})`).join(', ')})`
+
+const HEADER_BYTES = 4_096
+
+/** The names in the first line of a CSV; empty and repeated names get a number. */
+export const readHeader = (file: string): readonly string[] => {
+  const handle = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(HEADER_BYTES)
+    const [line = ''] = bytes.toString('utf8', 0, readSync(handle, bytes)).split(/\r?\n/)
+    const names = line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, ''))
+    return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
+  } finally {
+    closeSync(handle)
+  }
+}
