@@ -12,6 +12,7 @@ import { addList } from './list.js'
 import { addLog } from './log/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
+import { addReport } from './report/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
 import { addServe } from './serve/command.js'
@@ -33,6 +34,7 @@ export const commands: readonly AddCommand[] = [
   addDiff,
   addDrift,
   addBrief,
+  addReport,
   addLog,
   addHistory,
   addInit,

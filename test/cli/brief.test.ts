@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Brief, groupByStock } from '../../src/analysis/brief/brief.js'
 import type { Change } from '../../src/analysis/diff/change.js'
-import { briefHtml, briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
+import { briefHtml } from '../../src/cli/brief/html.js'
+import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
 
 const change = (symbol: string, section: Change['section'] = 'deals', detail = 'a deal'): Change => ({
   section,

@@ -10,7 +10,8 @@ import { resolveSettings } from '../provider.js'
 import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TerminalStream } from '../terminal/terminal.js'
-import { briefHtml, briefLines, briefMarkdown } from './lines.js'
+import { briefHtml } from './html.js'
+import { briefLines, briefMarkdown } from './lines.js'
 
 const FORMATS = ['text', 'md', 'html', 'json'] as const
 type Format = (typeof FORMATS)[number]

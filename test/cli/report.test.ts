@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import type { Brief } from '../../src/analysis/brief/brief.js'
+import { briefHtml } from '../../src/cli/brief/html.js'
+import { marketHtml } from '../../src/cli/report/market-html.js'
+import { readMarket } from '../../src/cli/report/read-market.js'
+import { streams } from '../../streams/registry.js'
+import { candleFile, marketWith, report, stock } from '../web/data/support.js'
+
+const HOSTILE = '<img src=x onerror=alert(1)>'
+const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const
+
+const folder = marketWith({
+  'master_isin_map.json': [stock(HOSTILE, 'INE000000001'), stock('B', 'INE000000002')],
+  'ohlcv_data/B.csv': candleFile([
+    [BEFORE, 100, 1e6],
+    [TODAY, 110, 1e6],
+  ]),
+  'bulk_block_deals.json': [{ date: TODAY, sym: HOSTILE, bs: 'B', qty: 1e6, avgprice: 100, cname: '"quoted" & <b>bold</b>', deal: 'BULK' }],
+  '.scripstream/report.json': report({ 'circuit-stocks': ['failed', { error: 'static answered 503' }] }),
+})
+
+const read = async (): Promise<string> => marketHtml(await readMarket({ root: folder.root, exchange: 'NSE', streams }))
+
+describe('the market in the report', () => {
+  it('counts, and names the movers and deals of the day', async () => {
+    const html = await read()
+    expect(html).toContain('<h2>Market of 2026-02-12</h2>')
+    expect(html).toContain('1 stocks rose, 0 fell, 0 unchanged (1 of 2 have a candle)')
+    expect(html).toContain('<tr><td>B</td><td class="n">110.00</td><td class="n">+10.00 %</td>')
+    expect(html).toContain('<td class="n">10.00</td>')
+  })
+
+  it('escapes what the provider wrote, and says what is missing instead of showing zero', async () => {
+    const html = await read()
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(html).toContain('&quot;quoted&quot; &amp; &lt;b&gt;bold&lt;/b&gt; bought')
+    expect(html).not.toMatch(/<(?:img|b|script)\b/)
+    expect(html).toContain('<p class="note">circuit-stocks failed in the last run: static answered 503</p>')
+    expect(html).not.toContain('0 stocks are at their limit')
+  })
+
+  it('needs nothing from elsewhere: no script, no address that a reader would load', async () => {
+    const brief: Brief = {
+      ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2 },
+      outcome: 'complete',
+      ...{ outputs: [], changes: [], counts: {}, rewritten: [], since: null, wrongSymbols: [], notes: [] },
+    }
+    const html = briefHtml(brief, { body: await read(), style: '' })
+    expect(html).not.toMatch(/<(?:script|link|img|iframe)|@import|url\(/)
+    expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
+  })
+})

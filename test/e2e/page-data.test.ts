@@ -1,0 +1,198 @@
+import axe, { type AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { duckdb, folderWith } from '../analysis/support.js'
+import { noBrowser, openPage, serveFolder, startBrowser } from '../support/browser.js'
+import { candleFile, candleLine, ISIN, report, stock } from '../web/data/support.js'
+
+const HOSTILE = '<IMG SRC=X ONERROR=ALERT(1)>'
+const HEADLINE = '</p><script>document.title="taken"</script>\u202ereversed'
+const DAYS = Array.from({ length: 120 }, (_, place) => new Date(Date.UTC(2025, 9, 16 + place)).toISOString().slice(0, 10))
+const LAST = DAYS.at(-1) as string
+
+const candles = (factor: number) => candleFile(DAYS.map((day, place) => [day, factor * (100 + (place % 7)), 1e6 + place] as const))
+
+/** A folder with three stocks: one with everything, one with hostile texts, one with candles only. */
+const createFolder = (): string =>
+  folderWith({
+    'master_isin_map.json': [
+      stock('TCS', ISIN, 'Tata Consultancy'),
+      stock(HOSTILE, 'INE000000001', HEADLINE),
+      stock('INFY', 'INE000000002', 'Infosys'),
+    ],
+    'ohlcv_data/TCS.csv': `${candles(1)}${candleLine(LAST, [200, 210, 190, 205])}`,
+    'ohlcv_data/INFY.csv': candles(2),
+    'all_indices_list.json': [{ Sym: 'NIFTY', DispSym: 'Nifty 50', Sid: 13 }],
+    'ohlcv_data/indices/NIFTY.csv': candles(200),
+    'upper_circuit_stocks.json': [HOSTILE, 'INFY', 'TCS'].map((symbol) => ({ Symbol: symbol, Name: HEADLINE, LTP: 5, ChangePercent: 4.9 })),
+    'company_filings/TCS_filings.json': {
+      data: [{ news_date: `${LAST} 17:38:21`, caption: 'Board meeting', descriptor: 'General', file_url: 'javascript:alert(1)' }],
+    },
+    'market_news/TCS_news.json': {
+      Symbol: 'TCS',
+      ISIN,
+      News: [{ Title: `खबर 🙂 ${HEADLINE}`, Sentiment: 'negative', PublishDate: Date.parse(`${LAST}T10:00:00+05:30`) }],
+    },
+    'history_corporate_actions.json': [{ Sym: 'TCS', CorpAct: [{ ActType: 'DIVIDEND', ExDate: DAYS[100], Note: '2.5' }] }],
+    'fundamental_data.json': [
+      {
+        Symbol: 'TCS',
+        ISIN,
+        incomeStat_cq: { SALES: '12|11', NET_PROFIT: '-3|4', YEAR: '202512|202509' },
+        sHp: { PROMOTER: '60|61', PUBLIC: '40|39', YEAR: '202512|202509' },
+      },
+    ],
+    '.scripstream/previous/master_isin_map.json': [stock('OLDTCS')],
+    '.scripstream/report.json': report(
+      { 'all-ohlcv': ['success'], 'market-news': ['success'], 'company-filings': ['success'] },
+      { asOf: `${LAST}T14:30:00.000Z` },
+    ),
+  })
+
+const VIEWS = ['/market', '/stock/TCS', '/stock/NONE', '/index/NIFTY', '/query', `/stock/${encodeURIComponent(HOSTILE)}`]
+
+describe.skipIf(noBrowser !== undefined)(
+  `market, stocks and queries in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`,
+  () => {
+    let browser: Browser
+    let origin: string
+    let close: () => void
+    beforeAll(async () => {
+      browser = await startBrowser()
+      const server = await serveFolder(createFolder())
+      origin = server.origin
+      close = server.close
+    })
+    afterAll(async () => {
+      await browser?.close()
+      close?.()
+    })
+
+    const open = async (path: string, options?: Parameters<typeof openPage>[2]) => {
+      const opened = await openPage(browser, origin + path, options)
+      onTestFinished(() => opened.page.close())
+      return opened
+    }
+    const loaded = async (page: Page): Promise<void> => {
+      await page.locator('main :is(h1, [role=alert])').first().waitFor({ state: 'attached' })
+      await page.waitForLoadState('networkidle')
+    }
+
+    it('searches by an old symbol with the keyboard only', async () => {
+      const { page, problems } = await open('/market')
+      await loaded(page)
+      await page.keyboard.press('/')
+      await page.keyboard.type('oldtcs')
+      await page.getByRole('option', { name: 'was OLDTCS' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('option').waitFor({ state: 'hidden' })
+      await page.keyboard.press('/')
+      await page.keyboard.type('i')
+      await page.getByRole('option', { name: 'Infosys' }).waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowUp')
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/stock/INFY')
+      expect(problems).toEqual([])
+    })
+
+    it('shows a stock with its candles, marks and timeline, and says what was cleaned', async () => {
+      const { page, problems } = await open('/stock/OLDTCS')
+      await page.getByText('OLDTCS is now TCS').waitFor()
+      await page.locator('.canvas canvas').first().waitFor()
+      await page.getByText('1 candle repeats a day').waitFor()
+      await page.getByRole('button', { name: /^Actions/ }).click()
+      await page.waitForURL('**?kind=action')
+      expect(await page.locator('.timeline li').allInnerTexts()).toEqual([expect.stringContaining('Dividend')])
+      await page.getByTitle('Show this day in the chart').click()
+      await page.waitForURL(`**day=${DAYS[100]}`)
+      await page.locator('.timeline li[aria-current=date]').waitFor()
+      await page.getByRole('button', { name: 'max' }).click()
+      await page.waitForURL('**range=max')
+      expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
+      expect(problems).toEqual([])
+    })
+
+    it('leads from a list of the market to the next and the previous stock of it', async () => {
+      const { page } = await open('/market')
+      const limits = page.getByRole('region', { name: 'At their limit' })
+      await limits.getByRole('link', { name: 'INFY' }).click()
+      await page.waitForURL('**/stock/INFY')
+      await page.getByRole('heading', { name: 'INFY' }).waitFor()
+      await page.keyboard.press(']')
+      await page.getByRole('heading', { name: 'TCS' }).waitFor()
+      await page.keyboard.press('[')
+      await page.getByRole('heading', { name: 'INFY' }).waitFor()
+      await page.goBack()
+      await page.waitForURL('**/stock/TCS')
+    })
+
+    it('shows hostile texts as they are', async () => {
+      const { page, problems } = await open('/market')
+      const dialogs: string[] = []
+      page.on('dialog', (dialog) => {
+        dialogs.push(dialog.message())
+        void dialog.dismiss()
+      })
+      await page.getByRole('link', { name: HOSTILE }).first().waitFor()
+      await page.getByText('खबर 🙂').waitFor()
+      expect(await page.locator('main :is(img, script, iframe)').count()).toBe(0)
+      await page.getByRole('link', { name: HOSTILE }).first().click()
+      await page.getByRole('heading', { name: HOSTILE }).waitFor()
+      await page.getByText('There are no candles of it').waitFor()
+      await page.goto(`${origin}/stock/TCS`)
+      await page.getByText('Board meeting').waitFor()
+      expect(await page.locator('a[href^="javascript:"]').count()).toBe(0)
+      expect([await page.title(), dialogs, problems]).toEqual(['TCS · scripstream', [], []])
+    })
+
+    it.skipIf(!duckdb)('answers a query, sorts and exports it, and refuses a write in plain words', async () => {
+      const { page, problems } = await open('/query')
+      await page.getByRole('button', { name: 'breakouts' }).waitFor()
+      const box = page.getByRole('textbox', { name: 'SQL statement' })
+      await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
+      await box.press('Control+Enter')
+      await page.getByText('3 rows in').waitFor()
+      await page.getByRole('columnheader', { name: 'n', exact: true }).getByRole('button').click()
+      await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
+      expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()])
+      const chunks: Buffer[] = []
+      for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+      expect(Buffer.concat(chunks).toString()).toBe(`symbol,n,f\nTCS,3,'=1+1\nINFY,4,'=1+1\n${HOSTILE},${HOSTILE.length},'=1+1\n`)
+      expect(problems).toEqual([])
+      await box.fill('delete from master')
+      await page.getByRole('button', { name: 'Run', exact: true }).click()
+      expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
+      await page.goBack()
+      await page.getByText('3 rows in').waitFor()
+    })
+
+    it.each([1440, 1024, 390])('fits %i pixels, without errors and without a request to another place', async (width) => {
+      for (const path of VIEWS) {
+        const { page, problems } = await open(path, { width })
+        await loaded(page)
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+        expect(overflow, path).toBeLessThanOrEqual(0)
+        expect(
+          problems.filter((text) => !text.includes('404')),
+          path,
+        ).toEqual([])
+      }
+    })
+
+    it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
+      for (const path of VIEWS) {
+        const { page } = await open(path, { dark })
+        await loaded(page)
+        await page.evaluate(axe.source)
+        const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(
+          serious.map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join('\n')}`),
+          path,
+        ).toEqual([])
+      }
+    })
+  },
+)
