@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { duckdb, folderWith } from '../analysis/support.js'
+import { candleFile, stock } from './data/support.js'
+import { type Answer, send, startServer } from './support.js'
+
+const SECRET = 'ohlcv-of-nobody'
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+const start = async () => {
+  const out = folderWith({
+    'master_isin_map.json': [stock('M&M'), stock(HOSTILE, 'INE000000001')],
+    'ohlcv_data/M&M.csv': candleFile([['2026-02-12', 5]]),
+    'secret.csv': `${SECRET}\n`,
+  })
+  return startServer(out)
+}
+
+const parse = ({ body }: Answer): Record<string, unknown> => JSON.parse(body) as Record<string, unknown>
+
+describe('the routes of data', () => {
+  it('answer stocks whose symbols need encoding', async () => {
+    const { origin } = await start()
+    expect(parse(await send(origin, '/api/stock/M%26M'))).toMatchObject({ symbol: 'M&M', price: { close: 5 } })
+    expect(parse(await send(origin, `/api/stock/${encodeURIComponent(HOSTILE)}`))).toMatchObject({ symbol: HOSTILE })
+    expect(parse(await send(origin, '/api/stock/M%26M/candles?adjusted=0'))).toMatchObject({ close: [5] })
+    expect(parse(await send(origin, '/api/search?q=m%26'))).toMatchObject({ found: [{ key: 'M&M' }] })
+  })
+
+  it.each([
+    '/api/stock/../secret.csv',
+    '/api/stock/..%2fsecret',
+    '/api/stock/..%5csecret',
+    '/api/stock/%2e%2e%2fsecret/candles',
+    '/api/stock/%252e%252e%252fsecret',
+    '/api/index/..%2f..%2fsecret',
+    '/api/index/secret/candles',
+    '/api/stock/__proto__',
+    '/api/stock/%00',
+    '/api/stock/%ff',
+    '/api/index/constructor',
+  ])('%s leads nowhere', async (path) => {
+    const { origin } = await start()
+    const answer = await send(origin, path)
+    expect([400, 404]).toContain(answer.status)
+    expect(parse(answer)).toEqual({ error: expect.any(String) })
+    expect(answer.body).not.toContain(SECRET)
+  })
+
+  it('of an empty folder answer with the reason', async () => {
+    const { origin } = await startServer(folderWith({}))
+    expect(parse(await send(origin, '/api/market'))).toMatchObject({
+      breadth: { listed: 0, about: { problem: 'there is no master list' } },
+    })
+    expect(await send(origin, '/api/stock/TCS')).toMatchObject({ status: 404, body: '{"error":"this folder has no TCS"}' })
+  })
+
+  it('take a query from the page only', async () => {
+    const { origin } = await start()
+    const query = (headers: Record<string, string>, body = '{"sql":"select 1 as x"}') =>
+      send(origin, '/api/query', { method: 'POST', headers, body })
+    expect(await query({})).toMatchObject({ status: 403 })
+    expect(await query({ origin: 'https://elsewhere.example' })).toMatchObject({ status: 403 })
+    expect(await send(origin, '/api/query?sql=select+1')).toMatchObject({ status: 405 })
+    for (const body of ['{}', '[]', '{"sql":7}', 'x']) expect(await query({ origin }, body)).toMatchObject({ status: 400 })
+  })
+
+  it.skipIf(!duckdb)('answer a query, and refuse a write with a sentence', async () => {
+    const { origin } = await start()
+    const query = (sql: string) => send(origin, '/api/query', { method: 'POST', headers: { origin }, body: JSON.stringify({ sql }) })
+    expect(parse(await query('select 1 as x'))).toMatchObject({ columns: [{ name: 'x', isNumber: true }], rows: [['1']], isCut: false })
+    const refused = await query('drop table master')
+    expect(refused.status).toBe(400)
+    expect(parse(refused)).toEqual({ error: expect.stringContaining('query is read-only') })
+  })
+})
