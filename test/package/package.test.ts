@@ -40,7 +40,7 @@ describe('the package', () => {
     const examples = rest.filter((file) => /^src\/examples\/\d\d-[a-z-]+\.ts$/.test(file))
     expect(examples.length).toBeGreaterThan(5)
     const neither = rest.filter((file) => !examples.includes(file) && !file.endsWith('.md'))
-    expect(neither.sort()).toEqual(['LICENSE', 'package.json'])
+    expect(neither.sort()).toEqual(['LICENSE', 'package.json', 'src/telemetry/alerts.yml', 'src/telemetry/grafana-dashboard.json'])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => /^dist\/src\/(cli|web)\//.test(file))).toEqual([])
   })
