@@ -16,6 +16,7 @@ const pages = [
   'src/market/README.md',
   'src/storage/README.md',
   'src/telemetry/README.md',
+  'src/web/README.md',
   'streams/README.md',
   'test/bench/README.md',
 ]
