@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isRow } from '../model/row.js'
 import { describeThisProcess, hasEnded, parseHolder } from './lock-files.js'
 import { statePaths } from './run-state.js'
@@ -14,12 +14,11 @@ export interface LiveFile<State> {
  * left where a run stored nothing.
  */
 export const createLiveFile = <State>(root: string): LiveFile<State> => {
-  const { folder, live } = statePaths(root)
+  const { live } = statePaths(root)
   const holder = { ...describeThisProcess(), token: 'live' }
   return {
     write: (state) => {
       try {
-        if (!existsSync(folder)) return
         writeFileSync(`${live}.next`, JSON.stringify({ holder, state }))
         renameSync(`${live}.next`, live)
       } catch {}
