@@ -4,6 +4,12 @@ import { build } from 'rolldown'
 
 // Bundles the web page. The browser loads a view's own libraries, such as the charts, only with that view.
 
+/** Browsers ignore the indentation of templates, which would be a tenth of the script. A line break stays, for the semicolons. */
+const withoutIndentation = {
+  name: 'without-indentation',
+  transform: { filter: { id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ }, handler: (code) => code.replace(/\n[ \t]+/g, '\n') },
+}
+
 /** Writes `dist/bundle/web`; resolves to its scripts. */
 export const buildPage = async (root) => {
   const [source, folder] = [join(root, 'src/web/page'), join(root, 'dist/bundle/web')]
@@ -12,6 +18,7 @@ export const buildPage = async (root) => {
     input: { page: join(source, 'main.ts'), theme: join(source, 'theme.ts') },
     platform: 'browser',
     tsconfig: join(source, 'tsconfig.json'),
+    plugins: [withoutIndentation],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     output: { dir: folder, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js', minify: true, cleanDir: true },
     logLevel: 'warn',
