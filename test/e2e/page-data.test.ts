@@ -169,6 +169,14 @@ describe.skipIf(noBrowser !== undefined)(
       await page.getByText('3 rows in').waitFor()
     })
 
+    it('says what to do in an empty folder', async () => {
+      const server = await serveFolder(folderWith({}))
+      onTestFinished(() => server.close())
+      const { page } = await openPage(browser, `${server.origin}/market`)
+      onTestFinished(() => page.close())
+      await page.getByRole('heading', { name: 'Nothing is collected here yet' }).waitFor()
+    })
+
     it.each([1440, 1024, 390])('fits %i pixels, without errors and without a request to another place', async (width) => {
       for (const path of VIEWS) {
         const { page, problems } = await open(path, { width })

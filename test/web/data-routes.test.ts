@@ -51,7 +51,7 @@ describe('the routes of data', () => {
     expect(parse(await send(origin, '/api/market'))).toMatchObject({
       breadth: { listed: 0, about: { problem: 'there is no master list' } },
     })
-    expect(await send(origin, '/api/stock/TCS')).toMatchObject({ status: 404, body: '{"error":"this folder has no TCS"}' })
+    expect(await send(origin, '/api/stock/TCS')).toMatchObject({ status: 404, body: '{"error":"TCS is in no list of this folder"}' })
   })
 
   it('take a query from the page only', async () => {

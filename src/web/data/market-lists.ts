@@ -46,7 +46,7 @@ export const readChanges = ({ root, exchange, remember }: MarketFolder): Promise
       return since === null ? { rows: [], problem: 'the first run has nothing to compare with' } : { rows: changes }
     } catch (error) {
       if (!(error instanceof CollectError)) throw error
-      return { rows: [], problem: error.message }
+      return { rows: [], problem: error.code === 'no-outputs' ? 'there is no master list' : error.message }
     }
   })
 

@@ -40,20 +40,30 @@ export const summarizeItems = async (
   for (const [place, item] of items.entries()) {
     const path = join(root, candles, `${item.fileName}.csv`)
     const adjustments = adjustmentsOf?.get(item.key) ?? []
-    const summary = summarize(path, cache, () => readPriceSummary(path, adjustments, since), `${since} ${JSON.stringify(adjustments)}`)
+    const summary = summarize(
+      path,
+      cache,
+      (size) => readPriceSummary(path, { size, adjustments, since }),
+      `${since} ${JSON.stringify(adjustments)}`,
+    )
     if (summary !== undefined) found.push({ item, summary })
     if (place % FILES_PER_TURN === 0) await yieldTurn()
   }
   return found
 }
 
-const summarize = (path: string, cache: SummaryCache, read: () => PriceSummary | undefined, context: string): PriceSummary | undefined => {
+const summarize = (
+  path: string,
+  cache: SummaryCache,
+  read: (size: number) => PriceSummary | undefined,
+  context: string,
+): PriceSummary | undefined => {
   try {
     const { size, mtimeMs } = statSync(path)
     const stamp = `${size} ${mtimeMs} ${context}`
     const known = cache.get(path)
     if (known?.stamp === stamp) return known.summary
-    const summary = read()
+    const summary = read(size)
     cache.set(path, { stamp, summary })
     return summary
   } catch (error) {

@@ -28,7 +28,7 @@ interface PanelParts {
 export const panel = ({ title, about, total, room, tools, content }: PanelParts): TemplateResult => html`
   <section class="panel" aria-label=${title}>
     <div class="head">
-      <h2>${title}${total === undefined ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
+      <h2>${title}${total === undefined || total === 0 ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
       ${tools ?? nothing}
       ${aboutLine(about)}
     </div>
@@ -38,8 +38,9 @@ export const panel = ({ title, about, total, room, tools, content }: PanelParts)
 
 const ROW_HEIGHT = 28
 
-/** What a list says that has nothing to show. */
-export const emptyLine = (text: string): TemplateResult => html`<p class="soft empty">${text}</p>`
+/** What a list says that has nothing to show; nothing if it is not known, of which the head of the panel has the reason. */
+export const emptyLine = (text: string, { problem }: About = {}): TemplateResult =>
+  problem === undefined ? html`<p class="soft empty">${text}</p>` : html``
 
 /** A panel whose data is on its way, with the room that it will take. */
 export const waitingPanel = (title: string, room: number): TemplateResult =>

@@ -2,7 +2,7 @@ import { html, type TemplateResult } from 'lit-html'
 import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../api/market.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { waitingPanel } from '../parts/panel.js'
-import { errorState } from '../parts/states.js'
+import { emptyState, errorState } from '../parts/states.js'
 import type { PageContext, View } from '../view.js'
 import { breadthHead } from './market/breadth.js'
 import { announcementsPanel, filingsPanel, newsPanel } from './market/documents.js'
@@ -53,6 +53,11 @@ const createMarketView = (): View<MarketParts> => {
 const renderMarket = ({ market, lists, documents, failures }: MarketParts, page: PageContext): TemplateResult => {
   const [failure] = failures
   if (failure !== undefined && market === undefined && lists === undefined) return errorState(failure.error, page.reload)
+  if (market?.breadth.listed === 0)
+    return emptyState(
+      'Nothing is collected here yet',
+      html`Run <code>scripstream run</code> on this folder, then reload. The market needs a list of stocks and their candles.`,
+    )
   return html`
     ${breadthHead(market?.breadth)}
     ${failures.map(({ part, error }) => html`<p class="problem" role="alert">${part}: ${error instanceof Error ? error.message : String(error)}</p>`)}

@@ -41,7 +41,7 @@ const createStockView = (): View<StockData> => {
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
         ${timeline?.render(stock.events, page) ?? nothing}
         ${figuresPanels(stock)}
-        <div>${valuationPanel(stock)}${findingsPanel(stock.findings)}</div>
+        <div>${valuationPanel(stock)}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>
     `,
     keys: (page) => [

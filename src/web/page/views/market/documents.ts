@@ -22,7 +22,7 @@ export const newsPanel = ({ news: { about, rows, total }, sentiments }: Document
     ...{ title: 'News', about, total, room: 13 },
     content:
       rows.length === 0
-        ? emptyLine('No news of that day.')
+        ? emptyLine('No news of that day.', about)
         : html`<p class="soft line">${counts.join(' · ')}</p>${documentList(sorted, ({ sentiment }) => sentimentText(sentiment))}`,
   })
 }
@@ -31,7 +31,9 @@ export const filingsPanel = ({ about, rows, total }: Panel<Announcement>): Templ
   panel({
     ...{ title: 'Filings', about, total, room: 13 },
     content:
-      rows.length === 0 ? emptyLine('No filing of that day.') : documentList(rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`),
+      rows.length === 0
+        ? emptyLine('No filing of that day.', about)
+        : documentList(rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`),
   })
 
 export const announcementsPanel = ({ about, rows, total }: Panel<Announcement>): TemplateResult =>
@@ -39,7 +41,7 @@ export const announcementsPanel = ({ about, rows, total }: Panel<Announcement>):
     ...{ title: 'Announcements', about, total, room: 13 },
     content:
       rows.length === 0
-        ? emptyLine('No announcement of that day.')
+        ? emptyLine('No announcement of that day.', about)
         : documentList(rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`),
   })
 

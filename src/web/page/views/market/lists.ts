@@ -13,7 +13,7 @@ export const circuitsPanel = ({ about, rows, total }: Panel<CircuitRow>): Templa
     ...{ title: 'At their limit', about, total, room: 13 },
     content:
       rows.length === 0
-        ? emptyLine('No stock is at its limit.')
+        ? emptyLine('No stock is at its limit.', about)
         : html`<table>
             <thead><tr><th>Stock</th><th>Limit <span class="soft">${formatNumber(count('upper'))} up, ${formatNumber(count('lower'))} down</span></th><th class="number">Price</th><th class="number">Change</th></tr></thead>
             <tbody>
@@ -36,7 +36,7 @@ export const changesPanel = (title: string, { about, rows, total }: Panel<ListCh
     ...(total === 0 ? {} : { total, room: 8 }),
     content:
       rows.length === 0
-        ? emptyLine(about.problem === undefined ? nothingChanged : '')
+        ? emptyLine(nothingChanged, about)
         : html`<table><tbody>${rows.map(
             ({ symbol, name, detail }) =>
               html`<tr><td>${stockLink(symbol, { name, list })}</td><td class="wide"><bdi>${detail}</bdi></td></tr>`,
@@ -50,7 +50,7 @@ export const dealsPanel = ({ about, rows, total }: Panel<DealRow>): TemplateResu
     ...{ title: 'Bulk and block deals', about, total, room: 8 },
     content:
       rows.length === 0
-        ? emptyLine('No deal is known.')
+        ? emptyLine('No deal is known.', about)
         : html`<table>
             <thead><tr><th>Stock</th><th>Client</th><th></th><th class="number">₹ cr</th></tr></thead>
             <tbody>

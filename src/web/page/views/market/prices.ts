@@ -26,7 +26,7 @@ export const moversPanel = (market: MarketAnswer, page: PageContext): TemplateRe
     about,
     tools,
     room: 13,
-    content: rows.length === 0 ? emptyLine('No stock moved that way.') : moversTable(rows),
+    content: rows.length === 0 ? emptyLine('No stock moved that way.', about) : moversTable(rows),
   })
 }
 
@@ -52,7 +52,7 @@ export const indicesPanel = ({ about, rows, total }: Panel<IndexRow>): TemplateR
     ...{ title: 'Indices', about, total, room: 13 },
     content:
       rows.length === 0
-        ? emptyLine('No index has candles.')
+        ? emptyLine('No index has candles.', about)
         : html`<table>
             <thead><tr><th>Index</th><th>60 sessions</th><th class="number">Value</th><th class="number">Change</th></tr></thead>
             <tbody>

@@ -24,7 +24,7 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
     ...{ title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`, about },
     content:
       newest === undefined
-        ? emptyLine('No results are known.')
+        ? emptyLine('No results are known.', about)
         : html`<table class="quarters">
             <thead><tr><th></th><th class="optional"></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
             <tbody>${FIGURES.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
@@ -55,7 +55,7 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
     ...{ title: newest?.day === undefined ? 'Shareholding' : `Shareholding, ${formatDay(newest.day)}`, about },
     content:
       newest === undefined
-        ? emptyLine('No shareholding is known.')
+        ? emptyLine('No shareholding is known.', about)
         : html`${shareBar(HOLDERS.map(([name, , read]) => [name, read(newest) ?? 0]))}
           <table>
             <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change</th></tr></thead>
