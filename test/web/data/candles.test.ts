@@ -115,6 +115,7 @@ describe.skipIf(!duckdb)('adjusted candles of the page', () => {
       ],
       [rise(2, 1.5), [['BONUS', DAYS[2], '1:2']]],
       [prices, [['BONUS', DAYS[2], '1:1']]],
+      [[100, 101, 95, 96, 97], [['BONUS', DAYS[2], '1:1']]],
       [
         rise(3, 5),
         [
