@@ -6,6 +6,9 @@ export interface NamedQuery {
   readonly sql: string
 }
 
+/** A stock that did not trade in the newest session has the prices of an older one. */
+const NEWEST = 'QUALIFY price_day = max(price_day) OVER ()'
+
 const query = (name: string, about: string, sql: string): NamedQuery => ({ name, about, sql })
 
 /** Worked statements: to run by name, and to start from. */
@@ -13,17 +16,17 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'near-highs',
     'stocks within 5 % of their 52-week high, with more volume than usual first',
-    'SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct FROM screener WHERE from_high_52w_pct > -5 ORDER BY rvol DESC, symbol LIMIT 50',
+    `SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct, price_day FROM screener WHERE from_high_52w_pct > -5 ${NEWEST} ORDER BY rvol DESC, symbol LIMIT 50`,
   ),
   query(
     'breakouts',
     'closes above the highs of the 20 sessions before, by relative volume',
-    'SELECT symbol, close_inr, change_pct, rvol, turnover_cr, breakout_50, breakout_52w FROM screener WHERE breakout_20 = 1 ORDER BY rvol DESC',
+    `SELECT symbol, close_inr, change_pct, rvol, turnover_cr, breakout_50, breakout_52w, price_day FROM screener WHERE breakout_20 = 1 ${NEWEST} ORDER BY rvol DESC`,
   ),
   query(
     'narrow-ranges',
     'the narrowest range of 7 sessions, above the average of 50 sessions',
-    'SELECT symbol, close_inr, atr_14_pct, from_sma_50_pct, inside_day FROM screener WHERE nr7 = 1 AND from_sma_50_pct > 0 ORDER BY atr_14_pct',
+    `SELECT symbol, close_inr, atr_14_pct, from_sma_50_pct, inside_day, price_day FROM screener WHERE nr7 = 1 AND from_sma_50_pct > 0 ${NEWEST} ORDER BY atr_14_pct`,
   ),
   query(
     'momentum',
@@ -33,7 +36,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'volume-surges',
     'at least twice the usual volume',
-    'SELECT symbol, change_pct, rvol, turnover_cr, close_in_range_pct FROM screener WHERE rvol >= 2 ORDER BY rvol DESC',
+    `SELECT symbol, change_pct, rvol, turnover_cr, close_in_range_pct, price_day FROM screener WHERE rvol >= 2 ${NEWEST} ORDER BY rvol DESC`,
   ),
   query(
     'drawdowns',
@@ -47,23 +50,23 @@ export const workedQueries: readonly NamedQuery[] = [
   ),
   query(
     'best-quarter',
-    'the highest profit of five quarters',
-    'SELECT symbol, quarter, net_profit_q0_cr, net_profit_q1_cr, net_profit_q4_cr FROM screener WHERE net_profit_q0_cr > greatest(net_profit_q1_cr, net_profit_q2_cr, net_profit_q3_cr, net_profit_q4_cr) ORDER BY net_profit_q0_cr DESC',
+    'the highest profit of five quarters that are all known',
+    'SELECT symbol, quarter, net_profit_q0_cr, net_profit_q1_cr, net_profit_q4_cr FROM screener WHERE net_profit_q0_cr > 0 AND net_profit_q0_cr > net_profit_q1_cr AND net_profit_q0_cr > net_profit_q2_cr AND net_profit_q0_cr > net_profit_q3_cr AND net_profit_q0_cr > net_profit_q4_cr ORDER BY net_profit_q0_cr DESC',
   ),
   query(
     'after-results',
     'the price since the newest results, counted from the last close before they came',
-    'SELECT symbol, results_at, results_base_day, results_day_return_pct, return_since_results_pct FROM screener WHERE return_since_results_pct IS NOT NULL ORDER BY return_since_results_pct DESC',
+    'SELECT symbol, return_since_results_pct, results_day_return_pct, results_at, results_base_day FROM screener WHERE return_since_results_pct IS NOT NULL ORDER BY return_since_results_pct DESC',
   ),
   query(
     'value',
     'a low multiple with a high return on capital',
-    'SELECT symbol, sector, pe, roce_pct, roe_pct, dividend_yield_pct FROM screener WHERE pe BETWEEN 0 AND 20 AND roce_pct > 15 ORDER BY pe',
+    'SELECT symbol, sector, pe, roce_pct, roe_pct, dividend_yield_pct FROM screener WHERE pe > 0 AND pe <= 20 AND roce_pct > 15 ORDER BY pe',
   ),
   query(
     'holders',
-    'whose share of the company changed in the last quarter',
-    'SELECT symbol, promoter_pct, promoter_change_1q_pct, fii_change_1q_pct, dii_change_1q_pct FROM screener WHERE promoter_pct IS NOT NULL ORDER BY abs(promoter_change_1q_pct) DESC, symbol LIMIT 50',
+    'how the shares of promoters and institutions changed in the last quarter, the largest change first',
+    'SELECT symbol, promoter_pct, promoter_change_1q_pct, fii_change_1q_pct, dii_change_1q_pct FROM screener WHERE promoter_change_1q_pct IS NOT NULL ORDER BY abs(promoter_change_1q_pct) DESC, symbol LIMIT 50',
   ),
   query(
     'big-deals',
@@ -72,8 +75,8 @@ export const workedQueries: readonly NamedQuery[] = [
   ),
   query(
     'deal-clients',
-    'who bought and sold for most in bulk and block deals',
-    'SELECT client, count(*) AS deals, count(DISTINCT isin) AS stocks, sum(net_value_cr) AS net_cr FROM deals_valued GROUP BY client ORDER BY abs(net_cr) DESC, client LIMIT 30',
+    'who bought and sold for most in the bulk and block deals of 30 days',
+    "SELECT client, count(*) AS deals, count(DISTINCT isin) AS stocks, sum(if(side = 'B', value_cr, 0)) AS bought_cr, sum(if(side = 'S', value_cr, 0)) AS sold_cr, sum(net_value_cr) AS net_cr FROM deals_valued GROUP BY client ORDER BY sum(value_cr) DESC, client LIMIT 30",
   ),
   query(
     'watched',
@@ -82,33 +85,36 @@ export const workedQueries: readonly NamedQuery[] = [
   ),
   query(
     'at-limits',
-    'stocks at a circuit limit, or with a new price band',
-    'SELECT symbol, circuit, band_before_pct, band_pct, change_pct, rvol FROM screener WHERE circuit IS NOT NULL OR band_before_pct IS NOT NULL ORDER BY symbol',
+    'stocks at a circuit limit, with the price of the list of circuits, or with a new price band',
+    'SELECT s.symbol, s.circuit, c.price, c.change_percent, s.band_before_pct, s.band_pct FROM screener AS s LEFT JOIN circuits AS c ON c.symbol = s.symbol AND c.side = s.circuit WHERE s.circuit IS NOT NULL OR s.band_before_pct IS NOT NULL ORDER BY s.symbol',
   ),
   query(
     'calendar',
-    'corporate actions and results ahead',
-    "SELECT DISTINCT e.day, e.symbol, e.title, e.value, e.unit FROM events AS e WHERE e.kind = 'corporate action' AND e.day >= (SELECT max(day) FROM screener) ORDER BY e.day, e.symbol",
+    'corporate actions ahead, and then results, of all stocks that the provider lists',
+    "SELECT DISTINCT day, symbol, title, detail AS terms, value, unit FROM events WHERE kind = 'corporate action' AND day >= (SELECT max(day) FROM symbols) ORDER BY title LIKE '%result%', day, symbol",
   ),
   query(
     'breadth',
     'advances, declines and the share of stocks above their averages, the last 20 sessions',
-    "SELECT day, advances, declines, change_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT 20",
+    "SELECT day, stocks, advances, declines, change_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT 20",
   ),
   query(
     'sectors',
     'sectors and indices of the newest session by their change',
-    'SELECT level, name, stocks, change_pct, above_sma50_pct FROM breadth WHERE day = (SELECT max(day) FROM breadth) ORDER BY level DESC, change_pct DESC NULLS LAST',
+    'SELECT day, level, name, stocks, change_pct, above_sma50_pct FROM breadth QUALIFY day = max(day) OVER (PARTITION BY level) ORDER BY level DESC, change_pct DESC NULLS LAST',
   ),
   query(
     'monthly-returns',
-    'the return of each stock by month, across splits and bonuses, in the last year',
-    `SELECT symbol, date_trunc('month', day) AS month, 100 * (max_by(close, day) / min_by(open, day) - 1) AS return_pct
-FROM candles_adjusted WHERE day > (SELECT max(day) FROM candle_days) - INTERVAL 1 YEAR GROUP BY ALL ORDER BY symbol, month`,
+    'the return of each stock in each of the last 12 months, close to close, across splits and bonuses; the last month is not over',
+    `SELECT symbol, month, 100 * (close / lag(close) OVER (PARTITION BY symbol ORDER BY month) - 1) AS return_pct
+FROM (
+  SELECT symbol, CAST(date_trunc('month', day) AS DATE) AS month, max_by(close, day) AS close
+  FROM candles_adjusted WHERE day >= date_trunc('month', (SELECT max(day) FROM candle_days)) - INTERVAL 12 MONTH GROUP BY ALL
+) QUALIFY return_pct IS NOT NULL ORDER BY symbol, month`,
   ),
   query(
     'adjustments',
     'splits and bonuses that the stored candles lack, and other actions with their factors',
-    'SELECT day, symbol, kind, terms, factor, is_applied, amount_inr FROM adjustments ORDER BY is_applied NULLS LAST, day DESC',
+    "SELECT day, symbol, kind, terms, factor, is_applied, amount_inr FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC",
   ),
 ]

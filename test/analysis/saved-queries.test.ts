@@ -5,7 +5,7 @@ import { listSavedQueries, resolveQuery, saveQuery } from '../../src/analysis/sa
 import { workedQueries } from '../../src/analysis/worked-queries.js'
 import { UsageError } from '../../src/model/errors.js'
 import { streams } from '../../streams/registry.js'
-import { collected, duckdb, folderWith, rowsOf } from './support.js'
+import { collected, duckdb, folderWith, objectsOf, rowsOf } from './support.js'
 
 describe('worked queries', () => {
   it('are twenty, each with a name of its own', () => {
@@ -18,6 +18,14 @@ describe('worked queries', () => {
   )
 })
 
+const TWO_STOCKS = {
+  '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+  'master_isin_map.json': [
+    { Symbol: 'A', ISIN: 'INE009A01021', Name: 'A', Sid: '1', FnoFlag: 0 },
+    { Symbol: 'B', ISIN: 'INE002A01018', Name: 'B', Sid: '2', FnoFlag: 0 },
+  ],
+}
+
 describe.skipIf(!duckdb)('worked queries on a run', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
@@ -26,6 +34,37 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
   afterAll(() => remove())
 
   it.each(workedQueries)('$name answers: $about', async ({ sql }) => expect(await rowsOf(sql, out)).not.toEqual([]))
+
+  it('monthly-returns are those between the last closes of months, without a gap', async () => {
+    const rows = await objectsOf(await resolveQuery('monthly-returns', out), out)
+    const symbol = String(rows[0]?.symbol)
+    const months = rows.filter((row) => row.symbol === symbol)
+    const [whole] = await objectsOf(
+      `select max_by(close, day) / max_by(close, day) filter (day < date '${months[0]?.month}') as factor from candles_adjusted where symbol = '${symbol}'`,
+      out,
+    )
+    expect(months.length).toBeGreaterThan(6)
+    expect(months.reduce((product, { return_pct }) => product * (1 + Number(return_pct) / 100), 1)).toBeCloseTo(Number(whole?.factor), 9)
+  })
+
+  it('sectors has the newest day of each level, although index candles may be newer', async () => {
+    const index = 'Timestamp,Open,High,Low,Close,Volume\n1770834600,1,1,1,1,0\n'
+    const older = { 'ohlcv_data/A.csv': index.replace('1770834600', '1770748200'), 'ohlcv_data/indices/NIFTY.csv': index }
+    const rows = await rowsOf(await resolveQuery('sectors', out), folderWith({ ...TWO_STOCKS, ...older }))
+    expect(rows.map(([day, level]) => [day, level])).toEqual([
+      ['2026-02-11', 'market'],
+      ['2026-02-12', 'index'],
+    ])
+  })
+
+  it('breakouts leaves out a stock that did not trade in the newest session', async () => {
+    const rise = (count: number): string =>
+      `Timestamp,Open,High,Low,Close,Volume\n${Array.from({ length: count }, (_, day) => `${1_768_329_000 + day * 86_400},${day + 1},${day + 1},${day + 1},${day + 1},9`).join('\n')}\n`
+    const files = { 'ohlcv_data/A.csv': rise(29), 'ohlcv_data/B.csv': rise(25) }
+    expect((await rowsOf(await resolveQuery('breakouts', out), folderWith({ ...TWO_STOCKS, ...files }))).map(([symbol]) => symbol)).toEqual(
+      ['A'],
+    )
+  })
 })
 
 describe.skipIf(!duckdb)('saved queries', () => {

@@ -94,32 +94,46 @@ describe('a slow reader', () => {
   })
 })
 
-describe('a result as csv', () => {
-  const printed = async (format: 'csv' | 'ndjson'): Promise<string> => {
-    const rows = [
-      ['=HYPERLINK("http://x")', -5, '-0.5'],
-      ['@SUM(A1)', 1, '+91 22'],
-      ['\t=1', null, '-'],
-      ['M&M', 0, '=1'],
-    ]
-    const names = ['Title', 'change', '=name']
-    const result = {
-      columnNames: () => names,
-      columnType: (place: number) => (place === 1 ? 'DOUBLE' : 'VARCHAR'),
-      [Symbol.asyncIterator]: async function* () {
-        yield { rowCount: rows.length, getRows: () => rows }
-      },
-    }
-    let text = ''
-    const stdout = new Writable({
-      write: (chunk: Buffer, _, done) => {
-        text += String(chunk)
-        done()
-      },
-    })
-    await printResult(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
-    return text
+/** What is printed for rows. */
+const printRows = async (
+  format: 'csv' | 'ndjson' | 'table',
+  columns: readonly (readonly [name: string, type: string])[],
+  rows: readonly (readonly unknown[])[],
+): Promise<string> => {
+  const result = {
+    columnNames: () => columns.map(([name]) => name),
+    columnType: (place: number) => columns[place]?.[1],
+    [Symbol.asyncIterator]: async function* () {
+      yield { rowCount: rows.length, getRows: () => rows }
+    },
   }
+  let text = ''
+  const stdout = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      text += String(chunk)
+      done()
+    },
+  })
+  await printResult(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
+  return text
+}
+
+describe('a result as csv', () => {
+  const printed = (format: 'csv' | 'ndjson'): Promise<string> =>
+    printRows(
+      format,
+      [
+        ['Title', 'VARCHAR'],
+        ['change', 'DOUBLE'],
+        ['=name', 'VARCHAR'],
+      ],
+      [
+        ['=HYPERLINK("http://x")', -5, '-0.5'],
+        ['@SUM(A1)', 1, '+91 22'],
+        ['\t=1', null, '-'],
+        ['M&M', 0, '=1'],
+      ],
+    )
 
   it('has no formulas, and unchanged numbers', async () => {
     expect(await printed('csv')).toBe(
@@ -129,5 +143,29 @@ describe('a result as csv', () => {
 
   it('is the only format that escapes formulas', async () => {
     expect(await printed('ndjson')).toContain('{"Title":"=HYPERLINK(\\"http://x\\")","change":-5,"=name":"-0.5"}')
+  })
+})
+
+describe('a result as a table', () => {
+  it('has numbers that people can read, and other formats have all digits', async () => {
+    const columns = [
+      ['a', 'DOUBLE'],
+      ['b', 'DOUBLE'],
+    ] as const
+    const rows = [
+      [66.24123, 150_000.55],
+      [-0.000123456, 6.303547036610797],
+      [1e-300, 839.4618872249999],
+      [1e21, null],
+    ]
+    const lines = (await printRows('table', columns, rows)).split('\n').map((line) => line.trim().split(/ +/))
+    expect(lines.slice(1, 5)).toEqual([
+      ['66.24', '150000.55'],
+      ['-0.0001235', '6.304'],
+      ['1e-300', '839.46'],
+      ['1e+21', 'NULL'],
+    ])
+    expect(await printRows('csv', columns, rows.slice(1, 2))).toContain('-0.000123456,6.303547036610797')
+    expect(await printRows('table', [['a', 'DOUBLE']], [[6.303547036610797]])).toContain('6.303547036610797')
   })
 })

@@ -13,7 +13,7 @@ export const adjustments = defineView({
   isShared: true,
   needs: ['corporate_actions', 'candle_days', 'symbol_isins'],
   columns: [
-    ...identity('first day on which the share trades without it'),
+    ...identity('first day on which the share trades without it; if the listed day has no session, it may be the one before'),
     col('kind', 'VARCHAR', 'split, bonus, rights or dividend'),
     col('terms', 'VARCHAR', 'as the provider writes them: new face value to old, new shares to old ones, or rupees a share'),
     col('factor', 'DOUBLE', 'earlier prices are divided by it; NULL for rights, whose price is unknown, and without candles for dividends'),
@@ -40,15 +40,19 @@ export const adjustments = defineView({
       ) AS a LEFT JOIN symbol_isins AS s USING (symbol) WHERE kind IS NOT NULL AND a.day IS NOT NULL
     )`,
     `sessions AS (
-      SELECT a.symbol, a.day, max_by(c.close, c.day) FILTER (c.day < a.day) AS before, min_by(c.open, c.day) FILTER (c.day >= a.day) AS after
+      SELECT a.symbol, a.day, max_by(c.close, c.day) FILTER (c.day < a.day) AS before, min_by(c.open, c.day) FILTER (c.day >= a.day) AS after,
+        bool_or(c.day = a.day) AS is_session, max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
+        (max_by(c.close, c.day, 2) FILTER (c.day < a.day))[2] AS last_before
       FROM (SELECT DISTINCT symbol, day FROM actions) AS a JOIN candle_days AS c ON c.symbol = a.symbol
         AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
     )`,
-    // Of the two states, the one that is nearer to the move between the sessions.
-    `judged AS (
-      SELECT *, CASE WHEN after > 0 AND before > 0 AND factor > 0 THEN if(ln(before / after) < ln(factor) / 2, 1, 0) END AS is_applied
-      FROM actions LEFT JOIN sessions USING (symbol, day)
+    // The listed day may be the record date. On a day without a session, the session before trades without the action, if its candle shows that.
+    `placed AS (
+      SELECT * REPLACE (if(is_early, last_day, day) AS day, if(is_early, last_before, before) AS before, if(is_early, last_open, after) AS after)
+      FROM (SELECT *, NOT is_session AND last_open > 0 AND last_before / last_open > sqrt(factor) AS is_early FROM actions LEFT JOIN sessions USING (symbol, day))
     )`,
+    // Of the two states, the one that is nearer to the move between the sessions.
+    `judged AS (SELECT *, CASE WHEN after > 0 AND before > 0 AND factor > 0 THEN if(before / after < sqrt(factor), 1, 0) END AS is_applied FROM placed)`,
     // Dividends are paid for the shares of their time, stored prices are divided by the splits that are applied.
     `shares AS (
       SELECT d.symbol, d.day, d.terms, product(coalesce(s.factor, 1)) AS later FROM judged AS d

@@ -68,13 +68,16 @@ const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: read
   return { first, last: last.map(keep), total }
 }
 
+/** Two decimals, and below 10 four digits: 16 digits would hide other columns. */
+const roundForPeople = (value: number): number => Number(Math.abs(value) < 10 ? value.toPrecision(4) : value.toFixed(2))
+
 const computeMaxWidth = ({ columns }: TableLimits): number => Math.max(MIN_CELL_WIDTH, Math.floor(columns / 3))
 
 const formatTitle = (name: string, room: TableLimits): string => cut(clean(name), computeMaxWidth(room))
 
 const toTextRow = (row: readonly Value[], columns: readonly ColumnFacts[], room: TableLimits): TextRow =>
   row.map((value, index) => {
-    const text = cellText(value, columns[index]?.isJson)
+    const text = cellText(columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value, columns[index]?.isJson)
     if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
     // Cut first: a cell may be a whole document.
     return cut(clean(text.slice(0, 4 * room.columns)), computeMaxWidth(room))

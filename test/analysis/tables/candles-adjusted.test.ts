@@ -41,6 +41,16 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
       10,
     ],
     ['a split on a day without a session', before(5, 10), [['SPLIT', '2026-02-07', '1:10']], 10],
+    // The provider lists the record date of some splits. If it is a Saturday, the share trades without it from Friday on.
+    [
+      'a bonus on Friday and a split listed for Saturday, which belong together',
+      before(4, 15),
+      [
+        ['BONUS', DAYS[4], '2:1'],
+        ['SPLIT', '2026-02-07', '2:10'],
+      ],
+      15,
+    ],
   ] as const)('have no jump at %s that the provider has not applied', async (_, closes, actions, factor) => {
     const rows = await read(market(closes, actions as never))
     expect(rows.map(({ close }) => Math.round(Number(close) * 1e6) / 1e6)).toEqual(PRICES)
