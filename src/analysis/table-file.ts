@@ -1,29 +1,23 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, rename, rm } from 'node:fs/promises'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { basename, extname } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
 import { Observable } from 'rxjs'
-import { createWriteError } from '../../sinks/define-export.js'
 import type { Export, ExportOptions, LoadedTable } from '../../sinks/export.js'
 import { UsageError } from '../model/errors.js'
-import { type Columned, listColumns } from '../model/table.js'
+import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest } from '../model/text.js'
 import { listTables } from '../pipeline/list-tables.js'
-import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError } from '../storage/duckdb.js'
+import { type DuckDb, openDuckDb, quoteName, quoteText } from '../storage/duckdb.js'
 import { openFolder } from '../storage/table-folder.js'
 import { MIN_CACHED_BYTES } from './candle-cache.js'
 import { createRelations, prepareRelations } from './relations.js'
+import { replaceFile } from './replace-file.js'
+import { loadSheetWriter, type WriteRows } from './sheet-file.js'
 import { listViews } from './tables/index.js'
-
-const FORMATS: Readonly<Record<string, string>> = {
-  '.json': 'FORMAT json, ARRAY true',
-  '.csv': 'FORMAT csv, HEADER',
-  '.parquet': 'FORMAT parquet, COMPRESSION zstd',
-}
 
 /**
  * Exports one table or view to a file that is named after it, such as `screener.csv`. The file is replaced at once when it is complete.
  *
- * @throws UsageError if no table has that name
+ * @throws UsageError if no table has that name, or if the package of its format is missing
  */
 export const tableFile = (path: string, { streams }: ExportOptions): Export => {
   const format = extname(path)
@@ -32,39 +26,28 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
   const all: readonly Columned[] = [...tables, ...listViews(tables)]
   const table = all.find((one) => one.name === name)
   if (table === undefined) throw createUnknownTableError(path, name, all)
-  const write = async (out: string, duck: DuckDb): Promise<LoadedTable> => {
-    const began = performance.now()
-    const { connection } = duck
-    const { files, selects } = await prepareRelations(connection, [table], {
-      tables,
-      folder: await openFolder(out),
-      cacheFrom: MIN_CACHED_BYTES,
-    })
-    if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
-    await createRelations(connection, selects)
-    const target = resolve(path)
-    const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
-    try {
-      await mkdir(dirname(target), { recursive: true })
-      const { rowsChanged } = await connection.run(`COPY (${buildRows(table, format)}) TO ${quoteText(temporary)} (${FORMATS[format]})`)
-      await rename(temporary, target)
-      return { table: name, rows: Number(rowsChanged), leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }
-    } catch (error) {
-      if (error instanceof Error && ('code' in error || /^IO Error.*\.tmp"/.test(error.message)))
-        throw createWriteError(path, error.message, error)
-      throw toQueryError(error)
-    } finally {
-      await rm(temporary, { force: true }).catch(() => undefined)
-    }
-  }
+  const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(FORMATS[format] ?? '')
   return {
     name: path,
     write: (out) =>
       new Observable((subscriber) => {
         let duck: DuckDb | undefined
         const run = async (): Promise<LoadedTable> => {
+          const began = performance.now()
           duck = await openDuckDb()
-          return await write(out, duck).finally(() => duck?.close())
+          try {
+            await createTable(duck.connection, table, { out, tables })
+            const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
+            const { connection } = duck
+            const count = await replaceFile(
+              path,
+              (temporary) => writeRows(connection, temporary, rows),
+              () => subscriber.closed,
+            )
+            return { table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }
+          } finally {
+            duck.close()
+          }
         }
         run().then(
           (loaded) => {
@@ -76,6 +59,32 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
         return () => duck?.connection.interrupt()
       }),
   }
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  '.json': 'FORMAT json, ARRAY true',
+  '.csv': 'FORMAT csv, HEADER',
+  '.parquet': 'FORMAT parquet, COMPRESSION zstd',
+}
+
+const writeFormat =
+  (format: string): WriteRows =>
+  async (connection, path, { select }) =>
+    Number((await connection.run(`COPY (${select}) TO ${quoteText(path)} (${format})`)).rowsChanged)
+
+/** Creates the table or view and what it needs. */
+const createTable = async (
+  connection: DuckDBConnection,
+  table: Columned,
+  { out, tables }: { readonly out: string; readonly tables: readonly Table[] },
+): Promise<void> => {
+  const { files, selects } = await prepareRelations(connection, [table], {
+    tables,
+    folder: await openFolder(out),
+    cacheFrom: MIN_CACHED_BYTES,
+  })
+  if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
+  await createRelations(connection, selects)
 }
 
 const createUnknownTableError = (path: string, name: string, all: readonly Columned[]): UsageError => {

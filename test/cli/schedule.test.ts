@@ -67,6 +67,7 @@ describe('an entry for a scheduler', () => {
 
   it('for Docker installs what an export needs', () => {
     expect(entry('docker', { exportTo: 'postgres://db/market' })).toContain('.tgz @duckdb/node-api postgres && rm')
+    expect(entry('docker', { exportTo: 'screener.xlsx' })).toContain('.tgz @duckdb/node-api write-excel-file && rm')
     expect(entry('docker')).not.toContain('@duckdb')
   })
 

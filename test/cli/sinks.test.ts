@@ -14,6 +14,7 @@ describe('a target', () => {
     ['parquet:/srv/a:b', 'parquet', '/srv/a:b'],
     ['/srv/screener.csv', 'file', '/srv/screener.csv'],
     ['events.parquet', 'file', 'events.parquet'],
+    ['x/screener.xlsx', 'file', 'x/screener.xlsx'],
     ['postgres', 'postgres', ''],
     ['postgres:', 'postgres', ''],
     ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],

@@ -37,6 +37,10 @@ describe('an optional package', () => {
       mkdirSync(join(cwd, 'node_modules/@duckdb'), { recursive: true })
       symlinkSync(join(ROOT, 'node_modules/@duckdb/node-api'), join(cwd, 'node_modules/@duckdb/node-api'))
       expect(run(query, cwd)).toEqual({ status: 0, output: 'stocks\n2\n' })
+      expect(run([command, 'export', '--to', 'master.xlsx'], cwd)).toEqual({
+        status: 2,
+        output: `error: write-excel-file is not installed: ${install.replace('@duckdb/node-api', 'write-excel-file')}\n`,
+      })
     },
   )
 

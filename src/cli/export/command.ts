@@ -26,7 +26,7 @@ interface ExportFlags {
 const examples = [
   ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
   ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
-  ['scripstream export --to screener.csv --to events.parquet', 'single tables: csv, json, parquet'],
+  ['scripstream export --to screener.xlsx --to events.parquet', 'single tables: csv, json, parquet, xlsx'],
   ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
   ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
 ] as const
@@ -42,6 +42,7 @@ Of two candles of one day, the last one in the file counts; a candle with an
 unreadable day is left out. Everything else at the target stays.
 Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}
 For PostgreSQL also: ${describeInstall(['postgres'])}
+For Excel (.xlsx) also: ${describeInstall(['write-excel-file'])}
 `
 
 const EXPORT_EXIT_CODES = `

@@ -16,9 +16,9 @@ export interface Target {
   readonly typed: string
 }
 
-const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR, TABLE.csv, TABLE.json, TABLE.parquet or postgres://user@host/database'
+const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
 
-/** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`, `TABLE.parquet`, `postgres:URL` (or the URL alone). */
+/** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`, `TABLE.parquet`, `TABLE.xlsx`, `postgres:URL` (or the URL alone). */
 export const readTarget = (flag: string, text: string): Target => {
   if (/^postgres:?$/.test(text)) return { kind: 'postgres', location: '', typed: text }
   const address = text.replace(/^postgres:(?!\/\/)/, '')
@@ -26,7 +26,7 @@ export const readTarget = (flag: string, text: string): Target => {
   if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
-  if (/.\.(csv|json|parquet)$/.test(text)) return { kind: 'file', location: text, typed: text }
+  if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
   throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
 }

@@ -73,7 +73,7 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(simulateOption())
     .option(
       '--sink <target>',
-      'then load the outputs into market.duckdb, parquet:DIR or postgres://…; repeatable',
+      'then load the outputs into market.duckdb, parquet:DIR, screener.xlsx or postgres://…; repeatable',
       (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
     )
     .addOption(new Option('--progress <how>', 'how progress is shown on stderr').choices(progressModes).default('auto'))

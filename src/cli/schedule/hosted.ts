@@ -37,10 +37,18 @@ ${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.c
 `
 }
 
+/** The packages that an export needs. */
+const listPackages = (target: string | undefined): readonly string[] => {
+  if (target === undefined) return []
+  return ['@duckdb/node-api', ...(/^postgres/.test(target) ? ['postgres'] : []), ...(target.endsWith('.xlsx') ? ['write-excel-file'] : [])]
+}
+
 /** An image that is built from a checkout. */
 export const docker = (job: DailyJob): string => {
   const { hour, minute } = toClock(job.minuteOfDay)
-  const packages = job.exportTo === undefined ? '' : ` @duckdb/node-api${/^postgres/.test(job.exportTo) ? ' postgres' : ''}`
+  const packages = listPackages(job.exportTo)
+    .map((name) => ` ${name}`)
+    .join('')
   const commands = toShell({ ...job, out: '/data', config: undefined, variables: {} }, ['scripstream'])
   return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
 # Run once: docker run --rm -v "$PWD/data:/data" --env-file provider.env scripstream
