@@ -38,7 +38,7 @@ const renderPhase = (
   const ofStocks = new Set(phase.streams.filter(({ of }) => of === 'master-data').map(({ name }) => name))
   return svg`
     <text class="title" x=${isRow ? 0 : INDENT} y=${titleY}>${phase.title}${isNarrow ? nothing : svg`<tspan class="soft" dx="8">${phase.note}</tspan>`}</text>
-    ${isRow || isNarrow || phase.phase !== layout.headed ? nothing : renderHeadings(width, titleY)}
+    ${isRow || isNarrow || phase.phase !== layout.headed ? nothing : renderHeadings(width - INDENT, titleY)}
     ${streams.map((place, index) => {
       const stream = byName.get(place.name)
       const next = streams[index + 1]

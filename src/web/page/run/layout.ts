@@ -41,7 +41,7 @@ interface LayoutOptions {
 }
 
 export const layOutGraph = (phases: readonly LivePhase[], { width, hasMarbles }: LayoutOptions): GraphLayout => {
-  const isNarrow = width < 760
+  const isNarrow = width < 900
   const rowHeight = (isNarrow ? 44 : 28) + (hasMarbles ? 16 : 0)
   let y = 0
   const placed: PlacedPhase[] = []

@@ -1,7 +1,7 @@
 import { nothing, type SVGTemplateResult, svg } from 'lit-html'
 import type { LiveStream } from '../../api/live.js'
 import { formatBytes, formatNumber } from '../parts/format.js'
-import type { PlacedStream } from './layout.js'
+import { INDENT, type PlacedStream } from './layout.js'
 import { renderMarbles } from './marbles.js'
 import { describeAloud, describeStream } from './words.js'
 
@@ -17,15 +17,15 @@ export interface NodeContext {
 
 /** A stream of the graph: name, bar and figures. */
 export const renderNode = (place: PlacedStream, stream: LiveStream, context: NodeContext): SVGTemplateResult => {
-  const { isChosen, hasMarbles, isStock, now, onChoose } = context
-  const isBox = place.width < 700
+  const { isChosen, hasMarbles, isNarrow, isStock, now, onChoose } = context
+  const isBox = isNarrow || place.width < 700
   const choose = (): void => onChoose(stream.name)
   const onKey = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' && event.key !== ' ') return
     event.preventDefault()
     choose()
   }
-  const marbleX = isBox ? 0 : COLUMNS.name
+  const marbleX = isBox ? 0 : chooseColumns(place.width).name
   return svg`
     <g class=${`node ${stream.state}${isChosen ? ' chosen' : ''}`} transform=${`translate(${place.x} ${place.y})`}>
       <g role="button" tabindex="0" aria-pressed=${isChosen} aria-label=${describeAloud(stream, now)} @click=${choose} @keydown=${onKey}>
@@ -38,9 +38,21 @@ export const renderNode = (place: PlacedStream, stream: LiveStream, context: Nod
 }
 
 /** The columns of a row: the name on the left; the others count from the right edge. */
-const COLUMNS = { name: 200, count: 640, rate: 544, flight: 456, retries: 384, bytes: 296, note: 264 } as const
+const WIDE_COLUMNS = { name: 200, count: 640, rate: 544, flight: 456, retries: 384, bytes: 296, note: 264 } as const
+type Column = keyof typeof WIDE_COLUMNS
+const CLOSE_COLUMNS: Readonly<Record<Column, number>> = {
+  name: 184,
+  count: 496,
+  rate: 432,
+  flight: 360,
+  retries: 304,
+  bytes: 228,
+  note: 208,
+}
 
-const HEADINGS: readonly (readonly [keyof typeof COLUMNS, string])[] = [
+const chooseColumns = (rowWidth: number): Readonly<Record<Column, number>> => (rowWidth < 1_150 ? CLOSE_COLUMNS : WIDE_COLUMNS)
+
+const HEADINGS: readonly (readonly [Column, string])[] = [
   ['count', 'items'],
   ['rate', '/s'],
   ['flight', 'open'],
@@ -49,28 +61,28 @@ const HEADINGS: readonly (readonly [keyof typeof COLUMNS, string])[] = [
 ]
 
 /** The titles of the columns of rows. */
-export const renderHeadings = (right: number, y: number): SVGTemplateResult =>
-  svg`${HEADINGS.filter(([column]) => right > MIN_ROW[column]).map(([column, text]) => svg`<text class="soft" x=${right - COLUMNS[column]} y=${y} text-anchor="end">${text}</text>`)}`
-
-/** The least width of a row that has the column. */
-const MIN_ROW: Readonly<Record<keyof typeof COLUMNS, number>> = { name: 0, count: 0, rate: 0, flight: 0, note: 0, retries: 860, bytes: 860 }
+export const renderHeadings = (rowWidth: number, y: number): SVGTemplateResult => {
+  const columns = chooseColumns(rowWidth)
+  return svg`<g transform=${`translate(${INDENT} 0)`}>${HEADINGS.map(([column, text]) => svg`<text class="soft" x=${rowWidth - columns[column]} y=${y} text-anchor="end">${text}</text>`)}</g>`
+}
 
 const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeContext): SVGTemplateResult => {
   const { name, perSecond, workers, inFlight, retries, received, stored, state } = stream
   const bytes = received ?? stored
   const isIdle = state === 'waiting' || state === 'skipped' || state === 'disabled'
-  const figure = (column: keyof typeof COLUMNS, text: string): SVGTemplateResult | typeof nothing =>
-    width > MIN_ROW[column] ? svg`<text x=${width - COLUMNS[column]} y="19" text-anchor="end">${text}</text>` : nothing
+  const columns = chooseColumns(width)
+  const figure = (column: Column, text: string): SVGTemplateResult =>
+    svg`<text x=${width - columns[column]} y="19" text-anchor="end">${text}</text>`
   const note = describeStream(stream, now)
   return svg`
     <text class="name" x="0" y="19">${name}</text>
-    ${renderBar(stream, COLUMNS.name, 10, Math.max(40, width - COLUMNS.count - COLUMNS.name - 112))}
+    ${renderBar(stream, columns.name, 10, Math.max(40, width - columns.count - columns.name - 104))}
     ${figure('count', isIdle ? '' : formatCounts(stream))}
     ${figure('rate', perSecond === undefined || isIdle ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
     ${figure('flight', state === 'running' && inFlight !== undefined ? `${formatNumber(inFlight)} / ${formatNumber(workers)}` : '')}
     ${figure('retries', retries > 0 ? formatNumber(retries) : '')}
     ${figure('bytes', bytes === 0 ? '' : formatBytes(bytes))}
-    <text class=${note.tone} x=${width - COLUMNS.note} y="19">${note.text}</text>
+    <text class=${note.tone} x=${width - columns.note} y="19">${note.text}</text>
   `
 }
 
