@@ -1,6 +1,9 @@
 /** A calendar day in India, `YYYY-MM-DD`. Such days compare as text. */
 export type Day = string
 
+/** India has about 248 sessions a year: 252 of them begin a week more than a year ago. */
+export const DAYS_OF_52_WEEKS = 364
+
 const DAY_MS = 86_400_000
 // India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.
 const INDIA_OFFSET_MS = 5.5 * 3_600_000

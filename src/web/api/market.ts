@@ -37,7 +37,7 @@ export interface Breadth {
   readonly advances: number
   readonly declines: number
   readonly unchanged: number
-  /** Above the highs, or below the lows, of the 252 sessions before. */
+  /** Above the highs, or below the lows, of the 52 weeks before. */
   readonly newHighs: number
   readonly newLows: number
   /** Of the stocks that have such an average; absent if none has. */

@@ -23,12 +23,12 @@ export interface PriceFacts {
   readonly changePct?: number
   readonly volume: number
   readonly volumeTimes?: number
-  /** Of the last 252 sessions, or of all if there are fewer. */
+  /** Of the last 52 weeks, or of all candles if they are fewer. */
   readonly high52: number
   readonly low52: number
   readonly sessions: number
   readonly firstDay: string
-  /** Returns in percent by `1W`, `1M`, `3M`, `6M`, `1Y`; absent without the sessions. */
+  /** Returns in percent by `1W`, `1M`, `3M`, `6M`, `1Y`; absent without the candles. */
   readonly returns: Readonly<Record<string, number>>
 }
 

@@ -74,21 +74,32 @@ export type FactorSteps = readonly { readonly before: number; readonly factor: n
 
 /** The factors by which candles, ascending by day, are to be divided: whether the provider has done so shows in their prices. */
 export const findFactorSteps = (candles: CandleArrays, adjustments: readonly Adjustment[]): FactorSteps => {
-  const missing = adjustments.filter((adjustment) => isUnapplied(candles, adjustment)).sort((one, other) => other.day - one.day)
+  const missing = adjustments
+    .flatMap(({ day, factor }) => {
+      const first = findUnapplied(candles, { day, factor })
+      return first === undefined ? [] : [{ day: first, factor }]
+    })
+    .sort((one, other) => other.day - one.day)
   return missing.map(({ day }, index) => ({
     before: day,
     factor: missing.slice(0, index + 1).reduce((product, { factor }) => product * factor, 1),
   }))
 }
 
-/** Of the two states, the one that is nearer to the move between the sessions. */
-const isUnapplied = ({ day, open, close, length }: CandleArrays, { day: exDay, factor }: Adjustment): boolean => {
+/**
+ * The day from which prices count as they are; undefined if the provider has divided those before: of the two states, the one that is nearer
+ * to the move between the sessions counts. Without a session on the listed day, this may be the session before.
+ */
+const findUnapplied = ({ day, open, close, length }: CandleArrays, { day: exDay, factor }: Adjustment): number | undefined => {
   let next = 0
   while (next < length && (day[next] as number) < exDay) next += 1
-  const [before, after] = [close[next - 1], open[next]]
-  if (next === 0 || next >= length || before === undefined || after === undefined) return false
-  const isNear = exDay - (day[next - 1] as number) <= NEAR_DAYS && (day[next] as number) - exDay <= NEAR_DAYS
-  return isNear && before > 0 && after > 0 && Math.log(before / after) >= Math.log(factor) / 2
+  const isNear = (index: number): boolean => index >= 0 && index < length && Math.abs((day[index] as number) - exDay) <= NEAR_DAYS
+  const showsMove = (index: number): boolean => {
+    const [before = 0, after = 0] = [close[index - 1], open[index]]
+    return isNear(index - 1) && isNear(index) && before > 0 && after > 0 && before / after >= Math.sqrt(factor)
+  }
+  if (day[next] !== exDay && showsMove(next - 1)) return day[next - 1]
+  return showsMove(next) ? exDay : undefined
 }
 
 /** The candles in rupees and shares of today. */

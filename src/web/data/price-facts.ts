@@ -1,10 +1,10 @@
-import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { type CandleArrays, dayToNumber, numberToDay } from '../../market/candle-file.js'
+import { addMonths, DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import type { About } from '../api/about.js'
 import type { PriceFacts } from '../api/stock.js'
 
-/** Sessions of each period, as in the view `screener`. */
-const RETURNS = { '1W': 5, '1M': 21, '3M': 63, '6M': 126, '1Y': 252 } as const
-const YEAR = 252
+/** Sessions of each period, as in the view `screener`, in which a year goes by the calendar. */
+const RETURNS = { '1W': 5, '1M': 21, '3M': 63, '6M': 126 } as const
 const USUAL_SESSIONS = 20
 
 /** The newest candle and the prices around it; undefined without candles. */
@@ -13,10 +13,13 @@ export const describePrice = (candles: CandleArrays, about: About): PriceFacts |
   const last = length - 1
   const [newest, before] = [close[last], close[last - 1]]
   if (length === 0 || newest === undefined) return undefined
-  const from = Math.max(0, length - YEAR)
+  const days = day.subarray(0, length)
+  const from = findLastBefore(days, (day[last] as number) - DAYS_OF_52_WEEKS) + 1
+  const yearAgo = findLastBefore(days, dayToNumber(addMonths(numberToDay(day[last] as number), -12)) + 1)
   const usual = average(volume.subarray(Math.max(0, last - USUAL_SESSIONS), last))
-  const returns = Object.entries(RETURNS).flatMap(([name, sessions]) => {
-    const base = close[last - sessions]
+  const bases = [...Object.entries(RETURNS).map(([name, sessions]) => [name, last - sessions] as const), ['1Y', yearAgo] as const]
+  const returns = bases.flatMap(([name, index]) => {
+    const base = close[index]
     return base !== undefined && base > 0 ? [[name, 100 * (newest / base - 1)] as const] : []
   })
   return {
@@ -33,5 +36,8 @@ export const describePrice = (candles: CandleArrays, about: About): PriceFacts |
     returns: Object.fromEntries(returns),
   }
 }
+
+/** The index of the last candle before a day; -1 if there is none. */
+const findLastBefore = (days: Int32Array, day: number): number => days.findLastIndex((one) => one < day)
 
 const average = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length

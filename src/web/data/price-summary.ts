@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { keepLastOfDays } from '../../analysis/verify/candle-series.js'
 import { type CandleArrays, readCandleFile } from '../../market/candle-file.js'
+import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { type Adjustment, adjustCandles, findFactorSteps } from './adjustments.js'
 
 /** What the market view needs of a candle: its change, its volume, and where it stands in the sessions before. */
@@ -27,11 +28,11 @@ export interface PriceSummary {
   readonly closes: Float64Array
 }
 
-/** A candle takes 40 to 60 bytes; 253 sessions are needed, the newest one and those of a year before. */
-const TAIL_BYTES = 13_000
-const MIN_CANDLES = 254
+/** A candle takes 40 to 60 bytes, and 52 weeks have at most 262 of them. */
+const TAIL_BYTES = 16_000
+/** The newest two sessions, with their averages of 200. */
+const MIN_CANDLES = 202
 const RECENT = 60
-const YEAR = 252
 
 /** Reads the last candles of a file of `size` bytes; undefined if it has none. Synchronous: several times faster than awaiting each file. */
 export const readPriceSummary = (
@@ -70,13 +71,17 @@ const readTail = (path: string, size: number): CandleArrays => {
     for (let bytes = TAIL_BYTES; ; bytes *= 2) {
       const { candles, isWhole } = readEnd(file, { size, bytes })
       const ordered = keepLastOfDays(candles)
-      if (isWhole || (candles.length >= MIN_CANDLES && ordered === candles)) return ordered
+      if (isWhole || (hasEnough(candles) && ordered === candles)) return ordered
       if (ordered !== candles) return keepLastOfDays(readEnd(file, { size, bytes: size }).candles)
     }
   } finally {
     closeSync(file)
   }
 }
+
+/** Whether the newest two sessions have their averages and their 52 weeks. */
+const hasEnough = ({ length, day }: CandleArrays): boolean =>
+  length >= MIN_CANDLES && (day[0] as number) <= (day[length - 2] as number) - DAYS_OF_52_WEEKS
 
 const readEnd = (file: number, { size, bytes }: { readonly size: number; readonly bytes: number }) => {
   const buffer = Buffer.allocUnsafe(Math.min(bytes, size))
@@ -86,7 +91,7 @@ const readEnd = (file: number, { size, bytes }: { readonly size: number; readonl
 }
 
 const describeSession = ({ day, high, low, close, volume }: CandleArrays, index: number): SessionFacts => {
-  const at = (values: Float64Array, place: number): number => values[place] as number
+  const at = (values: Float64Array | Int32Array, place: number): number => values[place] as number
   const before = index > 0 ? at(close, index - 1) : undefined
   const last = at(close, index)
   const averageOf = (values: Float64Array, sessions: number, end: number): number | undefined => {
@@ -97,8 +102,10 @@ const describeSession = ({ day, high, low, close, volume }: CandleArrays, index:
   }
   const [sma50, sma200] = [averageOf(close, 50, index), averageOf(close, 200, index)]
   const usual = averageOf(volume, 20, index - 1)
-  const hasYear = index >= YEAR
-  const year = <T>(values: Float64Array, pick: (...all: number[]) => T): T => pick(...values.subarray(index - YEAR, index))
+  const yearStart = at(day, index) - DAYS_OF_52_WEEKS
+  const hasYear = at(day, 0) <= yearStart && index > 0
+  const first = day.findIndex((one) => one >= yearStart)
+  const year = <T>(values: Float64Array, pick: (...all: number[]) => T): T => pick(...values.subarray(first, index))
   return {
     day: day[index] as number,
     close: last,

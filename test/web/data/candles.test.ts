@@ -139,6 +139,14 @@ describe.skipIf(!duckdb)('adjusted candles of the page', () => {
           ['SPLIT', DAYS[2], '0:10'],
         ],
       ],
+      // A bonus on Friday, and a split listed for the Saturday after it.
+      [
+        rise(4, 15),
+        [
+          ['BONUS', DAYS[4], '2:1'],
+          ['SPLIT', '2026-02-07', '2:10'],
+        ],
+      ],
     ]
     for (const [closes, actions, symbol = 'A'] of cases) {
       const lines = closes.map((close, place) => [DAYS[place] as string, close] as const)

@@ -2,6 +2,7 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMarketReader, readMarketLists } from '../../../src/web/data/market.js'
+import { readStock } from '../../../src/web/data/stock.js'
 import { collected, duckdb, objectsOf } from '../../analysis/support.js'
 import { candleFile, marketWith, openFolder, report, stock } from './support.js'
 
@@ -173,6 +174,41 @@ describe.skipIf(!duckdb)('the breadth of the page', () => {
     expect(breadth.above200Pct).toBeCloseTo(Number(row.above_sma200_pct), 9)
     expect(breadth.medianChangePct).toBeCloseTo(Number(row.median_change_pct), 9)
     expect(breadth.turnoverCr).toBeCloseTo(Number(row.turnover_cr), 6)
+  })
+
+  it('has the prices of 52 weeks and the returns of the screener', async () => {
+    const rows = await objectsOf(
+      'select symbol, high_52w_inr, low_52w_inr, return_1w_pct, return_6m_pct, return_1y_pct from screener where high_52w_inr is not null',
+      market.out,
+    )
+    expect(rows.length).toBeGreaterThan(10)
+    for (const row of rows) {
+      const price = (await readStock(openFolder(market.out), String(row.symbol)))?.price
+      const pairs = [
+        [price?.high52, row.high_52w_inr],
+        [price?.low52, row.low_52w_inr],
+        [price?.returns['1W'], row.return_1w_pct],
+        [price?.returns['6M'], row.return_6m_pct],
+        [price?.returns['1Y'], row.return_1y_pct],
+      ]
+      for (const [actual, expected] of pairs) expect(actual, String(row.symbol)).toBeCloseTo(Number(expected), 9)
+    }
+  })
+
+  it('has the new highs of 52 weeks of a stock that trades rarely', async () => {
+    const rare = (high: number) =>
+      candleFile([
+        ['2025-02-06', 200],
+        ['2025-06-02', high],
+        ['2026-02-11', 94],
+        [TODAY, 95],
+      ])
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A', 'INE000000000'), stock('B', 'INE000000001')],
+      'ohlcv_data/A.csv': rare(90),
+      'ohlcv_data/B.csv': rare(99),
+    })
+    expect((await createMarketReader(folder)()).breadth.newHighs).toBe(1)
   })
 
   it('has the changes of indices that the view has', async () => {

@@ -1,10 +1,9 @@
+import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
 import { col, RUN_DAY, type ViewColumn } from '../view.js'
 import { reading, type ScreenerGroup } from './group.js'
 
 /** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
 const DAYS = 420
-/** India has about 248 sessions a year: 252 of them begin a week more than a year ago. */
-const WEEKS_52 = 364
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
 const over = (sessions: number, aggregate: string, from = 1): string =>
@@ -12,7 +11,7 @@ const over = (sessions: number, aggregate: string, from = 1): string =>
 
 /** An aggregate over the sessions of 52 weeks; NULL if the history is shorter. */
 const overWeeks52 = (aggregate: string, from = 1): string =>
-  `CASE WHEN min(day) <= max(last_day) - ${WEEKS_52} THEN ${aggregate} FILTER (n >= ${from} AND day >= last_day - ${WEEKS_52}) END`
+  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS}) END`
 
 /** The value of a column a year ago. */
 const yearAgo = (column: string): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL 1 YEAR)`
