@@ -20,6 +20,7 @@ export {
   type HeaderSet,
   post,
 } from './http/endpoint.js'
+export type { RequestEnd, RequestFollower, RequestStart } from './http/request-watch.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { httpTransport } from './http/undici.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
@@ -106,6 +107,6 @@ export type { Log } from './pipeline/event-bus.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
-export type { FinishedRequest, Follower, LiveRun, Telemetry } from './pipeline/telemetry.js'
+export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/telemetry.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions, type MetricsRegistry } from './telemetry/prometheus.js'

@@ -9,7 +9,7 @@ import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { createReplyObserver, decodeReply, type RequestEnd } from './decode-reply.js'
+import { createReplyObserver, decodeReply, type ReplyObserver } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
@@ -46,8 +46,8 @@ export interface AskDependencies {
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
-  /** Receives the end of each request. */
-  readonly watch?: ((end: RequestEnd) => void) | undefined
+  /** Observes each request. */
+  readonly watch?: ReplyObserver['watch']
 }
 
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
@@ -62,15 +62,15 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
       const { request: toRequest, limiter } = prepare(endpoint)
       const request = toRequest(input)
       const options = { item, isList, idleMs: timeoutMs, failFast }
-      const sentRequest = { endpoint, url: request.url, item }
       const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
       return defer(() => {
         const use = slot.use()
-        let sent = 0
+        const sent = { endpoint, url: request.url, item, attempt: -1 }
         const attempt$ = defer(() => {
-          if (sent++ > 0) onRequestEvent('retried', item)
+          sent.attempt += 1
+          if (sent.attempt > 0) onRequestEvent('retried', item)
           onRequestEvent('requested')
-          return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(sentRequest, read, observer))
+          return sendAttempt(request, limiter, use, dependencies).pipe(decodeReply(sent, read, observer))
         })
         return use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy), finalize(use.release))
       })

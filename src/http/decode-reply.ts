@@ -1,30 +1,18 @@
-import { catchError, defer, map, type Observable, type OperatorFunction, tap, throwError } from 'rxjs'
+import { catchError, defer, map, Observable, type OperatorFunction, tap, throwError } from 'rxjs'
 import { CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import type { AnyEndpoint } from './endpoint.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from './request-watch.js'
 import type { HttpReply } from './transport.js'
-
-/** The end of one request, without its input and headers. */
-export interface RequestEnd {
-  readonly endpoint: AnyEndpoint
-  /** When it was sent, epoch milliseconds. */
-  readonly at: number
-  /** Duration until the reply was complete, or the request failed. */
-  readonly ms: number
-  /** Absent without a complete reply. */
-  readonly status: number | undefined
-  /** Size of the decompressed body. */
-  readonly bytes: number
-  /** The code of the failure: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; absent on success. */
-  readonly failure: string | undefined
-}
 
 /** One request to an endpoint, for an item. */
 export interface SentRequest {
   readonly endpoint: AnyEndpoint
   readonly url: string
   readonly item: string
+  /** How often it was sent before. */
+  readonly attempt: number
 }
 
 export interface ReplyObserver {
@@ -32,7 +20,7 @@ export interface ReplyObserver {
   readonly redact: Redact
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
-  readonly watch: ((end: RequestEnd) => void) | undefined
+  readonly watch: RequestWatch | undefined
 }
 
 export const createReplyObserver = ({
@@ -57,8 +45,10 @@ export const decodeReply =
     const { clock, watch } = observer
     if (watch === undefined) return reply$.pipe(map(decode), failed)
     return defer(() => {
-      const { arrived, end } = createEndReporter(sent.endpoint, { clock, watch })
-      return reply$.pipe(
+      const at = clock()
+      const follower = watch.begin?.(describeStart(sent, at, observer))
+      const { arrived, end } = createEndReporter(sent.endpoint, at, { clock, watch, follower })
+      const answer$ = reply$.pipe(
         tap(arrived),
         map(decode),
         failed,
@@ -68,8 +58,13 @@ export const decodeReply =
           unsubscribe: () => end('cancelled'),
         }),
       )
+      return follower === undefined ? answer$ : new Observable<Answer>((subscriber) => follower.run(() => answer$.subscribe(subscriber)))
     })
   }
+
+const describeStart = ({ endpoint, url, item, attempt }: SentRequest, at: number, { redact }: ReplyObserver): RequestStart => ({
+  ...{ endpoint, at, url: redact(url), item, attempt },
+})
 
 const describeExchange = (
   { endpoint: { method, host, path }, url, item }: SentRequest,
@@ -80,8 +75,12 @@ const describeExchange = (
   response: reply && describeResponse(reply, redact),
 })
 
-const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: Pick<ReplyObserver, 'clock' | 'watch'>) => {
-  const at = clock()
+interface EndReporterOptions extends Pick<ReplyObserver, 'clock'> {
+  readonly watch: RequestWatch
+  readonly follower: RequestFollower | undefined
+}
+
+const createEndReporter = (endpoint: AnyEndpoint, at: number, { clock, watch, follower }: EndReporterOptions) => {
   let isOpen = true
   let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
@@ -89,8 +88,11 @@ const createEndReporter = (endpoint: AnyEndpoint, { clock, watch }: Pick<ReplyOb
       arrival = { status, bytes: body.length, ms: clock() - at }
     },
     end: (failure?: string): void => {
-      if (isOpen) watch?.({ endpoint, at, failure, ...(arrival ?? { status: undefined, bytes: 0, ms: clock() - at }) })
+      if (!isOpen) return
       isOpen = false
+      const ended = { endpoint, at, failure, ...(arrival ?? { status: undefined, bytes: 0, ms: clock() - at }) }
+      watch.end(ended)
+      follower?.end(ended)
     },
   }
 }

@@ -1,7 +1,9 @@
+import { AsyncResource } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { concatMap, defer } from 'rxjs'
-import type { ProxyAgent } from 'undici'
+import type { Dispatcher, ProxyAgent } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
+import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createBodyBudget } from './body-budget.js'
@@ -20,6 +22,8 @@ export interface ConnectionOptions {
   readonly redirect?: Redirect
   /** The maximum of connections by origin; other origins are unbounded. */
   readonly maxConnections?: ReadonlyMap<string, number>
+  /** Sends each request in the asynchronous context of its caller, also after it has waited for a connection. For traces. */
+  readonly keepsContext?: boolean | undefined
   /** Names the proxies. Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -29,14 +33,18 @@ export const openConnections = ({
   dispatcher,
   redirect = () => undefined,
   maxConnections = new Map(),
+  keepsContext = false,
   env = process.env,
 }: ConnectionOptions = {}): Connections => {
   let createProxyAgent: typeof ProxyAgent | undefined
   const { findTarget, close } = createTargets(maxConnections, (origin, options) => {
     if (dispatcher) return { origin, agent: dispatcher }
     const proxy = createProxyAgent && findProxy(origin, env)
-    const own = createProxyAgent && proxy ? openProxied(createProxyAgent, proxy, options) : new Pool(origin, options)
-    return { origin, agent: own, own, proxy }
+    if (createProxyAgent && proxy) {
+      const own = openProxied(createProxyAgent, proxy, options)
+      return { origin, agent: own, own, proxy }
+    }
+    return keepsContext ? openBoundPool(origin, options) : openPool(origin, options)
   })
   const sender: Sender = {
     dispatch: (request, receiver) => dispatch(findTarget(request), request, receiver),
@@ -50,6 +58,31 @@ export const openConnections = ({
     createProxyAgent ??= (await import('undici')).ProxyAgent
   }
   return { send: (request) => defer(load).pipe(concatMap(() => send(request))), close }
+}
+
+const openPool = (origin: string, options: Pool.Options): Route => {
+  const own = new Pool(origin, options)
+  return { origin, agent: own, own }
+}
+
+interface BoundOptions extends Dispatcher.DispatchOptions {
+  readonly inContext?: (send: () => boolean) => boolean
+}
+
+/** The instrumentation of undici finds the span of a request in the context in which the client begins it. */
+class BoundClient extends Client {
+  override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const send = (): boolean => super.dispatch(options, handler)
+    return options.inContext ? options.inContext(send) : send()
+  }
+}
+
+/** A pool whose queue keeps the context of each request; otherwise a request that had to wait begins in that of another one. */
+const openBoundPool = (origin: string, options: Pool.Options): Route => {
+  const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
+  const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
+  const agent: HttpDispatcher = { dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler) }
+  return { origin, agent, own }
 }
 
 /**

@@ -41,7 +41,10 @@ export const createRunServices = (
 ): OpenServices => {
   const connections = transport
     ? { send: transport, close: () => undefined }
-    : openConnections({ dispatcher, redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+    : openConnections({
+        ...{ dispatcher, redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) },
+        keepsContext: followers?.isTracing,
+      })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
   const keepDrift = createDriftSaver({ drift, session }, redact)
@@ -58,7 +61,7 @@ export const createRunServices = (
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
     transport: connections.send,
-    watch: followers && ((stream) => (end) => followers.request({ ...end, stream })),
+    watch: followers?.watch,
     limiters,
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),

@@ -1,6 +1,6 @@
 import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
-import type { RequestEnd } from '../http/decode-reply.js'
 import type { DriftWatch } from '../http/drift.js'
+import type { RequestWatch } from '../http/request-watch.js'
 import type { Transport } from '../http/transport.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -31,8 +31,8 @@ export interface RunServices {
   readonly emit: Emit
   /** Watches the shapes of answers. */
   readonly drift: DriftWatch
-  /** Receives the outcome of each request of a stream, for telemetry. */
-  readonly watch?: ((stream: string) => (end: RequestEnd) => void) | undefined
+  /** Observes the requests of a stream, for telemetry. */
+  readonly watch?: ((stream: string) => RequestWatch) | undefined
   /** The current instant, epoch milliseconds. */
   readonly clock: () => number
   readonly random: () => number

@@ -1,7 +1,12 @@
-import type { RequestEnd } from '../http/decode-reply.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/request-watch.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
+
+/** A request of a stream that is about to be sent. */
+export interface StartedRequest extends RequestStart {
+  readonly stream: string
+}
 
 /** A finished request of a stream. */
 export interface FinishedRequest extends RequestEnd {
@@ -17,7 +22,10 @@ export interface LiveRun {
 /** Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An error that it throws is ignored. */
 export interface Follower {
   readonly event: (event: RunEvent) => void
+  /** A request has ended. */
   readonly request: (request: FinishedRequest) => void
+  /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
+  readonly begin?: (request: StartedRequest) => RequestFollower
   /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
   readonly over?: (error?: unknown) => void
 }
@@ -29,7 +37,11 @@ export type Telemetry = (run: LiveRun) => Follower
 export type AllTelemetry = Telemetry | readonly Telemetry[]
 
 /** The followers of a run as one that never throws. */
-export interface Followers extends Required<Follower> {
+export interface Followers extends Required<Pick<Follower, 'event' | 'over'>> {
+  /** Observes the requests of a stream. */
+  readonly watch: (stream: string) => RequestWatch
+  /** Whether a follower runs requests in a context of its own. */
+  readonly isTracing: boolean
   /** The limiters of the run, once they exist. */
   limiters: LiveRun['limiters']
   /** The first error that a follower threw. */
@@ -38,33 +50,74 @@ export interface Followers extends Required<Follower> {
   readonly forwarding: Telemetry
 }
 
+type Attempt = (action: () => void) => void
+
 /** Starts all telemetry of a run; undefined without any, so that a run then does nothing for it. */
 export const startTelemetry = (telemetry: AllTelemetry = []): Followers | undefined => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
   let failure: string | undefined
-  const attempt = (action: () => void): void => {
+  const attempt: Attempt = (action) => {
     try {
       action()
     } catch (error) {
       failure ??= formatError(error)
     }
   }
+  let limiters: LiveRun['limiters'] = () => []
   const followers: Follower[] = []
+  for (const start of all) attempt(() => followers.push(start({ limiters: () => limiters() })))
   const callEach = (action: (follower: Follower) => void): void => {
     for (const follower of followers) attempt(() => action(follower))
   }
-  const joined: Followers = {
-    limiters: () => [],
-    failure: () => failure,
-    event: (event) => callEach((follower) => follower.event(event)),
-    request: (request) => callEach((follower) => follower.request(request)),
+  const event = (one: RunEvent): void => callEach((follower) => follower.event(one))
+  const request = (one: FinishedRequest): void => callEach((follower) => follower.request(one))
+  const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
+  return {
+    event,
     over: (error) => callEach((follower) => follower.over?.(error)),
-    forwarding: ({ limiters }) => {
-      joined.limiters = limiters
-      return { event: joined.event, request: joined.request }
+    watch: (stream) => ({
+      begin: begin && ((start) => begin({ ...start, stream })),
+      end: (end) => request({ ...end, stream }),
+    }),
+    isTracing: begin !== undefined,
+    set limiters(read: LiveRun['limiters']) {
+      limiters = read
+    },
+    failure: () => failure,
+    forwarding: (run) => {
+      limiters = run.limiters
+      return { event, request, ...(begin ? { begin } : {}) }
     },
   }
-  for (const start of all) attempt(() => followers.push(start({ limiters: () => joined.limiters() })))
-  return joined
 }
+
+/** Begins to follow a request with each follower; the request is sent within all of them, once, whatever they do. */
+const beginAll =
+  (followers: readonly Follower[], attempt: Attempt) =>
+  (start: StartedRequest): RequestFollower => {
+    const all: RequestFollower[] = []
+    for (const follower of followers)
+      attempt(() => {
+        const one = follower.begin?.(start)
+        if (one) all.push(one)
+      })
+    const runWithin =
+      (send: () => void, { run }: RequestFollower) =>
+      (): void => {
+        let isSent = false
+        const sendOnce = (): void => {
+          if (isSent) return
+          isSent = true
+          send()
+        }
+        attempt(() => run(sendOnce))
+        sendOnce()
+      }
+    return {
+      run: (send) => all.reduceRight(runWithin, send)(),
+      end: (end) => {
+        for (const one of all) attempt(() => one.end(end))
+      },
+    }
+  }

@@ -1,6 +1,7 @@
 import { firstValueFrom, identity, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { decodeReply, describeResponse, type RequestEnd } from '../../src/http/decode-reply.js'
+import { decodeReply, describeResponse } from '../../src/http/decode-reply.js'
+import type { RequestEnd } from '../../src/http/request-watch.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import {
   BadAnswerError,
@@ -22,7 +23,7 @@ const text = (body: string | Buffer, contentType?: string) =>
   formatResponse(describeResponse({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) }, identity))
 
 const URL = 'https://a.test/news?key=secret'
-const sent = { endpoint: note, url: URL, item: 'TCS' }
+const sent = { endpoint: note, url: URL, item: 'TCS', attempt: 0 }
 const redact = (words: string): string => words.replaceAll('secret', '…')
 
 describe('the description of a reply', () => {
@@ -112,7 +113,7 @@ describe('a request observer', () => {
   const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
     const requestEnds: RequestEnd[] = []
     let now = 100
-    const watching = { redact, clock: () => (now += 5), watch: (end: RequestEnd) => void requestEnds.push(end) }
+    const watching = { redact, clock: () => (now += 5), watch: { end: (end: RequestEnd) => void requestEnds.push(end) } }
     const subscription = decodeReply(sent, read, watching)(reply$).subscribe({ error: () => undefined })
     subscription.unsubscribe()
     return requestEnds

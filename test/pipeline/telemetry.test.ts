@@ -1,13 +1,14 @@
-import { lastValueFrom, of, throwError } from 'rxjs'
+import { lastValueFrom, mergeMap, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
+import type { HttpReply } from '../../src/http/transport.js'
 import type { RunReport } from '../../src/model/report.js'
 import { MASTER } from '../../src/pipeline/define-stream.js'
 import type { Follower, LiveRun, Telemetry } from '../../src/pipeline/telemetry.js'
 import { temporaryFolder } from '../support/folders.js'
 import { marbles } from '../support/marbles.js'
-import { masterList, row, status, tiny, tinyCollector, tinyMaster } from '../support/tiny.js'
+import { masterList, reset, row, status, tiny, tinyCollector, tinyMaster } from '../support/tiny.js'
 
 const silent: Follower = { event: () => undefined, request: () => undefined }
 const throwing = (): never => {
@@ -82,6 +83,40 @@ describe('telemetry', () => {
       expect(runs).toHaveLength(1)
     }),
   )
+
+  for (const [what, run] of [
+    ['throws', throwing],
+    ['does not send', () => undefined],
+    ['sends twice', (send: () => void) => [send(), send()]],
+  ] as const)
+    it(
+      `that ${what} where it should send a request once does not keep it from being sent once, within the others`,
+      marbles((m) => {
+        const log: string[] = []
+        const faulty: Telemetry = () => ({ ...silent, begin: () => ({ run, end: () => undefined }) })
+        const good: Telemetry = () => ({
+          ...silent,
+          begin: ({ stream, item, attempt }) => ({
+            run: (send) => {
+              log.push(`begin ${stream} ${item} ${attempt}`)
+              send()
+              log.push('sent')
+            },
+            end: ({ failure = 'answered' }) => void log.push(`end ${failure}`),
+          }),
+        })
+        const answers = (): Observable<HttpReply> =>
+          m.cold('1s (r|)', { r: log.includes('end reset') ? row : undefined }).pipe(mergeMap((reply) => (reply ? of(reply) : reset())))
+        const collector = tinyCollector(m, { streams: [tiny('news')], stocks: ['A'], telemetry: [faulty, good], answers })
+        collector.run().subscribe()
+        m.flush()
+        expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toEqual(['master-data all', 'news A', 'news A'])
+        expect(log).toEqual([
+          ...['begin master-data all 0', 'end answered', 'sent'],
+          ...['begin news A 0', 'sent', 'end reset', 'begin news A 1', 'sent', 'end answered'],
+        ])
+      }),
+    )
 
   it('follows a run that does what is left of an earlier one as one run, with its limiters', async () => {
     const runs: { readonly types: string[]; readonly limiters: Set<string> }[] = []

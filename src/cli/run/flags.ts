@@ -1,6 +1,7 @@
 import type { RunOptions } from '../../collector.js'
 import type { Settings } from '../../model/settings.js'
 import type { Log } from '../../pipeline/event-bus.js'
+import type { Telemetry } from '../../pipeline/telemetry.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import type { Target } from '../export/targets.js'
@@ -60,6 +61,8 @@ export interface RunCommandContext {
   readonly dependencies: Dependencies
   /** The log file, if there is one. */
   readonly log: Log | undefined
+  /** The traces, if the environment asks for them. */
+  readonly traces?: Telemetry | undefined
   /** The metrics, if somebody reads them. */
   readonly metrics?: Metrics | undefined
 }

@@ -1,12 +1,29 @@
 import { appendFileSync, existsSync, renameSync, statSync } from 'node:fs'
-import { defer, type Observable } from 'rxjs'
+import { defer, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import type { Settings } from '../../model/settings.js'
 import type { Log } from '../../pipeline/event-bus.js'
 import { describeFileError } from '../../storage/file-system.js'
+import type { ProcessIo } from '../dependencies.js'
+import { printWarning } from '../terminal/print.js'
+import type { RunFlags } from './flags.js'
 
 /** How large a file becomes before it is rotated, and how many files are kept: `run.log`, `run.log.1` … `run.log.4`. */
 const MAX_BYTES = 10_000_000
 const MAX_FILES = 5
+
+/** The log file of a run, if the settings name one. It has the same level as the log on the terminal, or else `info`. */
+export const openRunLog = (
+  { logFile }: Settings,
+  { logLevel }: Pick<RunFlags, 'logLevel'>,
+  { stderr }: Pick<ProcessIo, 'stderr'>,
+): Observable<Log | undefined> =>
+  logFile === undefined
+    ? of(undefined)
+    : openLogFile(logFile, {
+        level: logLevel === 'silent' ? 'info' : logLevel,
+        onFailure: (reason) => printWarning(`${reason}; the run goes on without it`, stderr),
+      })
 
 interface LogFileOptions {
   readonly level: string

@@ -15,11 +15,16 @@ import { guardRealVsSimulated } from './source.js'
 
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
 export const createRunEvents = (context: RunCommandContext, { progress, page }: RunDisplays): Observable<RunEvent> => {
-  const { flags, settings, dependencies, metrics } = context
+  const { flags, settings, dependencies, metrics, traces } = context
   return createLog(flags, progress, context.log).pipe(
     switchMap((log) => {
       const { metrics: port } = flags
-      const telemetry = [page, ...watchBytes(progress), ...(metrics === undefined ? [] : [metrics.telemetry])]
+      const telemetry = [
+        page,
+        ...watchBytes(progress),
+        ...(metrics === undefined ? [] : [metrics.telemetry]),
+        ...(traces === undefined ? [] : [traces]),
+      ]
       const event$ = collectEvents(context, { ...log, telemetry })
       if (port === undefined || metrics === undefined) return event$
       const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(port, metrics, toMetricLabels(settings)))

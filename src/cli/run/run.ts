@@ -1,17 +1,15 @@
 import { defer, type Observable, of, switchMap } from 'rxjs'
-import type { Settings } from '../../model/settings.js'
-import type { Log } from '../../pipeline/event-bus.js'
-import type { Command, ProcessIo } from '../dependencies.js'
+import type { Command } from '../dependencies.js'
 import { resolveFleet } from '../fleet.js'
 import { resolveSettings, warnOfMisspeltVariables } from '../provider.js'
-import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
 import { type RunCommandContext, type RunFlags, readRunOptions } from './flags.js'
-import { openLogFile } from './log-file.js'
+import { openRunLog } from './log-file.js'
 import { openMetrics } from './metrics.js'
 import { reportError } from './notified.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { checkSinks } from './sinks.js'
+import { whileTracing } from './tracing.js'
 import { runWithProgress } from './with-progress.js'
 
 /** Runs the graph, shows the progress, prints the outcome, logs it and sends the notification. */
@@ -19,12 +17,12 @@ export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
     warnOfMisspeltVariables(io, dependencies)
     const settings = resolveSettings(flags, io, dependencies)
-    return openLog(settings, flags, io).pipe(
+    return openRunLog(settings, flags, io).pipe(
       switchMap((log) => {
         const context = { flags, settings, io, dependencies, log }
         return openMetrics(context).pipe(
           reportError(context),
-          switchMap((metrics) => checkAndRun({ ...context, metrics })),
+          switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),
         )
       }),
     )
@@ -37,15 +35,6 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
     resolveFleet(flags.fleet, io.env)
     return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run } })))
   }).pipe(reportError(context))
-
-/** The log file has the same level as the log on the terminal, or else `info`. */
-const openLog = ({ logFile }: Settings, { logLevel }: RunFlags, { stderr }: ProcessIo): Observable<Log | undefined> =>
-  logFile === undefined
-    ? of(undefined)
-    : openLogFile(logFile, {
-        level: logLevel === 'silent' ? 'info' : logLevel,
-        onFailure: (reason) => printWarning(`${reason}; the run goes on without it`, stderr),
-      })
 
 const startOrRetry = (context: RunCommandContext): Observable<number> =>
   defer(() => {
