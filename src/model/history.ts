@@ -3,7 +3,6 @@ export interface RecordedFile {
   readonly stream: string
   /** Relative to the output folder. */
   readonly file: string
-  readonly format: 'array' | 'document' | 'text'
   /** Whether a run of some stocks updates only a part of it. */
   readonly isPerItem: boolean
 }

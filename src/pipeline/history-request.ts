@@ -21,8 +21,7 @@ export const listRecordedFiles = ({ name, work }: StreamDefinition, output: Outp
   if (output.shape === 'candles-per-item' || (work.of !== undefined && !isOneFile)) return []
   const parts = isOneFile || work.parts.length === 0 ? [{ fileName: '' }] : work.parts
   const files = new Set(parts.map((part) => toFilePath(output, exchange, part)))
-  const format = output.shape === 'text' ? 'text' : output.shape === 'document-per-item' ? 'document' : 'array'
-  return [...files].map((file) => ({ stream: name, file, format, isPerItem: work.of !== undefined }))
+  return [...files].map((file) => ({ stream: name, file, isPerItem: work.of !== undefined }))
 }
 
 const listRecordedDocuments = ({ work }: StreamDefinition, output: Output, exchange: string): readonly RecordedDocuments[] => {

@@ -5,8 +5,9 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { isRow } from '../../src/model/row.js'
-import { readEntryRows, readRecordedDay } from '../../src/storage/history/history-folder.js'
+import { readRecordedDay } from '../../src/storage/history/history-folder.js'
 import { temporaryFolder } from '../support/folders.js'
+import { readEntryRows } from '../support/history.js'
 import { seeded, temporariesIn } from './support.js'
 
 /** The number of kills; set it with `npm run test:crash -- 1000`. */
@@ -17,7 +18,9 @@ const MAX_MS = 150
 const versionsIn = async (root: string): Promise<readonly unknown[]> => {
   const record = await readRecordedDay(root, '2026-02-10')
   if (record === undefined) return []
-  const lists = await Promise.all(Object.values(record.entries).map((entry) => readEntryRows(root, record.day, entry)))
+  const lists = await Promise.all(
+    Object.entries(record.entries).map(([file, entry]) => readEntryRows(root, file, entry) as Promise<readonly unknown[]>),
+  )
   expect(lists.map((rows) => rows.length)).toEqual([2_000, 2_000])
   return [...new Set(lists.flat().map((row) => (isRow(row) ? row.Version : row)))]
 }

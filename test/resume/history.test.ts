@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listDays, readEntryRows, readRecordedDay } from '../../src/storage/history/history-folder.js'
+import { listDays, readRecordedDay } from '../../src/storage/history/history-folder.js'
 import { EVENING } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { readEntryRows } from '../support/history.js'
 import { tryRun } from './support.js'
 
 const DAY = 86_400_000
@@ -11,7 +12,7 @@ const FUNDAMENTALS = 'fundamental_data.json'
 
 const readRows = async (out: string, day: string, file: string): Promise<unknown> => {
   const entry = (await readRecordedDay(out, day))?.entries[file]
-  return entry && (await readEntryRows(out, day, entry))
+  return entry && (await readEntryRows(out, file, entry))
 }
 
 const readOutput = (out: string, file: string): unknown => JSON.parse(readFileSync(join(out, file), 'utf8'))

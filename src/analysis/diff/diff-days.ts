@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
@@ -7,6 +5,7 @@ import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { createHistoryRequest } from '../../pipeline/history-request.js'
 import { listDays } from '../../storage/history/history-folder.js'
 import { findUsedDay } from '../history/as-of.js'
+import { withTemporaryHistory } from '../history/open-history.js'
 import { checkFolder } from '../output-folder.js'
 import { writeLists } from './day-lists.js'
 import { compareOutputs, type Difference, type DiffOptions } from './diff.js'
@@ -37,10 +36,9 @@ export const diffDays = async (root: string, { since, until, streams, ...options
     streams.map((stream) => ({ stream, state: 'waiting' })),
     options,
   )
-  const work = await mkdtemp(join(tmpdir(), 'scripstream-diff-'))
-  try {
-    const previous = await writeLists(root, { days, day: from, target: join(work, from) })
-    const now = to === undefined ? root : (await writeLists(root, { days, day: to, target: join(work, `until ${to}`) })).root
+  return withTemporaryHistory(root, async (history, work) => {
+    const previous = await writeLists(history, { days, day: from, target: join(work, from) })
+    const now = to === undefined ? root : (await writeLists(history, { days, day: to, target: join(work, `until ${to}`) })).root
     let countLost = (): number => 0
     const extend = async (lists: FileComparison, notes: string[]): Promise<FileComparison> => {
       const seen = await addSeenDocuments(root, lists, { files: documents, days: later, until: to, notes })
@@ -56,9 +54,7 @@ export const diffDays = async (root: string, { since, until, streams, ...options
       ...(to === undefined ? {} : { day: to }),
       counts,
       notes: countLost() === 0 ? notes : [...notes, `filings and news that are no longer in their files: ${countLost()}`],
-      changes: await addListingDays(root, range, await markReturned(root, earlier, changes)),
+      changes: await addListingDays(history, range, await markReturned(history, earlier, changes)),
     }
-  } finally {
-    await rm(work, { recursive: true, force: true })
-  }
+  })
 }

@@ -1,17 +1,23 @@
+import { text } from 'node:stream/consumers'
 import type { Stock } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
 import { MASTER_MAP } from '../../pipeline/known-stocks.js'
-import { readEntryRows, readRecordedDay } from '../../storage/history/history-folder.js'
+import { readRecordedDay } from '../../storage/history/history-folder.js'
+import type { OpenHistory } from '../history/open-history.js'
 import type { Change } from './change.js'
 
 const isOfListing = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
 
 /** Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. */
-export const addListingDays = async (root: string, range: readonly Day[], changes: readonly Change[]): Promise<readonly Change[]> => {
+export const addListingDays = async (
+  history: OpenHistory,
+  range: readonly Day[],
+  changes: readonly Change[],
+): Promise<readonly Change[]> => {
   if (!changes.some(isOfListing)) return changes
   const lists: (readonly [day: Day, ids: ReadonlySet<string>])[] = []
   for (const day of range) {
-    const ids = await readListed(root, day)
+    const ids = await readListed(history, day)
     if (ids) lists.push([day, ids])
   }
   return changes.map((change) => {
@@ -25,13 +31,17 @@ export const addListingDays = async (root: string, range: readonly Day[], change
 }
 
 /** Stocks that are new, but were listed on a recorded day before, are back. */
-export const markReturned = async (root: string, earlier: readonly Day[], changes: readonly Change[]): Promise<readonly Change[]> => {
+export const markReturned = async (
+  history: OpenHistory,
+  earlier: readonly Day[],
+  changes: readonly Change[],
+): Promise<readonly Change[]> => {
   const isNew = ({ section, change }: Change): boolean => section === 'listings' && change === 'new'
   const unknown = new Set(changes.filter(isNew).map(({ to = '' }) => to))
   const lastDays = new Map<string, Day>()
   for (const day of earlier.toReversed()) {
     if (unknown.size === 0) break
-    const ids = await readListed(root, day)
+    const ids = await readListed(history, day)
     for (const isin of unknown)
       if (ids?.has(isin)) {
         unknown.delete(isin)
@@ -46,8 +56,8 @@ export const markReturned = async (root: string, earlier: readonly Day[], change
 }
 
 /** The symbols and ISINs of a recorded master list; undefined if the day has none. */
-const readListed = async (root: string, day: Day): Promise<ReadonlySet<string> | undefined> => {
+const readListed = async ({ root, reader }: OpenHistory, day: Day): Promise<ReadonlySet<string> | undefined> => {
   const entry = (await readRecordedDay(root, day))?.entries[MASTER_MAP]
   if (entry === undefined) return undefined
-  return new Set(((await readEntryRows(root, day, entry)) as readonly Stock[]).flatMap(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
+  return new Set((JSON.parse(await text(reader.read(entry))) as readonly Stock[]).flatMap(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
 }

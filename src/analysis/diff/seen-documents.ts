@@ -3,7 +3,7 @@ import type { RecordedDocuments } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
-import { toRecordKey } from '../../storage/history/record-key.js'
+import { toIdentity, toRecordKey } from '../../storage/history/record-key.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import { readFirstSeen } from '../history/first-seen-days.js'
 import { type FileComparison, type FileVersions, noteDamage, readDocument } from './file-comparison.js'
@@ -100,7 +100,9 @@ const splitByDay = (
   const days = seen.get(file)
   const rows = kind.lists.flatMap((list) => {
     const all: unknown = document[list]
-    return (Array.isArray(all) ? all.filter(isRow) : []).map((row): KeyedRow => ({ key: toRecordKey(row, kind.identity), list, row }))
+    return (Array.isArray(all) ? all.filter(isRow) : []).map(
+      (row): KeyedRow => ({ key: toRecordKey(toIdentity(row, kind.identity)), list, row }),
+    )
   })
   const dayOf = ({ key }: KeyedRow): Day | undefined => days?.get(key) ?? days?.get(ALL)
   const present = new Set(rows.map(({ key }) => key))

@@ -7,6 +7,7 @@ import { listDays, readRecordedDay } from '../../storage/history/history-folder.
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
 import { openFirstSeen, openTableCopy, type RecordedSource } from './day-copies.js'
+import { withHistory } from './open-history.js'
 
 /** The schema with all days of each recorded table. */
 export const HISTORY_SCHEMA = 'history'
@@ -100,7 +101,7 @@ const openCopyOf = async (connection: DuckDBConnection, root: string, table: Tab
       if (found.length > 0) missing.delete(path)
     }
   }
-  return sources.length === 0 ? undefined : openTableCopy(connection, { root, table, sources })
+  return sources.length === 0 ? undefined : withHistory(root, (history) => openTableCopy(connection, { ...history, table, sources }))
 }
 
 /** The recorded files of a day that a path of a table means. */
@@ -111,23 +112,27 @@ const findSources = async (root: string, day: Day, path: string): Promise<readon
     after === undefined
       ? file === path
       : file.startsWith(before) && file.endsWith(after) && /^[a-z]{2,10}$/.test(file.slice(before.length, file.length - after.length))
-  return Object.entries(entries).flatMap(([file, entry]) => (isMeant(file) ? [{ day, file, entry }] : []))
+  return Object.entries(entries).flatMap(([file, entry]) => (isMeant(file) ? [{ file, entry }] : []))
 }
+
+type DayCopy = readonly [path: string, day: Day, knownAt: string]
+
+const openAllCopies = (connection: DuckDBConnection, root: string, table: Table): Promise<readonly DayCopy[]> =>
+  withHistory(root, async (history) => {
+    const copies: DayCopy[] = []
+    for (const day of await listDays(root)) {
+      const sources = (await Promise.all(table.files.map(({ path }) => findSources(root, day, path)))).flat()
+      if (sources.length === 0) continue
+      const knownAt = sources.map(({ entry }) => entry.knownAt).sort()
+      copies.push([await openTableCopy(connection, { ...history, table, sources }), day, knownAt.at(-1) ?? ''])
+    }
+    return copies
+  })
 
 /** Reads all recorded days of a table. */
 export const readAllDays = async (connection: DuckDBConnection, folder: TableFolder, history: HistoryTable): Promise<TableReader> => {
   const { table } = history
-  const copies: (readonly [path: string, day: Day, knownAt: string])[] = []
-  for (const day of await listDays(folder.root)) {
-    const sources = (await Promise.all(table.files.map(({ path }) => findSources(folder.root, day, path)))).flat()
-    if (sources.length === 0) continue
-    const knownAt =
-      sources
-        .map(({ entry }) => entry.knownAt)
-        .sort()
-        .at(-1) ?? ''
-    copies.push([await openTableCopy(connection, { root: folder.root, table, sources }), day, knownAt])
-  }
+  const copies = await openAllCopies(connection, folder.root, table)
   if (copies.length === 0) return { files: [], select: buildEmptySelect(history) }
   // The same list on two days is one file.
   const files = [...new Set(copies.map(([path]) => path))]

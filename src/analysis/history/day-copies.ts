@@ -8,43 +8,36 @@ import type { Day } from '../../model/trading-day.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { describeFileError, getErrorCode } from '../../storage/file-system.js'
 import { type Entry, FIRST_SEEN } from '../../storage/history/day-file.js'
-import { readEntryRows, readRecordedDay } from '../../storage/history/history-folder.js'
-import { statePaths } from '../../storage/run-state.js'
+import { readRecordedDay } from '../../storage/history/history-folder.js'
 import { openFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
 import { readFirstSeen } from './first-seen-days.js'
+import { type OpenHistory, toCopyFolder } from './open-history.js'
 
 /** A recorded file of a table. */
 export interface RecordedSource {
-  readonly day: Day
   readonly file: string
   readonly entry: Entry
 }
 
-const toCopyFolder = (root: string): string => join(statePaths(root).cache, 'history')
+interface CopySource extends OpenHistory {
+  readonly table: Table
+  readonly sources: readonly RecordedSource[]
+}
 
 /**
  * The path of a Parquet copy of a table from recorded files; written if there is none. Its name depends on the content of the files and on
  * the columns, so that an old copy is never used.
  */
-export const openTableCopy = async (
-  connection: DuckDBConnection,
-  { root, table, sources }: { readonly root: string; readonly table: Table; readonly sources: readonly RecordedSource[] },
-): Promise<string> => {
+export const openTableCopy = async (connection: DuckDBConnection, { root, reader, table, sources }: CopySource): Promise<string> => {
   const columns = table.columns.map(({ name, type, from, convert }) => [name, type, from, convert?.('text')])
-  const facts = [columns, table.files, table.lists, sources.map(({ file, entry }) => [file, entry.format, entry.base, hash(entry.bytes)])]
+  const facts = [columns, table.files, table.lists, sources.map(({ file, entry }) => [file, entry.base, hash(entry.bytes)])]
   return openCopy(root, `${table.name}-${hash(JSON.stringify(facts))}`, async (path, work) => {
-    for (const { day, file, entry } of sources) await writeFile(join(work, file), formatRows(await readEntryRows(root, day, entry), entry))
+    for (const { file, entry } of sources) await writeFile(join(work, file), reader.read(entry))
     const select = await buildSelect(table, await openFolder(work))
     const typed = listColumns(table).map(({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`)
     await connection.run(`COPY (SELECT ${typed.join(', ')} FROM (${select})) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`)
   })
-}
-
-/** The text of a recorded file. */
-export const formatRows = (rows: readonly unknown[], { format }: Entry): string => {
-  if (format === 'text') return rows.join('\n')
-  return JSON.stringify(format === 'document' ? rows[0] : rows)
 }
 
 /** The path of a Parquet copy of the days on which records of single stocks appeared: file, key and day. */

@@ -5,7 +5,8 @@ import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
 import { requireFolder, statFile } from '../../storage/file-system.js'
-import { listBasePaths, listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
+import { listBases, toBasePath } from '../../storage/history/bases.js'
+import { listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
 import { listOutputFiles } from '../../storage/output-files.js'
 
 /** A day of the history. A session without a record has neither bytes nor streams. */
@@ -49,7 +50,7 @@ export const describeHistory = async (root: string, source: HistorySource): Prom
     ...recorded.map((one) => (one.damage === undefined ? { ...one, missing: known.filter((name) => !one.streams.includes(name)) } : one)),
     ...gaps.map((day): HistoryDay => ({ day, bytes: 0, streams: [], missing: known })),
   ]
-  const baseBytes = (await listBasePaths(root)).reduce((sum, path) => sum + sizeOf(path), 0)
+  const baseBytes = (await listBases(root)).reduce((sum, { name }) => sum + sizeOf(toBasePath(root, name)), 0)
   return { folder: root, days: all.sort((one, other) => (one.day < other.day ? -1 : 1)), baseBytes }
 }
 

@@ -1,8 +1,7 @@
 import type { RewrittenFile } from '../../model/report.js'
-import { isRow } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { REWRITTEN, unpack } from '../../storage/history/day-file.js'
-import { listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
+import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
 
 /** A file of candles that a recorded run replaced. */
 export interface RewrittenOn extends RewrittenFile {
@@ -17,9 +16,8 @@ export const readRewritten = async (root: string, until: Day = '9999'): Promise<
   const all: RewrittenOn[] = []
   for (const day of (await listDays(root)).filter((one) => one <= until)) {
     const entry = (await readRecordedDay(root, day))?.entries[REWRITTEN]
-    const found = entry && (await unpack(entry.bytes, toDayPath(root, day)))
-    if (entry === undefined || !isRow(found)) continue
-    for (const [stream, files] of Object.entries(found as Readonly<Record<string, readonly RewrittenFile[]>>))
+    if (entry === undefined) continue
+    for (const [stream, files] of Object.entries((await unpack(entry)) as Readonly<Record<string, readonly RewrittenFile[]>>))
       all.push(...files.map(({ item, reason }) => ({ day, knownAt: entry.knownAt, stream, item, reason })))
   }
   return all

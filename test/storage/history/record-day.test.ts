@@ -1,19 +1,21 @@
-import { cpSync, linkSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { RunReport } from '../../../src/model/report.js'
 import type { RunSelection } from '../../../src/pipeline/session.js'
 import { fileCalls } from '../../../src/storage/file-system.js'
+import { listBases, toBasePath } from '../../../src/storage/history/bases.js'
 import { unpack } from '../../../src/storage/history/day-file.js'
-import { listBases, listDays, pruneHistory, readEntryRows, readRecordedDay } from '../../../src/storage/history/history-folder.js'
+import { listDays, pruneHistory, readRecordedDay } from '../../../src/storage/history/history-folder.js'
 import { recordDay } from '../../../src/storage/history/record-day.js'
 import { runReport } from '../../cli/support.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
+import { readEntryRows } from '../../support/history.js'
 
 const FILES = {
-  prices: { stream: 'prices', file: 'prices.json', format: 'array', isPerItem: true },
-  lists: { stream: 'lists', file: 'list.csv', format: 'text', isPerItem: false },
-  about: { stream: 'lists', file: 'about.json', format: 'document', isPerItem: false },
+  prices: { stream: 'prices', file: 'prices.json', isPerItem: true },
+  lists: { stream: 'lists', file: 'list.csv', isPerItem: false },
+  about: { stream: 'lists', file: 'about.json', isPerItem: false },
 } as const
 
 const NEWS = { pattern: 'news/*.json', lists: ['News'], identity: ['At', 'Title'] }
@@ -50,7 +52,7 @@ const record = (root: string, day: string, { chosen = {}, outcomes = {}, missing
 
 const readRows = async (root: string, day: string, file: string): Promise<unknown> => {
   const entry = (await readRecordedDay(root, day))?.entries[file]
-  return entry && (await readEntryRows(root, day, entry))
+  return entry && (await readEntryRows(root, file, entry))
 }
 
 /** A folder with a recorded day. */
@@ -76,7 +78,7 @@ describe('the record of a day', () => {
     ] as const) {
       expect(await readRows(root, day, 'prices.json')).toEqual(rowsOf(version))
       expect(await readRows(root, day, 'list.csv')).toEqual(['SYMBOL,VERSION', `A,${version}`, 'B,1', ''])
-      expect(await readRows(root, day, 'about.json')).toEqual([{ version }])
+      expect(await readRows(root, day, 'about.json')).toEqual({ version })
     }
   })
 
@@ -112,9 +114,9 @@ describe('the record of a day', () => {
     await record(root, '2026-02-10', given)
     await record(root, '2026-02-09', given)
     expect(await readRows(root, '2026-02-10', 'prices.json')).toBeUndefined()
-    expect(await readRows(root, '2026-02-10', 'about.json')).toEqual([{ version: 2 }])
+    expect(await readRows(root, '2026-02-10', 'about.json')).toEqual({ version: 2 })
     expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
-    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual([{ version: 2 }])
+    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual({ version: 2 })
   })
 
   it('gains the lists that a retry of what was missing completes', async () => {
@@ -133,7 +135,7 @@ describe('the record of a day', () => {
     rmSync(join(root, 'about.json'))
     expect(await record(root, '2026-02-09')).toBeUndefined()
     expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
-    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual([{ version: 1 }])
+    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual({ version: 1 })
   })
 })
 
@@ -152,36 +154,49 @@ describe('recording', () => {
     },
   )
 
-  it('uses a new base instead of a damaged one', async () => {
+  it('uses a new base instead of a damaged one, and warns', async () => {
     const root = await recorded()
-    for (const base of await listBases(root)) writeFileSync(join(historyOf(root), 'bases', `${base}.base`), 'x')
+    for (const { name } of await listBases(root)) writeFileSync(toBasePath(root, name), 'x')
     await expect(readRows(root, '2026-02-09', 'prices.json')).rejects.toThrow('is damaged')
     storeVersion(root, 2)
-    expect(await record(root, '2026-02-10')).toBeUndefined()
+    expect(await record(root, '2026-02-10')).toMatch(/prices\.json 2026-02-09 \w+\.base is damaged: .*; restore it from a backup/)
     expect(await readRows(root, '2026-02-10', 'prices.json')).toEqual(rowsOf(2))
   })
 
-  it('uses one base a month, and none that is no longer needed survives the next deletion', async () => {
-    const root = await recorded('2026-01-30')
-    for (const day of ['2026-01-31', '2026-02-01', '2026-02-02']) await record(root, day)
-    expect((await listBases(root)).map((name) => name.slice(0, -17)).sort()).toEqual(
+  it('keeps the readable part of a damaged day, and warns of what is lost', async () => {
+    const root = await recorded()
+    const path = join(historyOf(root), '2026-02-09.day')
+    const bytes = readFileSync(path)
+    const { length } = bytes
+    bytes.write('damaged', length - 1)
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, length - 1), Buffer.from('x')]))
+    storeVersion(root, 2)
+    expect(await record(root, '2026-02-09', { outcomes: { prices: 'partial', lists: 'partial' } })).toMatch(/2026-02-09\.day was damaged/)
+  })
+
+  it('uses one base a quarter, and none that is no longer needed survives the next deletion', async () => {
+    const root = await recorded('2026-03-30')
+    for (const day of ['2026-03-31', '2026-04-01', '2026-04-02']) await record(root, day)
+    expect((await listBases(root)).map(({ file, day }) => `${file} ${day}`).sort()).toEqual(
       Object.values(FILES)
-        .flatMap(({ file }) => [`${file} 2026-01-30`, `${file} 2026-02-01`])
+        .flatMap(({ file }) => [`${file} 2026-03-30`, `${file} 2026-04-01`])
         .sort(),
     )
     expect(await pruneHistory(root, { now: 0 })).toEqual([])
-    await pruneHistory(root, { before: '2026-02-02', now: 0 })
-    expect(await listDays(root)).toEqual(['2026-02-02'])
-    expect(await listBases(root)).toHaveLength(3)
-    expect(await readRows(root, '2026-02-02', 'prices.json')).toEqual(rowsOf(1))
+    await pruneHistory(root, { before: '2026-04-02', now: 0 })
+    expect(await listDays(root)).toEqual(['2026-04-02'])
+    expect((await listBases(root)).map(({ file, day }) => `${file} ${day}`)).toEqual(['prices.json 2026-04-01'])
+    expect(await readRows(root, '2026-04-02', 'prices.json')).toEqual(rowsOf(1))
   })
 
   it('deletes the temporary files of a killed run', async () => {
     const root = await recorded()
     const left = '.2026-02-09.day.01234567-0123-0123-0123-0123456789ab.tmp'
-    for (const folder of ['', 'bases']) writeFileSync(join(historyOf(root), folder, left), 'x')
+    writeFileSync(join(historyOf(root), left), 'x')
+    mkdirSync(join(historyOf(root), 'work-abc'))
+    writeFileSync(join(historyOf(root), 'work-abc', '0'), 'x')
     await record(root, '2026-02-10')
-    expect(readdirSync(historyOf(root), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))).toEqual([])
+    expect(readdirSync(historyOf(root)).filter((name) => name.endsWith('.tmp') || name.startsWith('work-'))).toEqual([])
   })
 })
 
@@ -190,7 +205,7 @@ describe('the first day of a record of a file for each stock', () => {
 
   const firstSeen = async (root: string, day: string): Promise<unknown> => {
     const entry = (await readRecordedDay(root, day))?.entries['.first-seen']
-    return entry && (await unpack(entry.bytes, day))
+    return entry && (await unpack(entry))
   }
 
   /** A folder in which a run has replaced the news of some stocks. */
