@@ -1,4 +1,4 @@
-import { finalize, interval, type MonoTypeOperatorFunction, tap } from 'rxjs'
+import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
 import type { Telemetry } from '../../pipeline/telemetry.js'
 import { createLiveFile } from '../../storage/live-file.js'
 import type { LiveRunState } from '../../web/api/live.js'
@@ -30,11 +30,12 @@ export const followForPage = ({ settings, io, dependencies }: Pick<RunCommandCon
     telemetry: () => ({ event: live.event, request: live.request }),
     state,
     whileRunning: () => (source$) => {
-      const sampling = interval(SAMPLE_MS, io.scheduler).subscribe(sample)
+      // A run that waits for something that never happens must end: the timer does not keep the process.
+      const sampling = setInterval(sample, SAMPLE_MS).unref()
       return source$.pipe(
         tap({ complete: () => live.sample(io.scheduler.now()) }),
         finalize(() => {
-          sampling.unsubscribe()
+          clearInterval(sampling)
           if (samples > 1) file.remove()
         }),
       )
