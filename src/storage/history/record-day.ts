@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import type { HistoryRequest, RecordedFile } from '../../model/history.js'
-import type { RunReport } from '../../model/report.js'
+import type { RewrittenFile, RunReport } from '../../model/report.js'
 import { toDay } from '../../model/trading-day.js'
 import type { RunRecord } from '../../pipeline/session.js'
 import { describeFileError, syncFolders } from '../file-system.js'
@@ -51,7 +51,7 @@ const updateDay = async (root: string, run: RecordedRun, warn: Warn): Promise<vo
     if (Object.keys(content).length > 0) entries[name] = { knownAt, bytes: await pack(content) }
   }
   await keep(FIRST_SEEN, mergeFirstSeen(await unpack(earlier?.entries[FIRST_SEEN]), await findNewRecords(root, history.documents)))
-  await keep(REWRITTEN, { ...(await unpack(earlier?.entries[REWRITTEN])), ...listRewritten(report) })
+  await keep(REWRITTEN, mergeRewritten((await unpack(earlier?.entries[REWRITTEN])) as Rewritten, report))
   if (earlier && earlier.damaged.length > 0) {
     const lost = earlier.damaged.filter((name) => entries[name] === undefined)
     warn(
@@ -108,5 +108,15 @@ const selectComplete = (
   )
 }
 
-const listRewritten = ({ scripts }: RunReport): object =>
-  Object.fromEntries(Object.entries(scripts).flatMap(([stream, { rewritten }]) => (rewritten ? [[stream, rewritten]] : [])))
+/** The files that runs of a day replaced, by stream. */
+type Rewritten = Readonly<Record<string, readonly RewrittenFile[]>>
+
+/** Adds those of a run; of two for an item, the later one counts. */
+const mergeRewritten = (earlier: Rewritten, { scripts }: RunReport): Rewritten => {
+  const later = Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) => {
+    const items = new Set(rewritten.map(({ item }) => item))
+    const others = (earlier[stream] ?? []).filter(({ item }) => !items.has(item))
+    return rewritten.length === 0 ? [] : [[stream, [...others, ...rewritten]] as const]
+  })
+  return { ...earlier, ...Object.fromEntries(later) }
+}

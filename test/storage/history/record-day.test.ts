@@ -1,7 +1,7 @@
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { RunReport } from '../../../src/model/report.js'
+import type { RewrittenFile, RunReport } from '../../../src/model/report.js'
 import type { RunSelection } from '../../../src/pipeline/session.js'
 import { fileCalls } from '../../../src/storage/file-system.js'
 import { listBases, toBasePath } from '../../../src/storage/history/bases.js'
@@ -36,10 +36,20 @@ interface Given {
   readonly missing?: RunReport['missing']
   readonly isPartOfEnded?: boolean
   readonly finishedAt?: string
+  readonly rewritten?: Readonly<Record<string, readonly RewrittenFile[]>>
 }
 
-const record = (root: string, day: string, { chosen = {}, outcomes = {}, missing, isPartOfEnded = false, finishedAt }: Given = {}) => {
-  const scripts = Object.fromEntries(['prices', 'lists'].map((name) => [name, { outcome: outcomes[name] ?? 'success' }]))
+const record = (
+  root: string,
+  day: string,
+  { chosen = {}, outcomes = {}, missing, isPartOfEnded = false, finishedAt, rewritten = {} }: Given = {},
+) => {
+  const scripts = Object.fromEntries(
+    ['prices', 'lists'].map((name) => [
+      name,
+      { outcome: outcomes[name] ?? 'success', ...(rewritten[name] ? { rewritten: rewritten[name] } : {}) },
+    ]),
+  )
   const report = {
     ...runReport({}),
     scripts,
@@ -62,6 +72,8 @@ const recorded = async (day = '2026-02-09'): Promise<string> => {
   expect(await record(root, day)).toBeUndefined()
   return root
 }
+
+const file = (item: string, reason: string): RewrittenFile => ({ item, reason })
 
 const historyOf = (root: string): string => join(root, '.scripstream', 'history')
 
@@ -127,6 +139,21 @@ describe('the record of a day', () => {
     await record(root, '2026-02-09', { chosen: { pairs: { prices: ['S1'] } }, isPartOfEnded: true })
     expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
     expect(await readRows(root, '2026-02-09', 'list.csv')).toBeDefined()
+  })
+
+  it('lists the files that any run of the day replaced, with the last reason', async () => {
+    const root = await recorded()
+    const runs: readonly NonNullable<Given['rewritten']>[] = [
+      { prices: [file('A', 'first'), file('B', 'first')], lists: [file('X', 'first')] },
+      { prices: [file('B', 'second'), file('C', 'second')] },
+      {},
+    ]
+    for (const rewritten of runs) await record(root, '2026-02-10', { rewritten })
+    const entry = (await readRecordedDay(root, '2026-02-10'))?.entries['.rewritten']
+    expect(entry && (await unpack(entry))).toEqual({
+      prices: [file('A', 'first'), file('B', 'second'), file('C', 'second')],
+      lists: [file('X', 'first')],
+    })
   })
 
   it('is unchanged by a damaged or missing file', async () => {
