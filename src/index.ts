@@ -103,7 +103,7 @@ export {
   type Work,
 } from './pipeline/define-stream.js'
 export type { Engine } from './pipeline/engine.js'
-export type { Log } from './pipeline/event-bus.js'
+export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'

@@ -15,7 +15,8 @@ const countRequests =
   })
 
 /**
- * One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is missing at `warn`. Resolves to the
+ * One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is missing at `warn`, a failed run at
+ * `error`. Resolves to the
  * metrics, which a server would answer at `/metrics`.
  */
 export const runLogged = async (settings: SettingsInput, destination: DestinationStream): Promise<string> => {

@@ -7,8 +7,8 @@ import { explainIssue, Settings, type SettingsInput } from '../model/settings.js
 import { describeUnknown } from '../model/text.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
-import type { Log } from './event-bus.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
+import type { Log } from './log.js'
 import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
 import type { AllTelemetry } from './telemetry.js'
@@ -91,7 +91,7 @@ export interface RunDependencies {
   readonly dispatcher?: HttpDispatcher
   /** Sends the requests instead of undici; `httpTransport(dispatcher)` is one to build on. */
   readonly transport?: Transport
-  /** Receives log lines about streams, retries and failures. Default: no log. */
+  /** Receives log lines about streams, retries and failures, such as `pino()`. An error that it throws ends no run. Default: no log. */
   readonly log?: Log
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
   readonly telemetry?: AllTelemetry

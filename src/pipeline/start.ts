@@ -60,6 +60,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     const eventBus = createEventBus(plan, (event) => event$.next(event), { log, telemetry, redact })
     const { followers } = eventBus
     let failure: unknown
+    let isReduced = false
     const begin = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
       const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact }
@@ -68,14 +69,15 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
         defer(() => executeRun({ ...dependencies, clock, random }, run)),
       )
     }
-    const runOpened = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> =>
-      session.remainder
-        ? startRemainder(
-            { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) },
-            { ...options, stop: stop$ },
-            selectionLeft(session.remainder, storage.stored, plan),
-          )
-        : defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
+    const runOpened = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
+      if (!session.remainder) return defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
+      isReduced = true
+      return startRemainder(
+        { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) },
+        { ...options, stop: stop$ },
+        selectionLeft(session.remainder, storage.stored, plan),
+      )
+    }
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
       const record = createRecord({ run: runId(startedAt, random), startedAt, settings, plan, known }, options)
       const { fresh = false, accept = [] } = options
@@ -87,6 +89,8 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       takeWhile(({ type }) => type !== 'run-finished', true),
       catchError((error: unknown) => {
         failure = redactError(error, redact)
+        // The run that does the work of this one has logged it.
+        if (!isReduced) eventBus.log?.fail(failure)
         return throwError(() => failure)
       }),
       finalize(() => {
@@ -153,10 +157,13 @@ const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunS
   }
 }
 
-/** Warns that a follower threw an error, in the name of the first stream that ran. */
-const warnAboutObservers = (plan: readonly PlannedStream[], { emit, followers }: EventBus): void => {
+/** Warns that a follower or the logger threw an error, in the name of the first stream that ran. */
+const warnAboutObservers = (plan: readonly PlannedStream[], { emit, log, followers }: EventBus): void => {
   const first = plan.find(({ state }) => state === 'waiting')
-  const why = followers?.failure()
-  if (first && why !== undefined)
-    emit({ type: 'warning', stream: first.stream.name, text: `the telemetry of this run threw an error: ${why}` })
+  for (const [what, why] of [
+    ['telemetry', followers?.failure()],
+    ['log', log?.failure()],
+  ])
+    if (first && why !== undefined)
+      emit({ type: 'warning', stream: first.stream.name, text: `the ${what} of this run threw an error: ${why}` })
 }

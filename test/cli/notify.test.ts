@@ -16,7 +16,7 @@ import type { ExitSignal } from '../../src/cli/signals.js'
 import { loadSettings, settingRows } from '../../src/config.js'
 import { NothingAnsweredError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import type { Log } from '../../src/pipeline/event-bus.js'
+import type { Log } from '../../src/pipeline/log.js'
 import { closedPort, serveHttp } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, runReport, scriptReport } from './support.js'
@@ -28,7 +28,7 @@ const notify = async (settings: SettingsInput, ended: Partial<EndedCommand> = {}
   const io = { ...createTestIo({ env: { PATH: process.env.PATH } }), signal$ }
   const logged: string[] = []
   const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log: Log = { debug: write, info: write, warn: write }
+  const log: Log = { debug: write, info: write, warn: write, error: write }
   const flags = { run: {}, fleet: {}, sinks: [], args: [], progress: 'none', logLevel: 'silent' } as const
   const context: RunCommandContext = {
     flags,

@@ -72,7 +72,7 @@ const run = async (transport: Transport): Promise<Observed> => {
     settings,
     transport,
     storage: memory(files),
-    log: { debug: log, info: log, warn: log },
+    log: { debug: log, info: log, warn: log, error: log },
     clock: () => EVENING,
     random: () => 0.5,
   })

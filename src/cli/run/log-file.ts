@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { defer, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
-import type { Log } from '../../pipeline/event-bus.js'
+import type { Log } from '../../pipeline/log.js'
 import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'
 import { printWarning } from '../terminal/print.js'
@@ -99,18 +99,16 @@ const withRunId = (log: Log): Log => {
     debug: (fields, message) => log.debug(add(fields), message),
     info: (fields, message) => log.info(add(fields), message),
     warn: (fields, message) => log.warn(add(fields), message),
+    error: (fields, message) => log.error(add(fields), message),
   }
 }
 
 /** Writes to all of the given logs. */
-export const combineLogs = (logs: readonly Log[]): Log => ({
-  debug: (fields, message) => {
-    for (const log of logs) log.debug(fields, message)
-  },
-  info: (fields, message) => {
-    for (const log of logs) log.info(fields, message)
-  },
-  warn: (fields, message) => {
-    for (const log of logs) log.warn(fields, message)
-  },
-})
+export const combineLogs = (logs: readonly Log[]): Log => {
+  const writeTo =
+    (level: keyof Log): Log[keyof Log] =>
+    (fields, message) => {
+      for (const log of logs) log[level](fields, message)
+    }
+  return { debug: writeTo('debug'), info: writeTo('info'), warn: writeTo('warn'), error: writeTo('error') }
+}

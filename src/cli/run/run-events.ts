@@ -1,7 +1,7 @@
 import { defer, map, type Observable, of, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
-import type { Log } from '../../pipeline/event-bus.js'
+import type { Log } from '../../pipeline/log.js'
 import type { AllTelemetry, Telemetry } from '../../pipeline/telemetry.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
