@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
+import { afterAll, onTestFinished } from 'vitest'
 import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
@@ -35,14 +36,24 @@ export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonl
   return { out, remove: () => rmSync(out, { recursive: true, force: true }) }
 }
 
-/** A folder with exactly these files. */
+/** A folder with exactly these files; it is deleted when the test ends, or else the test file. */
 export const folderWith = (files: Readonly<Record<string, string | object>>): string => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
+  removeLater(() => rmSync(out, { recursive: true, force: true }))
   for (const [file, content] of Object.entries(files)) {
     mkdirSync(dirname(join(out, file)), { recursive: true })
     writeFileSync(join(out, file), typeof content === 'string' ? content : JSON.stringify(content))
   }
   return out
+}
+
+const removeLater = (remove: () => void): void => {
+  try {
+    onTestFinished(remove)
+  } catch {
+    // Not within a test.
+    afterAll(remove)
+  }
 }
 
 /** The rows of a result, every value as text. */
