@@ -5,6 +5,7 @@ import { UsageError } from '../model/errors.js'
 import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteList } from '../storage/duckdb.js'
+import { getErrorCode } from '../storage/file-system.js'
 import { focusFolder, openFolder, type TableFolder } from '../storage/table-folder.js'
 import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
 import { explainQueryError } from './query-errors.js'
@@ -71,9 +72,15 @@ export const runQuery = async (
   }
 }
 
-/** Whether no table has a file. An unreadable folder counts as not empty: the statement may not need it. */
-const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> =>
-  (await listPaths(tables, folder).catch(() => undefined))?.length === 0
+/** Whether no table has a file. A folder that cannot be read counts as not empty: the statement may not need it. */
+const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> => {
+  try {
+    return (await listPaths(tables, folder)).length === 0
+  } catch (error) {
+    if (getErrorCode(error) === undefined) throw error
+    return false
+  }
+}
 
 /** From now on the database opens these files only, loads no extension, and its configuration is locked. */
 const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]): Promise<void> => {

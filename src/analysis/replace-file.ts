@@ -25,6 +25,7 @@ export const replaceFile = async (
       throw createWriteError(path, error.message, error)
     throw toQueryError(error)
   } finally {
+    // After a rename there is nothing to remove; after an error, that one is to be reported, not a second one.
     await rm(temporary, { force: true }).catch(() => undefined)
   }
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../model/errors.js'
 import { findClosest } from '../model/text.js'
@@ -6,6 +6,7 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { listTables } from '../pipeline/list-tables.js'
 import { writeFileAtomically } from '../storage/atomic-file.js'
 import { openDuckDb } from '../storage/duckdb.js'
+import { listNames } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
 import { openFolder } from '../storage/table-folder.js'
 import { checkStatement } from './statement.js'
@@ -37,7 +38,7 @@ export const resolveQuery = async (text: string, out: string): Promise<string> =
 /** The queries that are saved in a folder, by name. */
 export const listSavedQueries = async (out: string): Promise<readonly NamedQuery[]> => {
   const folder = statePaths(out).queries
-  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sql')).sort()
+  const files = (await listNames(folder)).filter((file) => file.endsWith('.sql')).sort()
   return Promise.all(
     files.map(async (file) => ({ name: file.slice(0, -4), about: 'saved', sql: await readFile(join(folder, file), 'utf8') })),
   )

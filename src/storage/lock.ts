@@ -74,7 +74,7 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   const holder = toLiveHolder(last, now)
   if (holder === undefined) return
   // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not expire before that date.
-  // Without the right to do so, the run is rejected all the same.
+  // Whether that succeeds or not, the run is rejected.
   if (holder.silentMs < -HEARTBEAT_MS) await utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
   throw new StorageError(describeLockConflict(holder))
 }

@@ -1,14 +1,12 @@
 import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
-import { parseRunLog, RUN_LOG } from '../model/run-log.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
 import { readCompleteRun } from './full-run.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
-import { statePaths } from './run-state.js'
+import { readRunLog, statePaths } from './run-state.js'
 
 const NOTE_FILE = 'note.json'
 
@@ -78,7 +76,9 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     renameSync(temporary, previous)
     return undefined
   } catch (error) {
-    // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them.
+    if (getErrorCode(error) === undefined) throw error
+    // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them. What
+    // cannot be deleted shows none: its note goes first, and the first error is the one to report.
     for (const folder of [temporary, previous]) await deleteFolder(folder).catch(() => undefined)
     return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
   }
@@ -97,12 +97,10 @@ const findLastingOutputs = async (root: string, { record, isGivenUp }: SaveConte
 
 /** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */
 export const readLastWriter = async (root: string): Promise<RunName> => {
-  const { report: reportFile, folder } = statePaths(root)
-  const report = await readStateDocument(reportFile)
+  const report = await readStateDocument(statePaths(root).report)
   if (!isRow(report)) return {}
   if (report.outcome !== 'failed') return toRunName(report)
-  const log = await readFile(join(folder, RUN_LOG), 'utf8').catch(() => '')
-  return toRunName({ ...parseRunLog(log).findLast(({ outcome }) => outcome !== 'failed') })
+  return toRunName({ ...(await readRunLog(root)).findLast(({ outcome }) => outcome !== 'failed') })
 }
 
 const toRunName = ({ run, asOf }: Row): RunName =>

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { driftIn, joinDrift } from '../model/drift.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
+import { parseRunLog, RUN_LOG, type RunLogEntry } from '../model/run-log.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
-import { getErrorCode, readStateDocument } from './file-system.js'
+import { getErrorCode, readStateDocument, toStorageError } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {
@@ -110,5 +111,16 @@ export const readDrift = ({ journals }: RunPaths): readonly Drift[] => {
     return driftIn(JSON.parse(readFileSync(join(journals, DRIFT_FILE), 'utf8')))
   } catch {
     return []
+  }
+}
+
+/** The runs of a folder, oldest first; empty before the first run. @throws StorageError if they cannot be read */
+export const readRunLog = async (root: string): Promise<readonly RunLogEntry[]> => {
+  const path = join(statePaths(root).folder, RUN_LOG)
+  try {
+    return parseRunLog(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return []
+    throw toStorageError(error, 'read', path)
   }
 }

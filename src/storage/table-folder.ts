@@ -1,10 +1,10 @@
-import { readdir, readFile, realpath } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import type { Table, TableFiles } from '../model/table.js'
-import { requireFolder } from './file-system.js'
+import { readStateDocument, requireFolder } from './file-system.js'
 
 /** An output folder with the files of the tables. */
 export interface TableFolder {
@@ -90,13 +90,8 @@ const assertInside = async (root: string, path: string): Promise<void> => {
 }
 
 const readRows = async (path: string): Promise<readonly Row[]> => {
-  const text = await readFile(path, 'utf8').catch(() => '[]')
-  try {
-    const rows: unknown = JSON.parse(text)
-    return Array.isArray(rows) ? rows.filter(isRow) : []
-  } catch {
-    return []
-  }
+  const rows = await readStateDocument(path)
+  return Array.isArray(rows) ? rows.filter(isRow) : []
 }
 
 const indexStocks = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {

@@ -81,6 +81,14 @@ describe('the previous outputs for diff', () => {
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
   })
 
+  it('pass an error on that no file caused', async () => {
+    const { keep } = await folderToKeep()
+    vi.spyOn(fileCalls, 'linkSync').mockImplementation(() => {
+      throw new TypeError('a bug')
+    })
+    await expect(keep()).rejects.toThrow('a bug')
+  })
+
   it.each([
     ['linking', () => vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, 'ENOSPC'))],
     [

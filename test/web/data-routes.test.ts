@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { candleFile, stock } from './data/support.js'
@@ -53,6 +54,17 @@ describe('the routes of data', () => {
     })
     expect(await send(origin, '/api/stock/TCS')).toMatchObject({ status: 404, body: '{"error":"TCS is in no list of this folder"}' })
   })
+
+  it.each(['report.json', 'runs.ndjson'])(
+    'report a %s that cannot be read; the folder does not pass for one without runs',
+    async (file) => {
+      const out = folderWith({ [`.scripstream/${file}/a`]: '' })
+      const { origin } = await startServer(out)
+      const path = join(out, '.scripstream', file)
+      for (const route of ['/api/state', '/api/market'])
+        expect(await send(origin, route)).toMatchObject({ status: 500, body: `{"error":"${path} cannot be read: it is a directory"}` })
+    },
+  )
 
   it('take a query from the page only', async () => {
     const { origin } = await start()

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StorageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { describeFileError, getErrorCode } from '../../storage/file-system.js'
+import { describeFileError, getErrorCode, statPath } from '../../storage/file-system.js'
 import { type Entry, FIRST_SEEN } from '../../storage/history/day-file.js'
 import { readRecordedDay } from '../../storage/history/history-folder.js'
 import { openFolder } from '../../storage/table-folder.js'
@@ -66,7 +66,7 @@ const hash = (content: string | Buffer): string => createHash('sha256').update(c
 const openCopy = async (root: string, name: string, write: (path: string, work: string) => Promise<void>): Promise<string> => {
   const folder = toCopyFolder(root)
   const path = join(folder, `${name}.parquet`)
-  if (await stat(path).catch(() => undefined)) return path
+  if (await statPath(path)) return path
   try {
     await mkdir(folder, { recursive: true })
     const work = await mkdtemp(join(folder, 'work-'))

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describeFreshness } from '../../analysis/brief/brief.js'
 import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
+import { RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
 import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
 import { STATE_FOLDER } from '../../pipeline/storage.js'
+import { readRunLog } from '../../storage/run-state.js'
 import type { About } from '../api/about.js'
 import type { StoredList } from './lists.js'
 import type { MarketFolder } from './market-folder.js'
@@ -25,7 +24,7 @@ const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 export const readRunFacts = (folder: MarketFolder): Promise<RunFacts> =>
   folder.remember('runs', [REPORT, RUNS], async () => ({
     report: await readReport(folder.root),
-    runs: parseRunLog(await readFile(join(folder.root, RUNS), 'utf8').catch(() => '')),
+    runs: await readRunLog(folder.root),
   }))
 
 /** The day that lists are about: that of the last run, on a weekend the Friday before. */

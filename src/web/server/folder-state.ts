@@ -1,26 +1,20 @@
-import { readFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { describeFreshness } from '../../analysis/brief/brief.js'
 import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
 import { countItems, countLost, isIdle } from '../../model/script-figures.js'
-import { statePaths } from '../../storage/run-state.js'
+import { readRunLog } from '../../storage/run-state.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderState } from '../api/state.js'
 import { describeAnswer } from './answer.js'
 import { describePhases } from './phases.js'
 import type { Served } from './route.js'
 
-/** The runs of a folder, oldest first; none if it has no history. */
-export const readRuns = async (out: string): Promise<readonly RunLogEntry[]> =>
-  parseRunLog(await readFile(join(statePaths(out).folder, RUN_LOG), 'utf8').catch(() => ''))
-
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
   const { out, version, streams, live } = served
-  const [report, runs] = await Promise.all([readReport(out).catch(() => undefined), readRuns(out)])
+  const [report, runs] = await Promise.all([readReport(out), readRunLog(out)])
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
   return omitUndefined({
     folder: basename(out),

@@ -1,5 +1,6 @@
+import { readRunLog } from '../../storage/run-state.js'
 import type { RunList } from '../api/runs.js'
-import { readFolderState, readRuns } from './folder-state.js'
+import { readFolderState } from './folder-state.js'
 import type { Route } from './route.js'
 import { describeRun, toRunRow } from './runs.js'
 
@@ -8,6 +9,6 @@ export const routes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
   { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
-  { path: '/api/runs', answer: async (_, { out }): Promise<RunList> => ({ runs: (await readRuns(out)).map(toRunRow).reverse() }) },
-  { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRuns(out), params.id ?? '') },
+  { path: '/api/runs', answer: async (_, { out }): Promise<RunList> => ({ runs: (await readRunLog(out)).map(toRunRow).reverse() }) },
+  { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRunLog(out), params.id ?? '') },
 ]

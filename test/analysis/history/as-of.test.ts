@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runQuery } from '../../../src/analysis/query.js'
@@ -113,6 +113,15 @@ describe.runIf(duckdb)('a query as of a day', () => {
     expect(await ask(sql, root, DAYS[3])).toEqual(first)
     rmSync(join(root, '.scripstream', 'cache'), { recursive: true })
     expect(await ask(sql, root, DAYS[3])).toEqual(first)
+  })
+
+  it('names a folder of copies that cannot be read', async () => {
+    const root = await generate()
+    await ask('from surveillance', root, FIRST)
+    const copies = join(root, '.scripstream', 'cache', 'history')
+    rmSync(copies, { recursive: true })
+    symlinkSync('history', copies)
+    await expect(ask('from surveillance', root, FIRST)).rejects.toThrow(/history.*\.parquet cannot be read: ELOOP/)
   })
 
   it.each([

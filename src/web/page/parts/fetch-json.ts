@@ -14,11 +14,16 @@ export class PageError extends Error {
 
 /** The JSON answer of the server. @throws PageError with the server's own sentence */
 export const fetchJson = async <T>(path: string, options: RequestInit = {}): Promise<T> => {
-  const response = await fetch(path, options).catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new PageError('The server of this page has ended. Start "scripstream serve" again, then reload.')
-  })
-  const body = (await response.json().catch(() => undefined)) as T | ApiError | undefined
+  const response = await fetch(path, options).catch(rethrow)
+  const body = (await response.json().catch((error: unknown) => {
+    // Not JSON: the status says what happened.
+    if (!(error instanceof SyntaxError)) rethrow(error)
+  })) as T | ApiError | undefined
   if (response.ok && body !== undefined) return body as T
   throw new PageError((body as ApiError | undefined)?.error ?? `the server answered ${response.status}`, response.status)
+}
+
+const rethrow = (error: unknown): never => {
+  if (error instanceof DOMException && error.name === 'AbortError') throw error
+  throw new PageError('The server of this page has ended. Start "scripstream serve" again, then reload.')
 }

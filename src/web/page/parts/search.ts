@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { NamedInstrument, SearchAnswer } from '../../api/about.js'
 import type { PageContext } from '../view.js'
-import { fetchJson } from './fetch-json.js'
+import { fetchJson, PageError } from './fetch-json.js'
 import { indexPath, stockPath } from './stock-link.js'
 
 type SearchPage = Pick<PageContext, 'go' | 'update'>
@@ -10,6 +10,7 @@ type SearchPage = Pick<PageContext, 'go' | 'update'>
 let found: readonly NamedInstrument[] = []
 let chosen = 0
 let asked = ''
+let problem = ''
 let isOpen = false
 let asking: AbortController | undefined
 
@@ -25,7 +26,7 @@ export const searchField = (page: SearchPage): TemplateResult => html`
     <kbd>/</kbd>
     <ul id="search-found" role="listbox" aria-label="Found stocks and indices" ?hidden=${!isOpen}>
       ${found.map((one, index) => option(one, index, page))}
-      ${isOpen && found.length === 0 ? html`<li role="option" aria-selected="false" aria-disabled="true" class="soft">Nothing found for <bdi>${asked}</bdi></li>` : nothing}
+      ${isOpen && found.length === 0 ? html`<li role="option" aria-selected="false" aria-disabled="true" class="soft">${problem || html`Nothing found for <bdi>${asked}</bdi>`}</li>` : nothing}
     </ul>
   </form>
 `
@@ -59,9 +60,14 @@ const ask = async (page: SearchPage): Promise<void> => {
   }
   const own = new AbortController()
   asking = own
-  const answer = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(asked)}`, { signal: own.signal }).catch(() => undefined)
-  if (own.signal.aborted || answer === undefined) return
-  found = answer.found
+  const answer = fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(asked)}`, { signal: own.signal })
+  const result = await answer.catch((error: unknown) => {
+    if (error instanceof PageError) return { found: [], problem: error.message }
+    if (!own.signal.aborted) throw error
+  })
+  if (own.signal.aborted || result === undefined) return
+  found = result.found
+  problem = 'problem' in result ? result.problem : ''
   chosen = 0
   isOpen = true
   page.update()
