@@ -109,19 +109,18 @@ export const listErrorCodes = (): readonly (readonly [code: string, meaning: str
     return kinds.map((kind) => [kind, meaning, hints[kind as HintKind]?.('the service', 'its address') ?? ''] as const)
   })
 
-/** Prints an error and what to do about it, an unexpected one with its stack, and returns the exit code. */
+/** An error in words, and what to do about it, line by line; an unexpected one with its stack. */
+export const describeError = (error: unknown): readonly string[] => {
+  const isExpected = error instanceof CollectError
+  const text = isExpected ? adaptInstall(error) : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
+  const hint = isExpected ? findHint(error) : undefined
+  return [...text.split('\n').map((line) => `${readIndent(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
+}
+
+/** Prints an error and what to do about it, and returns the exit code. */
 export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
-  const text =
-    error instanceof CollectError
-      ? adaptInstall(error)
-      : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
-  const [first = '', ...more] = text.split('\n')
-  const hint = error instanceof CollectError ? findHint(error) : undefined
-  const lines = [
-    `error: ${clean(first)}`,
-    ...more.map((line) => `  ${readIndent(line)}${clean(line)}`),
-    ...(hint === undefined ? [] : [`  ${hint}`]),
-  ]
+  const [first = '', ...more] = describeError(error)
+  const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
   // A `^` points at a position in the line above. In a log, each line stays whole.
   const isWhole = (index: number): boolean =>

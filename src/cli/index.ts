@@ -10,6 +10,7 @@ import { addHistory } from './history/command.js'
 import { addInit } from './init.js'
 import { addList } from './list.js'
 import { addLog } from './log/command.js'
+import { addMcp } from './mcp/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addReport } from './report/command.js'
@@ -29,6 +30,7 @@ export const commands: readonly AddCommand[] = [
   addQuery,
   addShow,
   addServe,
+  addMcp,
   addExport,
   addVerify,
   addDiff,

@@ -70,8 +70,8 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['unknown'],
 ]
 
-/** The commands whose answer is for programs: a script, a table of settings, a document. Their help is for people. */
-const FOR_PROGRAMS = ['completion', 'graph', 'init', 'schedule', 'simulate']
+/** The commands whose answer is for programs: a script, a table of settings, a document, a protocol. Their help is for people. */
+const FOR_PROGRAMS = ['completion', 'graph', 'init', 'mcp', 'schedule', 'simulate']
 
 const names = createProgram({ args: [], io: createTestIo(), dependencies, act: () => Promise.resolve() }).commands.map((one) => one.name())
 

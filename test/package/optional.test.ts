@@ -34,6 +34,10 @@ describe('an optional package', () => {
       expect(run([command, 'run', '--simulate=2', '--metrics', '1'], cwd).output).toContain(
         `: ${install.replace('@duckdb/node-api', 'prom-client')}\n`,
       )
+      expect(run([command, 'mcp'], cwd)).toEqual({
+        status: 2,
+        output: `error: the MCP server package is not installed: ${install.replace('@duckdb/node-api', '@modelcontextprotocol/server')}\n`,
+      })
       mkdirSync(join(cwd, 'node_modules/@duckdb'), { recursive: true })
       symlinkSync(join(ROOT, 'node_modules/@duckdb/node-api'), join(cwd, 'node_modules/@duckdb/node-api'))
       expect(run(query, cwd)).toEqual({ status: 0, output: 'stocks\n2\n' })

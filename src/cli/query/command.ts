@@ -131,7 +131,7 @@ const describeTable = (table: Table | View, columns: number): readonly TextLine[
 const MIN_COMMENT_WIDTH = 20
 
 /** All tables for programs. */
-const tableDocument = (tables: readonly (Table | View)[]): readonly object[] =>
+export const tableDocument = (tables: readonly (Table | View)[]): readonly object[] =>
   tables.map((table) => ({
     name: table.name,
     comment: table.comment,
