@@ -12,6 +12,7 @@ import {
   tap,
 } from 'rxjs'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
+import { runNamed } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import { type DocumentPerItem, toFilePath } from '../src/pipeline/output.js'
 import type { SinkItem } from '../src/pipeline/session.js'
@@ -24,11 +25,11 @@ import { filePerItem } from '../src/storage/file-store.js'
  * file of an earlier run; if these are many at once, the answers are wrong, and the stream ends as partial.
  */
 export const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
-  const { exchange, asOf } = context
+  const { stream, exchange, asOf } = context
   const write = filePerItem(({ item, rows, status }) => {
     if (status !== 'success') return undefined
     const file = toFilePath(output, exchange, item)
-    const document = output.document([...rows] as readonly Row[], item)
+    const document = runNamed(`document of ${stream}`, item.key, () => output.document([...rows] as readonly Row[], item))
     return { file, write$: files.write(file, [`${JSON.stringify(document)}\n`], asOf) }
   })
   return (item$) => write(item$.pipe(rejectManyEmpty(output, context, files)))

@@ -118,8 +118,9 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
         })
         const end = (event: RunEvent): void => {
           if (event.type !== 'run-finished' || !isEmpty) return
-          const error = event.report.error ?? event.report.scripts[name]?.error
-          if (error !== undefined) throw new NothingAnsweredError(error)
+          const { report } = event
+          const { error, code = 'no-answer' } = report.error === undefined ? (report.scripts[name] ?? {}) : report
+          if (error !== undefined) throw new NothingAnsweredError(error, [{ code }])
         }
         const run$ = events({ ...run, only: [name] }, target).pipe(tap({ next: end, complete: () => item$.complete() }), ignoreElements())
         return merge(item$, run$)

@@ -74,14 +74,15 @@ interface PathResult {
   readonly failure?: Failure
 }
 
-type Failure = Pick<CollectError, 'code' | 'causes' | 'isTemporary'> & { readonly reason: string }
+interface Failure {
+  readonly reason: string
+  readonly error: CollectError
+}
 
 const fetchPath = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<PathResult> =>
   ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
     map((rows) => ({ rows })),
-    catchItemFailure((reason, { code, causes, isTemporary }) =>
-      of({ rows: [], failure: { code, causes, isTemporary, reason: `${endpoint.name}: ${reason}` } }),
-    ),
+    catchItemFailure((reason, error) => of({ rows: [], failure: { reason: `${endpoint.name}: ${reason}`, error } })),
   )
 
 /** Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other one are written. */
@@ -110,7 +111,11 @@ export const companyFilings = defineStream({
         const fresh = paths.flatMap(({ rows }) => rows)
         const failures = paths.flatMap((path) => path.failure ?? [])
         const [failure, another] = failures
-        if (another) return throwError(() => new NothingAnsweredError(failures.map(({ reason }) => reason).join('; '), failures))
+        if (another) {
+          const reasons = failures.map(({ reason }) => reason).join('; ')
+          const errors = failures.map(({ error }) => error)
+          return throwError(() => new NothingAnsweredError(reasons, errors))
+        }
         const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
           mergeMap((earlier) => from([...fresh, ...earlier])),
@@ -118,8 +123,8 @@ export const companyFilings = defineStream({
           sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
           map((rows) => {
             if (failure === undefined) return createResult(rows)
-            const { reason, ...why } = failure
-            return { ...createResult(rows, reason), ...why }
+            const { code, causes, isTemporary } = failure.error
+            return { ...createResult(rows, failure.reason), code, causes, isTemporary }
           }),
         )
       }),

@@ -53,6 +53,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   'http_<other>': noHint,
+  'all-empty': noHint,
   empty: noHint,
   parse: noHint,
   schema: noHint,

@@ -26,8 +26,8 @@ export interface BlobFacts {
   readonly form: RowFormat
 }
 
-/** The outcome of an item as a worker reports it; its rows are in a blob. */
-export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows'> {
+/** The outcome of an item as a worker reports it: its rows are in a blob, its error is left out, because it is not data. */
+export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'error'> {
   /** The name of the worker. */
   readonly by: string
   readonly rows?: BlobFacts
@@ -53,7 +53,7 @@ const toBlobFile = (stream: string, { run, item }: ItemJobData, { length, bytes 
 export const storeRows = async (
   stream: string,
   work: ItemJobData,
-  { item: _, rows, ...rest }: ItemOutcome,
+  { item: _, rows, error: __, ...rest }: ItemOutcome,
   blobs: BlobStore,
 ): Promise<Omit<WorkerOutcome, 'by' | 'requestCounts'>> => {
   if (rows.length === 0) return rest
@@ -77,6 +77,7 @@ export const loadRows = async (stream: string, work: ItemJobData, outcome: Worke
       item,
       status: 'error',
       rows: [],
+      code: 'storage',
       reason: `cannot read the rows of worker ${outcome.by} from the shared folder: ${(error as Error).message}`,
     }
   }

@@ -122,6 +122,21 @@ export const formatResponse = ({ type, bytes, start }: FailedResponse): string =
 const formatSize = (bytes: number): string =>
   bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`
 
+/** An error in the code of a stream, as an error that names stream and item. An expected failure stays as it is. */
+export const nameBug = (error: unknown, what: string, item?: string): unknown =>
+  error instanceof CollectError
+    ? error
+    : new Error(`${what} failed${item === undefined ? '' : ` at ${item}`}: ${formatError(error)}`, { cause: error })
+
+/** Calls the code of a stream; an error that it throws names stream and item. */
+export const runNamed = <T>(what: string, item: string | undefined, act: () => T): T => {
+  try {
+    return act()
+  } catch (error) {
+    throw nameBug(error, what, item)
+  }
+}
+
 /** Whether a failure affects one item only, so that the run continues. */
 export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'
 

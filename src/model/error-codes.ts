@@ -31,6 +31,7 @@ export const errorCodes = {
   fd: 'too many open files on this machine',
   'host-down': 'the host was down for too long; the request was not sent',
   'no-answer': 'every source failed, for different reasons',
+  'all-empty': 'the provider answered for every item of a stream, but without a record',
   ...refusals,
   storage: 'a file, a folder or a database cannot be read or written',
   'damaged-file': 'a stored file is damaged',
@@ -46,6 +47,12 @@ export const errorCodes = {
 
 /** A code of `errorCodes`, with `http_<status>` written out. */
 export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`
+
+/** The code of several failures: the one that they share, or `no-answer`. */
+export const joinCodes = (codes: readonly ErrorCode[]): ErrorCode => {
+  const [code = 'no-answer', ...others] = new Set(codes)
+  return others.length === 0 ? code : 'no-answer'
+}
 
 /** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
 export type TransportReason =

@@ -7,10 +7,10 @@ import {
   type UsageOptions,
   type Verdict,
 } from './collect-error.js'
-import type { ErrorCode, TransportReason, UsageCode } from './error-codes.js'
+import { type ErrorCode, joinCodes, type TransportReason, type UsageCode } from './error-codes.js'
 
 export * from './collect-error.js'
-export { type ErrorCode, errorCodes, refusals, type TransportReason, type UsageCode } from './error-codes.js'
+export { type ErrorCode, errorCodes, joinCodes, refusals, type TransportReason, type UsageCode } from './error-codes.js'
 
 /** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
 export class ThrottledError extends CollectError {
@@ -153,11 +153,15 @@ export class NothingAnsweredError extends CollectError {
   /** The code of all failures, or `no-answer` if they differ. */
   readonly code: ErrorCode
 
-  /** @param failures the failure of each alternative; temporary if one of them is */
-  constructor(message: string, failures: readonly Pick<CollectError, 'code' | 'isTemporary' | 'causes'>[] = []) {
-    super(message, { causes: failures.flatMap(({ causes }) => causes), isTemporary: failures.some(({ isTemporary }) => isTemporary) })
-    const [code = 'no-answer', ...others] = new Set(failures.map((failure) => failure.code))
-    this.code = others.length === 0 ? code : 'no-answer'
+  /** @param failures the failure of each alternative; temporary if one of them is. The last error among them is the `cause`. */
+  constructor(
+    message: string,
+    failures: readonly (Pick<CollectError, 'code'> & Partial<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
+  ) {
+    const causes = failures.flatMap((failure) => failure.causes ?? [])
+    const cause = failures.findLast((failure) => failure instanceof Error)
+    super(message, { causes, isTemporary: failures.some(({ isTemporary }) => isTemporary), ...(cause ? { cause } : {}) })
+    this.code = joinCodes(failures.map((failure) => failure.code))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FailureCause, Status } from './errors.js'
+import type { ErrorCode, FailureCause, Status } from './errors.js'
 import type { FleetState, RunReport, ScriptOutcome, WrongSymbol } from './report.js'
 import type { Host } from './settings.js'
 
@@ -42,7 +42,7 @@ export type RunEvent =
       readonly remark?: string
       readonly reason?: string
       /** The `CollectError.code` of `reason` or `degraded`. */
-      readonly code?: string
+      readonly code?: ErrorCode
       /** The `CollectError.causes` of the same failure; absent if no request failed. */
       readonly causes?: readonly FailureCause[]
       /** The failure may be gone later. */
@@ -72,13 +72,15 @@ export type RunEvent =
   /** A file was written, or was up to date. */
   | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** A warning that is no failure: skipped rows, a symbol that is not listed. */
-  | { readonly type: 'warning'; readonly stream: string; readonly text: string; readonly code?: string }
+  | { readonly type: 'warning'; readonly stream: string; readonly text: string; readonly code?: ErrorCode }
   | {
       readonly type: 'stream-finished'
       readonly at: number
       readonly stream: string
       readonly outcome: ScriptOutcome
       readonly error?: string
+      /** The code of `error`. */
+      readonly code?: ErrorCode
     }
   /** The last event; the only event of a run that has nothing to do. */
   | { readonly type: 'run-finished'; readonly report: RunReport }

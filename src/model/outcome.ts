@@ -1,4 +1,4 @@
-import type { FailureCause, Status } from './errors.js'
+import type { CollectError, ErrorCode, FailureCause, Status } from './errors.js'
 import type { Day } from './trading-day.js'
 
 /** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
@@ -25,7 +25,7 @@ export interface ItemResult<R = unknown> {
   /** Why rows may be missing: a path or a page failed. */
   readonly degraded?: string
   /** The `CollectError.code` of `degraded`, or of the failure of the item. */
-  readonly code?: string
+  readonly code?: ErrorCode
   /** The `CollectError.causes` of the same failure; absent if no request failed. */
   readonly causes?: readonly FailureCause[]
   /** Whether that failure may be gone later. */
@@ -44,6 +44,11 @@ export interface ItemOutcome<R = unknown> extends Omit<ItemResult<R>, 'status'> 
   readonly status: Status
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
+  /**
+   * The error with which it failed, with its request, its response and its `cause`. Only if this process did the work: an outcome of a
+   * fleet's worker has `reason`, `code` and `causes` alone.
+   */
+  readonly error?: CollectError
 }
 
 /** The outcome of an item as an app receives it: its rows are an array. */

@@ -51,7 +51,7 @@ const maskTruncated = (text: string, secret: string): string => {
 
 const FREE_TEXTS = ['item', 'reason', 'degraded', 'text', 'error'] as const
 
-/** Redacts the free texts of a record (an event, an outcome); returns the same object if it contains no secret. */
+/** Redacts the free texts of a record (an event, an outcome), and its error in place; returns the same object if no text has a secret. */
 export const redactRecord = <T extends object>(record: T, redact: Redact): T => {
   let clean: T & { readonly [Text in (typeof FREE_TEXTS)[number]]?: unknown } = record
   for (const field of FREE_TEXTS) {
@@ -59,6 +59,7 @@ export const redactRecord = <T extends object>(record: T, redact: Redact): T => 
     const redacted = typeof text === 'string' ? redact(text) : text
     if (redacted !== text) clean = { ...clean, [field]: redacted }
   }
+  redactError(clean.error, redact)
   return clean
 }
 

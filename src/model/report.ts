@@ -1,4 +1,4 @@
-import type { Status } from './errors.js'
+import type { ErrorCode, Status } from './errors.js'
 
 /** How a stream ended: complete, with failed items or items that may lack rows (`partial`), or without any useful result (`failed`). */
 export type ScriptOutcome = 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
@@ -63,7 +63,10 @@ export interface ScriptReport {
   readonly rewritten?: readonly RewrittenFile[]
   /** Every kind of failure of this run, with the service; absent if there is none. */
   readonly causes?: readonly ReportedCause[]
+  /** Why the stream failed. */
   readonly error?: string
+  /** The code of `error`, one of `errorCodes`: that of all its failures, or `no-answer` if they differ. */
+  readonly code?: ErrorCode
 }
 
 /** A change in the answers of an endpoint: a field is gone, new, of another type, null in all records of an answer, or in another format. */
@@ -143,4 +146,6 @@ export interface RunReport {
   readonly fleet?: FleetState
   /** Why the run failed as a whole. */
   readonly error?: string
+  /** The code of `error`, one of `errorCodes`. */
+  readonly code?: ErrorCode
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from './errors.js'
 import type { RunEvent } from './event.js'
 import { type ItemOutcome, isLost } from './outcome.js'
 import type {
@@ -48,6 +49,7 @@ export class StreamStats {
   /** Why requests failed, each cause once. */
   readonly causes = new Map<string, ReportedCause>()
   error: string | undefined
+  code: ErrorCode | undefined
 
   constructor(
     readonly name: string,
@@ -63,7 +65,7 @@ export interface RunStats {
   /** The workers of the run; undefined without a fleet. */
   readonly fleet: () => FleetState | undefined
   /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
-  readonly report: (finishedAt: number, end?: { readonly outcome: RunOutcome; readonly error?: string }) => RunReport
+  readonly report: (finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>) => RunReport
 }
 
 export const createRunStats = (): RunStats => {
@@ -98,7 +100,7 @@ export const createRunStats = (): RunStats => {
         stocks,
         scripts,
         ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
-        ...omitUndefined({ fleet, error: end?.error }),
+        ...omitUndefined({ fleet, error: end?.error, code: end?.code }),
       }
     },
   }
@@ -155,6 +157,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       stats.state = event.outcome === 'success' && stats.refusals > 0 ? 'partial' : event.outcome
       stats.finishedAt = event.at
       stats.error = event.error
+      stats.code = event.code
   }
 }
 
@@ -192,5 +195,5 @@ const createScriptReport = (stats: StreamStats, now: number): ScriptReport => ({
   problems: [...stats.failures, ...stats.warnings],
   ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
   ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),
-  ...omitUndefined({ error: stats.state === 'waiting' ? NOT_STARTED : stats.error }),
+  ...omitUndefined({ error: stats.state === 'waiting' ? NOT_STARTED : stats.error, code: stats.code }),
 })

@@ -1,5 +1,5 @@
 import { catchError, EmptyError, map, Observable, type OperatorFunction, of, SequenceError, throwError } from 'rxjs'
-import { CollectError, formatError, isItemError } from '../model/errors.js'
+import { formatError, isItemError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 
 /**
@@ -16,17 +16,12 @@ export const toItemOutcome =
       }),
       emitLastOnComplete,
       catchError((error: unknown) => {
-        if (!isItemError(error)) return throwError(() => nameBug(error, stream, item))
+        if (!isItemError(error)) return throwError(() => (stream === undefined ? error : nameBug(error, `the work of ${stream}`, item.key)))
         const { status, code, causes, isTemporary } = error
         const why = { reason: formatError(error), code, ...(causes.length > 0 ? { causes } : {}), ...(isTemporary ? { isTemporary } : {}) }
-        return of({ item, status, rows: [], ...why })
+        return of({ item, status, rows: [], ...why, error })
       }),
     )
-
-const nameBug = (error: unknown, stream: string | undefined, { key }: Item): unknown =>
-  stream === undefined || error instanceof CollectError
-    ? error
-    : new Error(`the work of ${stream} failed at ${key}: ${formatError(error)}`, { cause: error })
 
 /**
  * Emits the last value on completion, and forgets it. Not by `last`: what it keeps of each waiting item reaches the old generation, and with

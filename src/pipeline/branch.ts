@@ -15,7 +15,7 @@ import {
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
-import { NothingAnsweredError } from '../model/errors.js'
+import { type ErrorCode, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
@@ -32,6 +32,7 @@ import { storeItems } from './store-items.js'
 export interface StreamOutcome {
   readonly outcome: ScriptOutcome
   readonly error?: string
+  readonly code?: ErrorCode
 }
 
 export interface BranchEnd extends StreamOutcome {
@@ -50,7 +51,7 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run
     if (journal === undefined) throw new Error(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
     return processItems(stream, item$, { journal, run }).pipe(
-      catchItemFailure((error) => of({ outcome: 'failed' as const, error })),
+      catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
       single(),
       map((end) => {
         // Also after an early failure: other streams must not wait for this one.
@@ -131,13 +132,16 @@ const offerItems = (
   const offer = run.offered.get(name)
   if (offers === undefined || offer === undefined) return () => of(undefined)
   const gather = (all: readonly unknown[], outcome: ItemOutcome): readonly unknown[] => {
-    if (isLost(outcome)) throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(outcome)}`)
+    if (isLost(outcome))
+      throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(outcome)}`, [
+        { code: 'no-answer', ...outcome },
+      ])
     return [...all, ...outcome.rows]
   }
   return (outcome$) =>
     outcome$.pipe(
       reduce(gather, []),
-      map((rows) => offers(rows as readonly Row[], warn)),
+      map((rows) => runNamed(`offers of ${name}`, undefined, () => offers(rows as readonly Row[], warn))),
       // Not `tap(offer)`: tap would call the `subscribe` of the subject as a callback.
       tap({ next: (items) => offer.next(items), complete: () => offer.complete(), error: (error: unknown) => offer.error(error) }),
       catchItemFailure(() => of(undefined)),
@@ -152,10 +156,12 @@ const toStreamOutcome =
   ({ work }: StreamDefinition): OperatorFunction<ItemOutcome, StreamOutcome> =>
   (outcome$) =>
     outcome$.pipe(
-      reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [] }),
-      map(({ all, lost, degraded, empty, reasons }) => {
-        if (lost > 0 && (work.of === undefined || lost === all)) return { outcome: 'failed', error: reasons.join('; ') }
-        if (empty === all && all >= thresholds.allEmpty) return { outcome: 'failed', error: `all ${all} items were empty` }
+      reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [], codes: [] }),
+      map(({ all, lost, degraded, empty, reasons, codes }): StreamOutcome => {
+        if (lost > 0 && (work.of === undefined || lost === all))
+          return { outcome: 'failed', error: reasons.join('; '), code: joinCodes(codes) }
+        if (empty === all && all >= thresholds.allEmpty)
+          return { outcome: 'failed', error: `all ${all} items were empty`, code: 'all-empty' }
         return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
       }),
     )
@@ -169,16 +175,22 @@ interface OutcomeCounts {
   readonly empty: number
   /** The first few, one of each kind. */
   readonly reasons: readonly string[]
+  /** Each once. */
+  readonly codes: readonly ErrorCode[]
 }
 
-const countOutcome = ({ all, lost, degraded, empty, reasons }: OutcomeCounts, outcome: ItemOutcome): OutcomeCounts => {
+const countOutcome = ({ all, lost, degraded, empty, reasons, codes }: OutcomeCounts, outcome: ItemOutcome): OutcomeCounts => {
   const isEmpty = outcome.status === 'empty'
   const isPartly = outcome.degraded !== undefined
   if (!isLost(outcome) && !(isEmpty && isPartly))
-    return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons }
+    return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons, codes }
   const reason = describeReason(outcome)
   const isKnown = reasons.length > 4 || reasons.some((other) => stripBrackets(other) === stripBrackets(reason))
-  return { all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] }
+  const { code } = outcome
+  return {
+    ...{ all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] },
+    codes: code === undefined || codes.includes(code) ? codes : [...codes, code],
+  }
 }
 
 /** Names the part in its reason, but not the stock: stocks often share a reason, which is then reported once. */

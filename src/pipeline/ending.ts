@@ -124,7 +124,7 @@ export const finishRun =
       catchError((error: unknown) =>
         error instanceof CriticalFailureError
           ? // Nothing was stored, so an earlier unfinished run can still be resumed.
-            store(stats.report(clock(), { outcome: 'failed', error: redact(error.message) }))
+            store(stats.report(clock(), { outcome: 'failed', error: redact(error.message), code: error.code }))
           : throwError(() => error),
       ),
     )

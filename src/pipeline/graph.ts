@@ -60,9 +60,9 @@ const fetchMasterList = (
     let stocks: readonly Item[] = []
     const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.request, run.emit))
     return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, narrow, run) }).pipe(
-      switchMap(({ stream, outcome, error }) =>
+      switchMap(({ stream, outcome, error, code = 'no-answer' }) =>
         outcome === 'failed'
-          ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`))
+          ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`, [{ code }]))
           : (run.offered.get(stream) ?? of([])),
       ),
       map((all) => {

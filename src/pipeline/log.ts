@@ -81,7 +81,7 @@ const countsOf = ({ startedAt, finishedAt, ...stats }: StreamStats): object => {
   return { durationMs: (finishedAt ?? 0) - (startedAt ?? 0), requests, retries, rateLimited, items, degraded, files, bytes }
 }
 
-const sumUp = ({ outcome, durationMs, stocks, scripts, error }: RunReport): object => {
+const sumUp = ({ outcome, durationMs, stocks, scripts, error, code }: RunReport): object => {
   const all = Object.values(scripts)
   const sum = (counts: readonly object[]): Readonly<Record<string, number>> => {
     const sums: Record<string, number> = {}
@@ -92,5 +92,5 @@ const sumUp = ({ outcome, durationMs, stocks, scripts, error }: RunReport): obje
     ...{ requests, retries, rateLimited, degraded, files, bytes },
   }))
   const streams = sum(all.map((script) => ({ [script.outcome]: 1 })))
-  return omitUndefined({ outcome, durationMs, stocks, streams, items: sum(all.map(({ items }) => items)), ...sum(counts), error })
+  return omitUndefined({ outcome, durationMs, stocks, streams, items: sum(all.map(({ items }) => items)), ...sum(counts), error, code })
 }

@@ -1,5 +1,6 @@
 import { defer, EMPTY, filter, from, type MonoTypeOperatorFunction, map, mergeMap, type Observable, of, tap, toArray } from 'rxjs'
 import { createUnknownSymbolsError, describeWrongSymbol, type NamedStock, resolveSymbols } from '../market/symbols.js'
+import { runNamed } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
@@ -43,11 +44,17 @@ export interface Stocks {
   readonly each$: Observable<Item>
 }
 
+/** Whether the definition of a stream selects an item. */
+export const isSelectedBy =
+  ({ name, work: { where } }: StreamDefinition) =>
+  (item: Item): boolean =>
+    where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
+
 /** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
 export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<Item> => {
   const {
     name,
-    work: { of: source, parts, where = () => true },
+    work: { of: source, parts },
   } = stream
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
   if (hasSelectedItems(stream, run.chosen))
@@ -57,6 +64,7 @@ export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunSe
     )
   if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
   if (source === MASTER) {
+    const where = isSelectedBy(stream)
     const { length } = stocks.all.filter(where)
     return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
   }
@@ -68,17 +76,17 @@ export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunSe
 }
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (
-  { name, work: { of: source, parts, where = () => true } }: StreamDefinition,
-  stocks: Stocks,
-  run: RunServices,
-): Observable<readonly Item[]> => {
+const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<readonly Item[]> => {
+  const {
+    name,
+    work: { of: source, parts },
+  } = stream
   const requested = run.chosen.pairs?.[name] ?? []
   const all$ =
     source === undefined
       ? of(parts)
       : source === MASTER
-        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(where), toArray())
+        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(isSelectedBy(stream)), toArray())
         : (run.offered.get(source) ?? EMPTY)
   return all$.pipe(
     map((all) => {

@@ -45,6 +45,8 @@ export interface Stored {
 
 /** The parts of a run that a sink uses. */
 export interface SinkContext {
+  /** The name of the stream. */
+  readonly stream: string
   readonly exchange: string
   readonly asOf: number
   /** Every listed stock of the stream, in the order of the master list, even if this run does not request it; known when its first item ends. */

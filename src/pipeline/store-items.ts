@@ -3,6 +3,7 @@ import type { ItemOutcome } from '../model/outcome.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output, RowsInOneFile } from './output.js'
 import type { ActivityCounter, RunServices } from './run.js'
+import { isSelectedBy } from './select-items.js'
 import type { Journal, JournalFacts, SinkItem } from './session.js'
 import type { SinkContext } from './storage.js'
 
@@ -65,15 +66,16 @@ export const storeItems = (stream: StreamDefinition, storeContext: StoreContext)
 
 const isGathered = ({ shape }: Output): boolean => shape === 'rows-in-one-file'
 
-const createSinkContext = ({ name, work: { where } }: StreamDefinition, { journal, run }: StoreContext): SinkContext => ({
+const createSinkContext = (stream: StreamDefinition, { journal, run }: StoreContext): SinkContext => ({
+  stream: stream.name,
   exchange: run.settings.exchange,
   asOf: run.asOf,
   get listed() {
-    return where ? run.listed.filter(where) : run.listed
+    return stream.work.where ? run.listed.filter(isSelectedBy(stream)) : run.listed
   },
   accepts: (code) => run.accept.includes(code),
   journal,
-  wrote: (bytes) => run.emit({ type: 'stored', stream: name, bytes }),
-  warn: (text) => run.emit({ type: 'warning', stream: name, text }),
-  refuse: (code, reason) => run.emit({ type: 'warning', stream: name, text: `${code}: ${reason}`, code }),
+  wrote: (bytes) => run.emit({ type: 'stored', stream: stream.name, bytes }),
+  warn: (text) => run.emit({ type: 'warning', stream: stream.name, text }),
+  refuse: (code, reason) => run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
 })

@@ -1,4 +1,5 @@
 import { map, type Observable, of } from 'rxjs'
+import { runNamed } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import type { SortOrder } from '../pipeline/output.js'
@@ -92,10 +93,11 @@ interface RankedLine<Place> {
 export const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
-  { sortBy }: JournalFacts,
+  { stream, sortBy }: JournalFacts,
   { append }: LineStore<Place>,
 ): Observable<LineRecords<Place>> => {
-  const keys = sortBy && (rows as readonly Row[]).map(sortBy.key)
+  const { item } = line as Partial<JournalLine>
+  const keys = sortBy && runNamed(`sortBy of ${stream}`, item, () => (rows as readonly Row[]).map(sortBy.key))
   return append(
     line,
     rows.map((row) => JSON.stringify(row)),

@@ -68,7 +68,7 @@ describe('storing and loading an outcome', () => {
     ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
   ])('fails the item with a reason if the blob %s', async (_, meanwhile, words) => {
     const outcome = await thereAndBack(ROWS, meanwhile)
-    expect(outcome).toMatchObject({ item: createItem('M&M'), status: 'error', rows: [] })
+    expect(outcome).toMatchObject({ item: createItem('M&M'), status: 'error', code: 'storage', rows: [] })
     expect(outcome.reason).toMatch(/^cannot read the rows of worker a from the shared folder: /)
     expect(outcome.reason).toMatch(words)
   })

@@ -126,7 +126,9 @@ describe('runItemJob', () => {
 
   it('reports an HTTP error as a failed item', async () => {
     const { job } = bench(() => of(status(404)))
-    expect(await job('A')).toMatchObject({ status: 'http_404', requestCounts: [1, 0, 0] })
+    const outcome = await job('A')
+    expect(outcome).toMatchObject({ status: 'http_404', code: 'http_404', requestCounts: [1, 0, 0] })
+    expect(outcome).not.toHaveProperty('error')
   })
 
   it('redacts the credentials of this machine', async () => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { lastValueFrom, type Observable, of, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
@@ -110,7 +111,13 @@ it('a subscribed stream leaks no secret', async () => {
   const collector = createCollector({ settings, transport: counting().transport, clock: () => EVENING, random: () => 0.5 })
   const items = await lastValueFrom(collector.stream('company-filings', { asOf: EVENING }).pipe(toArray()))
   expect(items).toHaveLength(STOCKS.length)
-  const failed = items.flatMap(({ status, reason, degraded }) => [status, reason ?? '', degraded ?? ''])
+  const failed = items.flatMap(({ status, reason, degraded, error }) => [
+    status,
+    reason ?? '',
+    degraded ?? '',
+    inspect(error, { depth: 9 }),
+  ])
+  expect(failed.join('\n')).toContain('NothingAnsweredError: ')
   expect(failed.filter((text) => traceIn(text) !== undefined)).toEqual([])
 }, 120_000)
 

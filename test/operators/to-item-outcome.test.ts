@@ -15,6 +15,7 @@ const lost = (error: ThrottledError | HttpError | TransportError | NothingAnswer
     reason: error.message,
     code: error.code,
     ...(error.isTemporary ? { isTemporary: true } : {}),
+    error,
   })
 
 describe('settle', () => {

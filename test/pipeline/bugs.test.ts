@@ -77,9 +77,24 @@ describe('an unexpected error', () => {
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tinyOnce('list', { offers: throws(bug) })] })
 
-      m.expect(collector.run()).toBeObservable('#', undefined, bug)
+      m.expect(collector.run()).toBeObservable('#', undefined, new Error('offers of list failed: a bug', { cause: bug }))
     }),
   )
+
+  const { work } = tiny('odd')
+  for (const [what, at, facts] of [
+    ['where', 'A', { work: { ...work, where: throws(bug) } }],
+    ['select', 'A', { outputs: [{ shape: 'array-per-item', file: 'odd/{SYMBOL}.json', select: throws(bug) }] }],
+    ['document', 'A', { outputs: [{ shape: 'document-per-item', file: 'odd/{SYMBOL}.json', document: throws(bug) }] }],
+    ['sortBy', 'A', { outputs: [{ shape: 'rows-in-one-file', file: 'odd.json', sortBy: { key: throws(bug) } }] }],
+  ] as const)
+    it(
+      `in ${what} of a definition ends the run and names stream and item`,
+      marbles((m) => {
+        const collector = tinyCollector(m, { streams: [tiny('odd', facts)] })
+        m.expect(collector.run()).toBeObservable('#', undefined, new Error(`${what} of odd failed at ${at}: a bug`, { cause: bug }))
+      }),
+    )
 })
 
 describe('a branch', () => {

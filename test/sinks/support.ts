@@ -28,6 +28,7 @@ export const outcomeOf = (
 export type Context = Omit<SinkContext, 'journal' | 'wrote'>
 
 export const contextOf = (listed = 0, asOf = NOW): Context => ({
+  stream: 'trial',
   exchange: 'NSE',
   asOf,
   accepts: () => false,
