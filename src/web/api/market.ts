@@ -72,9 +72,15 @@ export interface IndexRow {
   readonly closes: readonly number[]
 }
 
-export interface CircuitRow {
+/** A stock of a list of the whole market. */
+export interface NamedStock {
   readonly symbol: string
   readonly name: string
+  /** It is not in the master list of the folder. */
+  readonly hasNoPage?: true
+}
+
+export interface CircuitRow extends NamedStock {
   readonly side: 'upper' | 'lower'
   readonly price?: number
   readonly changePct?: number
@@ -83,16 +89,12 @@ export interface CircuitRow {
 }
 
 /** A stock that entered a list, left it, or changed its place in it. */
-export interface ListChange {
-  readonly symbol: string
-  readonly name: string
+export interface ListChange extends NamedStock {
   readonly change: string
   readonly detail: string
 }
 
-export interface DealRow {
-  readonly symbol: string
-  readonly name: string
+export interface DealRow extends NamedStock {
   readonly client: string
   readonly side: 'bought' | 'sold'
   /** Bulk or block. */

@@ -50,6 +50,8 @@ export interface FolderChanges {
   /** Stocks with the rarest changes first; at most 100. */
   readonly stocks: readonly {
     readonly symbol: string
+    /** It is not in the master list. */
+    readonly hasNoPage?: true
     readonly changes: readonly { readonly section: string; readonly detail: string }[]
   }[]
   readonly notes: readonly string[]

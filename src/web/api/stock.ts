@@ -12,7 +12,7 @@ export interface StockAnswer {
   readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }
   readonly quarters: { readonly about: About; readonly basis?: 'consolidated' | 'standalone'; readonly rows: readonly Quarter[] }
   readonly shareholding: { readonly about: About; readonly rows: readonly Holding[] }
-  readonly findings: readonly StockFinding[]
+  readonly findings: StockFindings
 }
 
 /** The newest candle and the prices around it, in rupees of today (points of an index). */
@@ -101,6 +101,12 @@ export interface StockFinding {
   readonly isAccepted: boolean
 }
 
+/** What the checks of the candles found; `problems` are files that these checks could not read. */
+export interface StockFindings {
+  readonly rows: readonly StockFinding[]
+  readonly problems: readonly string[]
+}
+
 /** `GET /api/stock/SYMBOL/candles` and `GET /api/index/NAME/candles`: columns of equal length, ascending by day, each day once. */
 export interface CandlesAnswer {
   readonly about: About
@@ -122,6 +128,6 @@ export interface IndexAnswer {
   readonly symbol: string
   readonly name: string
   readonly price?: PriceFacts
-  readonly findings: readonly StockFinding[]
+  readonly findings: StockFindings
   readonly problem?: string
 }

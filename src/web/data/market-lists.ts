@@ -1,11 +1,12 @@
 import type { Change, Section } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
+import { findBandChanges } from '../../analysis/diff/list-changes.js'
 import { CollectError } from '../../model/errors.js'
 import { type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../../pipeline/storage.js'
 import type { Panel } from '../api/about.js'
-import type { Announcement, CircuitRow, DealRow, ListChange } from '../api/market.js'
+import type { Announcement, CircuitRow, DealRow, ListChange, NamedStock } from '../api/market.js'
 import { describeAbout, type RunFacts } from './freshness.js'
 import { readList, type StoredList } from './lists.js'
 import type { MarketFolder } from './market-folder.js'
@@ -26,6 +27,12 @@ export const toPanel = <R>({ facts }: Pick<ListContext, 'facts'>, stream: string
   rows: list.rows.slice(0, max),
   total: list.rows.length,
 })
+
+/** A stock of a list, with the name of the master list if the list has none. */
+const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
+  const listed = names.bySymbol.get(names.toPresent(row.symbol))
+  return listed === undefined ? { ...row, hasNoPage: true } : { ...row, name: row.name || listed.value.Name }
+}
 
 const nameOf = ({ bySymbol, toPresent }: StockNames, symbol: string): string => bySymbol.get(toPresent(symbol))?.value.Name ?? ''
 
@@ -60,7 +67,7 @@ export const toChangePanel = (
 ): Panel<ListChange> => {
   const shown = rows
     .filter((change) => change.section === section)
-    .map(({ symbol, change, detail }): ListChange => ({ symbol, name: nameOf(names, symbol), change, detail }))
+    .map(({ symbol, change, detail }) => nameStock<ListChange>(names, { symbol, name: '', change, detail }))
     .toSorted((one, other) => ORDER.indexOf(one.change) - ORDER.indexOf(other.change))
   const about = describeAbout(facts, stream)
   return {
@@ -68,6 +75,15 @@ export const toChangePanel = (
     rows: shown.slice(0, MAX_ROWS),
     total: shown.length,
   }
+}
+
+/** The changes of price bands; before a second run, those that the exchange lists for the day. */
+export const readBandChanges = async (folder: MarketFolder, changes: Changes): Promise<Changes> => {
+  if (changes.problem === undefined) return changes
+  const { rows } = await readList(folder, 'incremental_price_bands.json', (all) => all)
+  if (rows.length === 0) return changes
+  const nothing = { before: [], after: [] }
+  return { rows: findBandChanges(nothing, { before: [], after: rows }) }
 }
 
 export const SIDES = ['upper', 'lower'] as const
@@ -88,8 +104,7 @@ export const readCircuits = async (
     .flatMap((list) => list.rows)
     .map(
       (row): CircuitRow => ({
-        ...row,
-        name: row.name || nameOf(names, row.symbol),
+        ...nameStock(names, row),
         ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}),
       }),
     )
@@ -140,7 +155,10 @@ export const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>>
 /** The deals of the newest day that has some, by value. */
 export const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
   const day = newestOf(deals.rows.map((deal) => deal.day))
-  const rows = deals.rows.filter((deal) => deal.day === day).toSorted((one, other) => other.valueCr - one.valueCr)
+  const rows = deals.rows
+    .filter((deal) => deal.day === day)
+    .toSorted((one, other) => other.valueCr - one.valueCr)
+    .map((deal) => nameStock(context.names, deal))
   const panel = toPanel(context, 'bulk-block-deals', { ...deals, rows })
   return day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
 }

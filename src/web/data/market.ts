@@ -1,4 +1,5 @@
 import { numberToDay } from '../../market/candle-file.js'
+import { omitUndefined } from '../../model/row.js'
 import type { About, Panel } from '../api/about.js'
 import type { IndexRow, ListsAnswer, MarketAnswer, Mover } from '../api/market.js'
 import { countBreadth, findMovers, listTraded, toIndexRow } from './breadth.js'
@@ -8,6 +9,7 @@ import type { MarketFolder } from './market-folder.js'
 import {
   type ListContext,
   readAnnouncements,
+  readBandChanges,
   readChanges,
   readCircuits,
   readDeals,
@@ -51,12 +53,13 @@ const describePrices = (context: ListContext, all: readonly SummarizedItem[]) =>
   }
 }
 
-/** Candles are about the newest session, not about the day of the run. */
-const describeCandles = ({ day: _, ...about }: About, session: number | undefined, problem: string | undefined): About => ({
-  ...about,
-  ...(session === undefined ? {} : { day: numberToDay(session) }),
-  ...(problem === undefined ? {} : { problem }),
-})
+/** Candles are about the newest session, not about the day of the run; where they end before it, the reader is told. */
+const describeCandles = ({ day: fetched, ...about }: About, session: number | undefined, problem: string | undefined): About => {
+  if (session === undefined) return problem === undefined ? about : { ...about, problem }
+  const day = numberToDay(session)
+  const late = fetched !== undefined && day < fetched ? `no candle of ${fetched} yet: a holiday, or the provider is late` : undefined
+  return omitUndefined({ ...about, day, problem: problem ?? about.problem ?? late })
+}
 
 /** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */
 export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer> => {
@@ -66,7 +69,7 @@ export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer
   return {
     circuits: await readCircuits(context, changes),
     surveillance: toChangePanel(context, changes, { section: 'surveillance', stream: 'surveillance-lists' }),
-    bands: toChangePanel(context, changes, { section: 'bands', stream: 'complete-price-bands' }),
+    bands: toChangePanel(context, await readBandChanges(folder, changes), { section: 'bands', stream: 'complete-price-bands' }),
     deals: toDealPanel(context, deals),
     announcements: toAnnouncementPanel(context, announcements, getRunDay(facts)),
   }

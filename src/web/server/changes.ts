@@ -1,6 +1,7 @@
 import { groupByStock } from '../../analysis/brief/brief.js'
 import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
+import { readStocks } from '../../analysis/output-folder.js'
 import { UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import { statFile } from '../../storage/file-system.js'
@@ -29,6 +30,7 @@ const answerNothing = (error: unknown): FolderChanges => {
 
 const compare = async (out: string, exchange: string): Promise<FolderChanges> => {
   const { since, counts, changes, notes } = await diff(out, { exchange })
+  const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
   return {
     since: since && omitUndefined({ asOf: since.asOf }),
     sections: sectionNames.flatMap((section) => {
@@ -39,6 +41,7 @@ const compare = async (out: string, exchange: string): Promise<FolderChanges> =>
       .slice(0, MAX_STOCKS)
       .map(({ symbol, changes: own }) => ({
         symbol,
+        ...(listed.has(symbol) ? {} : { hasNoPage: true as const }),
         changes: own.slice(0, MAX_CHANGES).map(({ section, detail }) => ({ section, detail })),
       })),
     notes,

@@ -52,6 +52,15 @@ describe('the market', () => {
     expect(breadth).toMatchObject({ about: { day: TODAY }, traded: 3, advances: 1 })
   })
 
+  it('says that the newest candles are older than the run', async () => {
+    const files = {
+      ...three([5, -3, 0]),
+      '.scripstream/report.json': report({ 'all-ohlcv': ['success'] }, { asOf: '2026-02-13T14:30:00.000Z' }),
+    }
+    const { breadth } = await createMarketReader(marketWith(files))()
+    expect(breadth.about).toMatchObject({ day: TODAY, problem: 'no candle of 2026-02-13 yet: a holiday, or the provider is late' })
+  })
+
   it('reads a file again once it has changed', async () => {
     const folder = marketWith(three([5, -3, 0]))
     const read = createMarketReader(folder)
@@ -124,6 +133,26 @@ describe('the lists of the market', () => {
       problem: 'circuit-stocks failed in the last run: static answered 503; what is shown is older',
     })
     expect(circuits.rows).toMatchObject([{ symbol: 'A', side: 'upper', price: 5 }])
+  })
+
+  it('name the stocks that are not in the master list, which have no page', async () => {
+    const at = (symbol: string) => ({ Symbol: symbol, Name: symbol, LTP: 5, ChangePercent: 4.9 })
+    const folder = marketWith({ 'master_isin_map.json': [stock('A')], 'upper_circuit_stocks.json': [at('A'), at('OTHER')] })
+    const { circuits } = await readMarketLists(folder)
+    expect(circuits.rows.map(({ symbol, hasNoPage }) => [symbol, hasNoPage])).toEqual([
+      ['A', undefined],
+      ['OTHER', true],
+    ])
+  })
+
+  it('show the bands that the exchange says it changed, while there is no earlier run', async () => {
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A')],
+      'incremental_price_bands.json': [{ Symbol: 'A', Series: 'EQ', From: '20', To: '10' }],
+    })
+    const { bands } = await readMarketLists(folder)
+    expect(bands.about.problem).toBeUndefined()
+    expect(bands.rows).toMatchObject([{ symbol: 'A', detail: 'from 20 % to 10 %' }])
   })
 
   it('name a damaged file', async () => {

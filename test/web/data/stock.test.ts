@@ -117,11 +117,20 @@ describe('a stock', () => {
     }
     const all = { ...files, 'ohlcv_data/A.csv': spoiled }
     const names = async (folder = marketWith(all)) =>
-      (await readStock(folder, 'A'))?.findings.map(({ check, isAccepted }) => [check, isAccepted])
+      (await readStock(folder, 'A'))?.findings.rows.map(({ check, isAccepted }) => [check, isAccepted])
     expect(await names()).toContainEqual(['impossible-candles', false])
     const withAccepted = { ...all, '.scripstream/accepted-findings.json': [{ ...accepted, accepted: '2026-02-14' }] }
     expect(await names(marketWith(withAccepted))).toContainEqual(['impossible-candles', true])
     expect(await names(marketWith({ ...all, '.scripstream/accepted-findings.json': '[{' }))).toContainEqual(['impossible-candles', false])
+  })
+
+  it('says which file the checks could not read', async () => {
+    const folder = marketWith({ ...files, '.scripstream/accepted-findings.json': '[{' })
+    mkdirSync(join(folder.root, 'history_corporate_actions.json'))
+    expect((await readStock(folder, 'A'))?.findings.problems).toEqual([
+      expect.stringMatching(/history_corporate_actions.json/),
+      expect.stringMatching(/accepted-findings.json is damaged: it is not valid JSON/),
+    ])
   })
 })
 
@@ -135,7 +144,11 @@ describe('an index', () => {
         ['2026-02-12', 25_250],
       ]),
     })
-    expect(await readIndex(folder, 'NIFTY')).toMatchObject({ name: 'Nifty 50', price: { close: 25_250, day: '2026-02-12' }, findings: [] })
+    expect(await readIndex(folder, 'NIFTY')).toMatchObject({
+      name: 'Nifty 50',
+      price: { close: 25_250, day: '2026-02-12' },
+      findings: { rows: [] },
+    })
     expect((await readIndexChart(folder, 'NIFTY'))?.days).toEqual(['2026-02-11', '2026-02-12'])
   })
 })

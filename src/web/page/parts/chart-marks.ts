@@ -28,10 +28,13 @@ export const groupBySession = (days: readonly string[], events: readonly StockEv
   return groups
 }
 
-/** One mark for each session: the letters of its events. `visible` is how many sessions are in view. */
+/** Letters of sessions that are closer would cover each other and the candles: then a dot says that something happened. */
+const MIN_PIXELS_FOR_LETTERS = 9
+
+/** One mark for each session: the letters of its events. `visible` is how many sessions are in view, on a chart of that width. */
 export const toMarkers = (
   sessions: ReadonlyMap<string, readonly StockEvent[]>,
-  { visible, day }: { readonly visible: number; readonly day: string | undefined },
+  { visible, width, day }: { readonly visible: number; readonly width: number; readonly day: string | undefined },
 ): SeriesMarker<string>[] => {
   const [accent, soft] = [readColour('--accent'), readColour('--soft')]
   return [...sessions]
@@ -40,6 +43,7 @@ export const toMarkers = (
         .filter((mark) => visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark))
         .sort()
       if (letters.length === 0) return []
+      const hasLetters = width / Math.max(1, visible) >= MIN_PIXELS_FOR_LETTERS
       const isRare = letters.some((mark) => RARE_MARKS.includes(mark))
       return [
         {
@@ -48,7 +52,7 @@ export const toMarkers = (
           shape: 'circle',
           size: time === day ? 1 : isRare ? 0.4 : 0,
           color: isRare || time === day ? accent : soft,
-          text: letters.join(''),
+          text: letters.filter((mark) => hasLetters || time === day || RARE_MARKS.includes(mark)).join('') || '•',
         },
       ]
     })

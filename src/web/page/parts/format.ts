@@ -44,6 +44,9 @@ export const formatDay = (day: string | null | undefined): string => {
   return name === undefined ? (day ?? MISSING) : `${Number(date)} ${name} ${year}`
 }
 
+/** A sentence of the server with its days as people write them. */
+export const formatDaysIn = (text: string): string => text.replace(/\b\d{4}-\d\d-\d\d\b/g, formatDay)
+
 const inIndia = (at: number): string => new Date(at + INDIA_OFFSET_MS).toISOString()
 
 /** The day in India of an instant: `12 Feb 2026`. */

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { About } from '../../api/about.js'
-import { formatDay, formatInstant, formatNumber } from './format.js'
+import { formatDay, formatDaysIn, formatInstant, formatNumber } from './format.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */
 export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult => {
@@ -8,7 +8,7 @@ export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult =>
   const when = Number.isNaN(fetched) ? nothing : `Fetched ${formatInstant(fetched)}`
   return html`
     ${day === undefined ? nothing : html`<span class="about" title=${when}>${formatDay(day)}</span>`}
-    ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
+    ${problem === undefined ? nothing : html`<p class="problem">${formatDaysIn(problem)}</p>`}
   `
 }
 

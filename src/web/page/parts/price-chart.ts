@@ -70,7 +70,13 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
   }
   const drawMarks = (): void => {
     const visible = chart.timeScale().getVisibleLogicalRange()
-    marks.setMarkers(toMarkers(bySession, { visible: visible === null ? 0 : visible.to - visible.from, day: shown?.day }))
+    marks.setMarkers(
+      toMarkers(bySession, {
+        visible: visible === null ? 0 : visible.to - visible.from,
+        width: chart.timeScale().width(),
+        day: shown?.day,
+      }),
+    )
   }
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {

@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { FolderChanges } from '../../api/state.js'
-import { formatQuantity } from '../parts/format.js'
+import { formatDaysIn, formatNumber, formatQuantity } from '../parts/format.js'
+import { listLinked, stockLink } from '../parts/stock-link.js'
 
 const SHOWN = 15
 
@@ -11,15 +12,16 @@ export const renderChanges = (
 ): TemplateResult | typeof nothing => {
   if (changes === undefined || changes instanceof Error || changes.since === null || changes.stocks.length === 0) return nothing
   const shown = isWhole ? changes.stocks : changes.stocks.slice(0, SHOWN)
+  const list = listLinked(changes.stocks)
   const more = changes.stocks.length - shown.length
   return html`
     <section id="changes">
       <h2>What changed <span class="soft">rarest first</span></h2>
       <div class="scroll"><table class="changes">
         <tbody>${shown.map(
-          ({ symbol, changes: own }) => html`<tr>
-            <th scope="row"><a href=${`/stock/${encodeURIComponent(symbol)}`}>${symbol}</a></th>
-            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${detail}`)}</td>
+          ({ symbol, hasNoPage, changes: own }) => html`<tr>
+            <th scope="row">${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</th>
+            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatDetail(detail)}`)}</td>
           </tr>`,
         )}</tbody>
       </table></div>
@@ -28,3 +30,7 @@ export const renderChanges = (
     </section>
   `
 }
+
+/** Days and large quantities as people write them. */
+const formatDetail = (detail: string): string =>
+  formatDaysIn(detail).replace(/(?<= (?:bought|sold) )\d+(?= at )/, (quantity) => formatNumber(Number(quantity)))

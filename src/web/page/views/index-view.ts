@@ -37,7 +37,7 @@ const createIndexView = (): View<IndexData> => {
       </div>
       <div class="stock wide">
         ${chart?.render({ candles, events: NO_EVENTS }, page) ?? nothing}
-        ${findings.length === 0 ? nothing : findingsPanel(findings, true)}
+        ${findings.rows.length + findings.problems.length === 0 ? nothing : findingsPanel(findings, true)}
       </div>
     `,
   }

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Breadth } from '../../../api/market.js'
 import { formatSigned } from '../../parts/change.js'
-import { formatDay, formatLarge, formatNumber, formatPercent } from '../../parts/format.js'
+import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent } from '../../parts/format.js'
 import { balanceChart, shareBar } from '../../parts/small-charts.js'
 
 /** The sentence of the day, and the numbers behind it. */
@@ -13,14 +13,18 @@ export const breadthHead = (breadth: Breadth | undefined): TemplateResult => {
   return html`
     <div class="breadth">
       <h1>${describeMarket(breadth)}</h1>
-      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${about.problem}</span>`}</p>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       <div class="balances">
         ${shareBar([
           ['up', advances],
           ['flat', unchanged],
           ['down', declines],
         ])}
-        ${sessions.length < 2 ? nothing : balanceChart(sessions, { width: 480, height: 48 })}
+        ${
+          sessions.length < 2
+            ? nothing
+            : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`
+        }
       </div>
       <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
     </div>

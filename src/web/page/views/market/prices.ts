@@ -21,9 +21,11 @@ export const moversPanel = (market: MarketAnswer, page: PageContext): TemplateRe
   const chosen: MoverList = MOVERS.find(([value]) => value === asked)?.[0] ?? 'gainers'
   const { about, rows } = market[chosen]
   const tools = choices('Movers', MOVERS, { chosen, choose: (value) => page.setQuery({ movers: value === 'gainers' ? undefined : value }) })
+  // The head of the view says what is wrong with the candles.
+  const { problem: _, ...own } = about
   return panel({
     title: 'Movers',
-    about,
+    about: own,
     tools,
     room: 13,
     content: rows.length === 0 ? emptyLine('No stock moved that way.', about) : moversTable(rows),
