@@ -69,14 +69,9 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
     drawMarks()
   }
   const drawMarks = (): void => {
-    const visible = chart.timeScale().getVisibleLogicalRange()
-    marks.setMarkers(
-      toMarkers(bySession, {
-        visible: visible === null ? 0 : visible.to - visible.from,
-        width: chart.timeScale().width(),
-        day: shown?.day,
-      }),
-    )
+    const scale = chart.timeScale()
+    const range = scale.getVisibleLogicalRange()
+    marks.setMarkers(toMarkers(bySession, { visible: range ? range.to - range.from : 0, width: scale.width(), day: shown?.day }))
   }
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {
