@@ -10,7 +10,7 @@ import { readRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
 import { addNeeded } from './tables/index.js'
-import { REWRITTEN_TYPE, REWRITTEN_VIEW } from './tables/rewritten.js'
+import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './tables/rewritten.js'
 import { isView } from './tables/view.js'
 
 /** Where tables and views come from. */
@@ -40,7 +40,7 @@ export const prepareRelations = async (
   const { tables, views } = addNeeded(chosen, source.tables)
   const opened = await (source.asOf === undefined ? openPresent : openPast)(connection, tables, source)
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.asOf ?? (await readRunDay(source.folder.root)))
-  if (views.some(({ name }) => name === REWRITTEN_VIEW)) await setRewritten(connection, source)
+  if (views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) await setRewritten(connection, source)
   const history: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) history.push([table, await readAllDays(connection, source.folder, table)])
   return {
@@ -125,9 +125,12 @@ const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined):
   await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
 }
 
-/** The rows of the view of replaced candle histories. */
+/** The candle histories that runs replaced, for the views that read them. */
 const setRewritten = async (connection: DuckDBConnection, { folder, asOf }: RelationSource): Promise<void> => {
-  const rows = await readRewritten(folder.root, asOf)
-  const json = quoteText(JSON.stringify(rows.map(({ knownAt, ...row }) => ({ ...row, known_at: formatSecond(Date.parse(knownAt)) }))))
+  const rows = (await readRewritten(folder.root)).map(({ knownAt, ...row }) => ({
+    ...{ ...row, known_at: formatSecond(Date.parse(knownAt)) },
+    is_later: asOf !== undefined && row.day > asOf,
+  }))
+  const json = quoteText(JSON.stringify(rows))
   await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${json}::JSON AS ${REWRITTEN_TYPE})`)
 }

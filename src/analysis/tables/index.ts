@@ -3,6 +3,7 @@ import { adjustments } from './adjustments.js'
 import { breadth } from './breadth.js'
 import { candleDays } from './candle-days.js'
 import { candlesAdjusted } from './candles-adjusted.js'
+import { candlesKnown } from './candles-known.js'
 import { dealsValued } from './deals-valued.js'
 import { events } from './events.js'
 import { filingsUnique } from './filings-unique.js'
@@ -24,6 +25,7 @@ const ALL: readonly View[] = [
   ratios,
   adjustments,
   candlesAdjusted,
+  candlesKnown,
   rewritten,
   dealsValued,
   filingsUnique,

@@ -3,8 +3,11 @@ import { col, defineView } from './view.js'
 /** The name of this view. Its rows are in the variable of the same name: the history has them, not a file. */
 export const REWRITTEN_VIEW = 'rewritten'
 
-/** The type of the variable. */
-export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR)[]'
+/** The type of the variable. `is_later`: after the day as of which tables are read, whose candles are nevertheless those of today. */
+export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
+
+/** All rows of the variable. */
+export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
 /** Candle histories that runs replaced. */
 export const rewritten = defineView({
@@ -20,6 +23,6 @@ export const rewritten = defineView({
     col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
     col('reason', 'VARCHAR', 'why it was replaced'),
   ],
-  from: `FROM (SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))
+  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later)
     LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) m ON m.symbol = item AND stream = 'all-ohlcv'`,
 })

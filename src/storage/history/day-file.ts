@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { DamagedFileError } from '../../model/errors.js'
+import type { RewrittenFile } from '../../model/report.js'
 import { isRow } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { getErrorCode } from '../file-system.js'
@@ -37,6 +38,9 @@ export interface ReadableRecord extends DayRecord {
 /** The entries that are no files. */
 export const FIRST_SEEN = '.first-seen'
 export const REWRITTEN = '.rewritten'
+
+/** The content of `REWRITTEN`: the files that runs of a day replaced, by stream, each with when it was. */
+export type Rewritten = Readonly<Record<string, readonly (RewrittenFile & Pick<EntryFacts, 'knownAt'>)[]>>
 
 export const pack = (content: object): Promise<Buffer> => compress([Buffer.from(JSON.stringify(content))], collect)
 

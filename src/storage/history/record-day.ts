@@ -1,13 +1,13 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import type { HistoryRequest, RecordedFile } from '../../model/history.js'
-import type { RewrittenFile, RunReport } from '../../model/report.js'
+import type { RunReport } from '../../model/report.js'
 import { toDay } from '../../model/trading-day.js'
 import type { RunRecord } from '../../pipeline/session.js'
 import { describeFileError, syncFolders } from '../file-system.js'
 import { statePaths } from '../run-state.js'
 import { toBaseFolder } from './bases.js'
-import { type Entry, FIRST_SEEN, pack, REWRITTEN, type ReadableRecord, readWhatIsReadable, unpack } from './day-file.js'
+import { type Entry, FIRST_SEEN, pack, REWRITTEN, type ReadableRecord, type Rewritten, readWhatIsReadable, unpack } from './day-file.js'
 import { findNewRecords, mergeFirstSeen } from './first-seen.js'
 import { deleteInterruptedWrites, toDayPath, writeDay } from './history-folder.js'
 import { createHistoryReader } from './history-reader.js'
@@ -108,15 +108,12 @@ const selectComplete = (
   )
 }
 
-/** The files that runs of a day replaced, by stream. */
-type Rewritten = Readonly<Record<string, readonly RewrittenFile[]>>
-
-/** Adds those of a run; of two for an item, the later one counts. */
-const mergeRewritten = (earlier: Rewritten, { scripts }: RunReport): Rewritten => {
+/** Adds the files that a run replaced; of two for an item, the later one counts. */
+const mergeRewritten = (earlier: Rewritten, { scripts, finishedAt: knownAt }: RunReport): Rewritten => {
   const later = Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) => {
     const items = new Set(rewritten.map(({ item }) => item))
     const others = (earlier[stream] ?? []).filter(({ item }) => !items.has(item))
-    return rewritten.length === 0 ? [] : [[stream, [...others, ...rewritten]] as const]
+    return rewritten.length === 0 ? [] : [[stream, [...others, ...rewritten.map((file) => ({ ...file, knownAt }))]] as const]
   })
   return { ...earlier, ...Object.fromEntries(later) }
 }

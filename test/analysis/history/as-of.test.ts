@@ -35,9 +35,9 @@ const HISTORY = createHistoryRequest(
 )
 
 /** Records the files of a folder under a day, as a complete run does. */
-const record = async (root: string, day: string, facts: Readonly<Record<string, object>> = {}): Promise<void> => {
+const record = async (root: string, day: string, facts: Readonly<Record<string, object>> = {}, collectedOn = day): Promise<void> => {
   const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success', ...facts[name] }]))
-  const report = { ...runReport({}), finishedAt: `${day}T14:00:00.000Z`, scripts } as unknown as RunReport
+  const report = { ...runReport({}), finishedAt: `${collectedOn}T14:00:00.000Z`, scripts } as unknown as RunReport
   const run = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
   expect(await recordDay(root, { history: HISTORY, record: run, report, isPartOfEnded: false })).toBeUndefined()
 }
@@ -180,10 +180,33 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     expect((await ask(sql, root, '2026-02-10')).rows).toEqual(first)
   })
 
+  it('give each candle the time since when its price is known, also if that is after the day asked about', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    mkdirSync(join(root, 'ohlcv_data'))
+    const days = ['2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12']
+    const lines = days.map((day) => `${toInstant(day, '09:15') / 1_000},1,1,1,1,1`)
+    for (const symbol of ['S1', 'S2'])
+      writeFileSync(join(root, 'ohlcv_data', `${symbol}.csv`), ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'))
+    await record(root, '2026-02-09', { 'all-ohlcv': replaced('S1') })
+    await record(root, '2026-02-11', { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') })
+    const sql = "select day, known_since from candles_known where symbol = 'S1' order by day"
+    const known = [...days.slice(0, 4).map((day) => [day, '2026-02-11 19:30:00']), ['2026-02-12', null]]
+    expect((await ask(sql, root)).rows).toEqual(known)
+    expect((await ask(sql, root, '2026-02-10')).rows).toEqual(known.slice(0, 3))
+    expect(
+      (await ask("select isin, count(*), count(known_since) from candles_known where symbol = 'S2' group by isin", root)).rows,
+    ).toEqual([['INE000000002', '5', '0']])
+    // Collected late: it replaced only what was before its day.
+    await record(root, '2026-02-06', { 'all-ohlcv': replaced('S1') }, '2026-02-20')
+    expect((await ask(sql, root)).rows).toEqual([['2026-02-06', '2026-02-20 19:30:00'], ...known.slice(1)])
+  })
+
   it('are none without a history', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)
     expect((await ask('from rewritten', root)).rows).toEqual([])
+    expect((await ask('from candles_known', root)).rows).toEqual([])
   })
 })
 

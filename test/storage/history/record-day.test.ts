@@ -141,18 +141,23 @@ describe('the record of a day', () => {
     expect(await readRows(root, '2026-02-09', 'list.csv')).toBeDefined()
   })
 
-  it('lists the files that any run of the day replaced, with the last reason', async () => {
+  it('lists the files that any run of the day replaced, with the last reason and its time', async () => {
     const root = await recorded()
     const runs: readonly NonNullable<Given['rewritten']>[] = [
       { prices: [file('A', 'first'), file('B', 'first')], lists: [file('X', 'first')] },
       { prices: [file('B', 'second'), file('C', 'second')] },
       {},
     ]
-    for (const rewritten of runs) await record(root, '2026-02-10', { rewritten })
+    const at = (hour: number): string => `2026-02-10T${hour}:00:00.000Z`
+    for (const [index, rewritten] of runs.entries()) await record(root, '2026-02-10', { rewritten, finishedAt: at(14 + index) })
     const entry = (await readRecordedDay(root, '2026-02-10'))?.entries['.rewritten']
     expect(entry && (await unpack(entry))).toEqual({
-      prices: [file('A', 'first'), file('B', 'second'), file('C', 'second')],
-      lists: [file('X', 'first')],
+      prices: [
+        { ...file('A', 'first'), knownAt: at(14) },
+        { ...file('B', 'second'), knownAt: at(15) },
+        { ...file('C', 'second'), knownAt: at(15) },
+      ],
+      lists: [{ ...file('X', 'first'), knownAt: at(14) }],
     })
   })
 
