@@ -20,7 +20,7 @@ export const assertPostgresInstalled = (): void => void loadPostgres()
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions extends ExportOptions {
   /** The schema of the tables, created if missing. Default: `scripstream`. */
-  readonly schema?: string
+  readonly schema?: string | undefined
 }
 
 const TYPES: Readonly<Record<SqlType, string>> = {

@@ -25,9 +25,9 @@ export interface CollectorOptions<S extends readonly StreamDefinition[] = readon
   extends Omit<RunDependencies, 'settings' | 'streams' | 'storage'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
-  readonly streams?: S
+  readonly streams?: S | undefined
   /** Where outputs are stored. Default: the folder in the settings. */
-  readonly storage?: Storage
+  readonly storage?: Storage | undefined
 }
 
 /**
@@ -61,7 +61,7 @@ export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols'
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
-  readonly consume?: (item: PublicOutcome<Row>) => ObservableInput<unknown>
+  readonly consume?: ((item: PublicOutcome<Row>) => ObservableInput<unknown>) | undefined
 }
 
 const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {

@@ -14,8 +14,8 @@ export const CONFIG_FILE = 'scripstream.config.json'
 
 /** The sources of settings, by priority: flags, environment, file, defaults. */
 export interface SettingsSources {
-  readonly flags?: SettingsInput
-  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly flags?: SettingsInput | undefined
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** A file that must exist. Default: `scripstream.config.json` in the current folder, if it exists. */
   readonly configFile?: string | undefined
   /** The streams that `workers` and `timeoutsMs` may name. */

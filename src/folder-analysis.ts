@@ -9,7 +9,8 @@ import { type Difference, type DiffOptions, diff as diffFolder } from './analysi
 import { runQuery } from './analysis/query.js'
 import type { Verification } from './analysis/verify/finding.js'
 import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
-import type { Row } from './model/row.js'
+import type { Optional } from './model/optional.js'
+import { omitUndefined, type Row } from './model/row.js'
 import type { Day } from './model/trading-day.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 import { listTables } from './pipeline/list-tables.js'
@@ -43,8 +44,8 @@ const EXCHANGE = 'NSE'
  * @example
  * const { findings } = await verify('./data', { only: ['missing-sessions'], symbols: ['TCS'] })
  */
-export const verify = (folder: string, options: Partial<VerifyOptions> = {}): Promise<Verification> =>
-  verifyFolder(folder, { streams: builtIn, exchange: EXCHANGE, limits: {}, ...options })
+export const verify = (folder: string, options: Optional<VerifyOptions> = {}): Promise<Verification> =>
+  verifyFolder(folder, { streams: builtIn, exchange: EXCHANGE, limits: {}, ...omitUndefined(options) })
 
 /**
  * Lists what the last run that wrote files changed: stocks, bands, surveillance, deals, results, filings, news and more (`SECTIONS`).
@@ -53,8 +54,8 @@ export const verify = (folder: string, options: Partial<VerifyOptions> = {}): Pr
  * @example
  * const { changes } = await diff('./data', { only: ['surveillance'] })
  */
-export const diff = (folder: string, options: Partial<DiffOptions> = {}): Promise<Difference> =>
-  diffFolder(folder, { exchange: EXCHANGE, ...options })
+export const diff = (folder: string, options: Optional<DiffOptions> = {}): Promise<Difference> =>
+  diffFolder(folder, { exchange: EXCHANGE, ...omitUndefined(options) })
 
 /** What a statement reads. */
 export interface QueryOptions {

@@ -68,14 +68,14 @@ const toReply = (answer: unknown): HttpReply => {
 export interface TrialOptions {
   readonly answers: Answers
   /** The listed stocks, if the stream works on them. Default: `ALPHA` and `BETA`. */
-  readonly stocks?: readonly Stock[]
+  readonly stocks?: readonly Stock[] | undefined
   /** The items of the stream that it follows, if that is not the master list. */
-  readonly offered?: readonly Item[]
-  readonly settings?: SettingsInput
+  readonly offered?: readonly Item[] | undefined
+  readonly settings?: SettingsInput | undefined
   /** "Now", epoch milliseconds. Default: Thursday, 12 February 2026, 20:00 in India. */
-  readonly asOf?: number
+  readonly asOf?: number | undefined
   /** The files of an earlier run. */
-  readonly files?: MemoryFiles
+  readonly files?: MemoryFiles | undefined
 }
 
 /** One stream on scripted answers. Both observables are cold: each subscription runs the stream again. */

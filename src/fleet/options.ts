@@ -9,7 +9,7 @@ export interface FleetOptions {
   /** The version of this program. Only workers of the same version process its items. */
   readonly version: string
   /** Accept a Redis server that does not persist its data. */
-  readonly allowVolatile?: boolean
+  readonly allowVolatile?: boolean | undefined
 }
 
 /** The address of a fleet: a Redis server and a prefix. */

@@ -25,7 +25,7 @@ export interface WorkerOptions extends FleetOptions {
   /** Maximum number of active items per stream; if absent, an equal share of the limit of the whole fleet. */
   readonly concurrency?: number | undefined
   /** When it emits, the worker takes no more items, finishes its active ones, and completes. */
-  readonly stop?: Observable<unknown>
+  readonly stop?: Observable<unknown> | undefined
 }
 
 /** What a worker reports: that it is connected, the runs that it works for, and the items that it finishes. */

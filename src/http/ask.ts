@@ -23,7 +23,7 @@ export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoIn
 /** How to send one request; nothing is required. */
 export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
-  readonly failFast?: boolean
+  readonly failFast?: boolean | undefined
 }
 
 /** The total timeout is this multiple of the idle timeout. */

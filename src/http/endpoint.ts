@@ -32,15 +32,15 @@ export interface Endpoint<Input, Answer> {
    * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read` passes the parsed answer to its third
    * parameter. See `row`.
    */
-  readonly shape?: z.ZodType
+  readonly shape?: z.ZodType | undefined
   /**
    * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then `read` decides.
    */
-  readonly readBytes?: (body: Uint8Array) => Answer | undefined
+  readonly readBytes?: ((body: Uint8Array) => Answer | undefined) | undefined
   /** What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
-  readonly sample?: (input: Input, market: SampleMarket) => unknown
+  readonly sample?: ((input: Input, market: SampleMarket) => unknown) | undefined
   /** Content type of a sample that is text. */
-  readonly type?: 'text/csv' | 'text/html' | 'application/json'
+  readonly type?: 'text/csv' | 'text/html' | 'application/json' | undefined
 }
 
 /** An endpoint of any kind, for lists of endpoints. */
@@ -48,12 +48,14 @@ export interface Endpoint<Input, Answer> {
 export type AnyEndpoint = Endpoint<any, unknown>
 
 /** The definition that `get` and `post` take: without the method; headers default to `usual`. */
-export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & { readonly headers?: HeaderSet }
+export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'method' | 'headers'> & {
+  readonly headers?: HeaderSet | undefined
+}
 
 /** Defines an endpoint that takes a JSON body. */
 export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => ({
-  headers: 'usual',
   ...endpoint,
+  headers: endpoint.headers ?? 'usual',
   method: 'POST',
 })
 
@@ -61,8 +63,8 @@ export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>)
 export const get = <Input extends Record<string, string>, Answer>(
   endpoint: EndpointDefinition<Input, Answer>,
 ): Endpoint<Input, Answer> => ({
-  headers: 'usual',
   ...endpoint,
+  headers: endpoint.headers ?? 'usual',
   method: 'GET',
 })
 

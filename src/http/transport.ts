@@ -19,13 +19,13 @@ export interface HttpRequest {
 /** A reply with any status and a decompressed body. */
 export interface HttpReply {
   readonly status: number
-  readonly retryAfter?: string
-  readonly contentType?: string
+  readonly retryAfter?: string | undefined
+  readonly contentType?: string | undefined
   /** The target of a redirect. */
-  readonly location?: string
+  readonly location?: string | undefined
   readonly body: Uint8Array
   /** The reply has neither Content-Length nor chunked encoding: its body may be truncated. */
-  readonly isUnframed?: boolean
+  readonly isUnframed?: boolean | undefined
 }
 
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */

@@ -50,7 +50,7 @@ export interface FailureCause {
 
 export interface FailureOptions extends ErrorOptions, FailedExchange {
   /** The failures behind this one, if they were others. */
-  readonly causes?: readonly FailureCause[]
+  readonly causes?: readonly FailureCause[] | undefined
 }
 
 /** One of the things that are wrong. */
@@ -62,8 +62,8 @@ export interface UsageIssue {
 }
 
 export interface UsageOptions<Code> extends ErrorOptions {
-  readonly code?: Code
-  readonly issues?: readonly UsageIssue[]
+  readonly code?: Code | undefined
+  readonly issues?: readonly UsageIssue[] | undefined
 }
 
 /** The base class of all expected failures. Any other error is a bug and stops the run. */

@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from './collect-error.js'
 import { type ErrorCode, joinCodes, type TransportReason, type UsageCode } from './error-codes.js'
+import type { Optional } from './optional.js'
 
 export * from './collect-error.js'
 export { type ErrorCode, errorCodes, joinCodes, refusals, type TransportReason, type UsageCode } from './error-codes.js'
@@ -110,7 +111,7 @@ export class TransportError extends CollectError {
   constructor(
     readonly reason: TransportReason,
     readonly detail: string,
-    { hasBegun = false, ...options }: FailureOptions & { readonly hasBegun?: boolean } = {},
+    { hasBegun = false, ...options }: FailureOptions & { readonly hasBegun?: boolean | undefined } = {},
   ) {
     const verdict = VERDICTS[reason] ?? 'retry'
     super(`${reason}: ${detail}`, { isTemporary: verdict === 'retry' || verdict === 'wait', ...options })
@@ -156,7 +157,7 @@ export class NothingAnsweredError extends CollectError {
   /** @param failures the failure of each alternative; temporary if one of them is. The last error among them is the `cause`. */
   constructor(
     message: string,
-    failures: readonly (Pick<CollectError, 'code'> & Partial<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
+    failures: readonly (Pick<CollectError, 'code'> & Optional<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
   ) {
     const causes = failures.flatMap((failure) => failure.causes ?? [])
     const cause = failures.findLast((failure) => failure instanceof Error)

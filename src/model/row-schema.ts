@@ -34,29 +34,29 @@ export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'
 /** What a schema cannot say about a field. */
 export interface ColumnFacts {
   /** What it contains: unit, time zone, when it is empty. The comment of its column in SQL. */
-  readonly about?: string
+  readonly about?: string | undefined
   /** The name of its column in SQL, and its type if that does not follow from the schema. Without it, it appears in `extra`. */
-  readonly sql?: string | readonly [name: string, type: SqlType]
+  readonly sql?: string | readonly [name: string, type: SqlType] | undefined
   /** Converts the SQL of its text to the SQL of its value, if a cast alone cannot. */
-  readonly convert?: Conversion
+  readonly convert?: Conversion | undefined
   /** Further columns that are read from it, placed behind its own. */
-  readonly further?: readonly TableColumn[]
+  readonly further?: readonly TableColumn[] | undefined
   /**
    * An output depends on it: an answer is refused if the field is missing from all records, has another type, or its `format` cannot be
    * read. An optional or usual list or record counts as missing only if an unknown field is in its place.
    */
-  readonly required?: true
+  readonly required?: true | undefined
   /**
    * Null and empty text are no values of it: they are drift if (nearly) all answers of the run have nothing else. If it is also required,
    * an answer is refused that has nothing else.
    */
-  readonly key?: true
+  readonly key?: true | undefined
   /** Some records may lack it: it counts as gone if (nearly) all answers lack it. */
-  readonly usual?: true
+  readonly usual?: true | undefined
   /** `day` is text that starts with a date (`2026-02-12`), `millis` a number of epoch milliseconds. */
-  readonly format?: 'day' | 'millis'
+  readonly format?: 'day' | 'millis' | undefined
   /** A further kind that answers may have; its TypeScript type does not mention it. */
-  readonly or?: Kind
+  readonly or?: Kind | undefined
 }
 
 /** A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field, too. */

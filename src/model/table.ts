@@ -10,15 +10,15 @@ export interface TableFacts {
   /** Row schemas and further columns, in the order of the columns. */
   readonly columns: readonly (z.ZodObject | TableColumn)[]
   /** If each record contains lists of rows: the keys of these lists. */
-  readonly lists?: readonly string[]
+  readonly lists?: readonly string[] | undefined
   /** Keys of the records that another table contains. */
-  readonly elsewhere?: readonly string[]
+  readonly elsewhere?: readonly string[] | undefined
   /** Columns that identify a row; of rows with the same key the last in the file wins. */
-  readonly key?: readonly string[]
+  readonly key?: readonly string[] | undefined
   /** Keys of a record whose texts identify it in its file, so that the history knows when it appeared. */
-  readonly identity?: readonly string[]
+  readonly identity?: readonly string[] | undefined
   /** Its position in the list of tables; tables without one come last. */
-  readonly position?: number
+  readonly position?: number | undefined
 }
 
 /** Files of a table, by their path below the output folder. `{exch}` is an exchange, another placeholder the file name of an item. */

@@ -14,9 +14,9 @@ export interface Deadline {
   /** The longest time without a byte, the first one included. */
   readonly idleMs: number
   /** The longest total time; `idleMs` if absent. */
-  readonly totalMs?: number
+  readonly totalMs?: number | undefined
   /** Updated as bytes arrive; without it only the first value counts as progress. */
-  readonly transfer?: Transfer
+  readonly transfer?: Transfer | undefined
 }
 
 /**

@@ -1,5 +1,7 @@
 import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
+import type { Optional } from '../model/optional.js'
+import { omitUndefined } from '../model/row.js'
 
 /** How often, and after which pauses, a request is sent again after a 429. */
 export interface ThrottlePolicy {
@@ -29,8 +31,8 @@ const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, thrott
  *   retryAfter429({ throttleRetries: 5 }),
  * )
  */
-export const retryAfter429 = <T>(policy: Partial<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
-  const whole = { ...DEFAULTS, ...policy }
+export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
+  const whole: ThrottlePolicy = { ...DEFAULTS, ...omitUndefined(policy) }
   return retry({
     count: whole.throttleRetries,
     delay: (error: unknown, attempt) =>

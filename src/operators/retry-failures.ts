@@ -9,7 +9,7 @@ export interface RetryPolicy extends ThrottlePolicy {
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
   /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
-  readonly hasLimiter?: boolean
+  readonly hasLimiter?: boolean | undefined
 }
 
 const MAX_BACKOFF_MS = 30_000

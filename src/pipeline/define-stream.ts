@@ -32,10 +32,10 @@ export interface Tools {
 /** How a stream divides its work into items, and the work for one item. `R` is the type of its rows. */
 export interface Work<R = unknown> {
   /** The stream whose offered items are the items of this one; without it, `parts` are. */
-  readonly of?: string
+  readonly of?: string | undefined
   readonly parts: readonly Item[]
   /** Selects some of the items of `of`; without it, all. */
-  readonly where?: (item: Item) => boolean
+  readonly where?: ((item: Item) => boolean) | undefined
   /** The work of one item. Emits exactly once; `file` is the item's first output. */
   readonly each: (item: Item, tools: Tools, file: string) => Observable<ItemResult<R>>
 }
@@ -48,7 +48,7 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   readonly summary: string
   readonly phase: Phase
   /** A built-in stream's place in lists and reports, and in the sequence of the core phase. Without one it comes last. */
-  readonly position?: number
+  readonly position?: number | undefined
   /** Items that are active at the same time, unless the settings override it. */
   readonly workers: number
   /** Longest time without a byte of a reply, unless the settings override it; a whole reply may take six times as long. */
@@ -56,12 +56,12 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   /** Every endpoint that it calls: their hosts need an address, and the simulator answers with their samples. */
   readonly endpoints: readonly AnyEndpoint[]
   /** Required settings, besides the addresses of its endpoints. */
-  readonly requires?: readonly (keyof Settings)[]
+  readonly requires?: readonly (keyof Settings)[] | undefined
   readonly work: Work<R>
   /** Streams that its work may wait for with `Tools.after`, because it reads their files. They must not run in a later phase. */
-  readonly after?: readonly string[]
+  readonly after?: readonly string[] | undefined
   /** Converts its rows to items for the streams that depend on it. */
-  readonly offers?: (rows: readonly Row[], warn: Tools['warn']) => readonly Item[]
+  readonly offers?: ((rows: readonly Row[], warn: Tools['warn']) => readonly Item[]) | undefined
   /** Its outputs. `Work.each` receives the file of the first one. */
   readonly outputs: readonly [Output, ...Output[]]
 }
@@ -80,7 +80,7 @@ export const MASTER = 'master-data'
  */
 export const perStock = <R>(
   each: (stock: Stock, tools: Tools, file: string) => Observable<ItemResult<R>>,
-  { where }: { readonly where?: (stock: Stock) => boolean } = {},
+  { where }: { readonly where?: ((stock: Stock) => boolean) | undefined } = {},
 ): Work<R> => ({
   of: MASTER,
   parts: [],

@@ -10,7 +10,7 @@ export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPer
 
 interface Tabular {
   /** The SQL tables over its files, for queries and exports. `{SYMBOL}` in `file` is a stock, `{INDEX}` an index. */
-  readonly tables?: readonly TableFacts[]
+  readonly tables?: readonly TableFacts[] | undefined
 }
 
 /**
@@ -21,13 +21,13 @@ export interface RowsInOneFile extends Tabular {
   readonly shape: 'rows-in-one-file'
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
-  readonly sortBy?: SortOrder
+  readonly sortBy?: SortOrder | undefined
 }
 
 /** A sort key of records, greatest first unless `direction` says otherwise. A number is less than any text. */
 export interface SortOrder {
   readonly key: (row: Row) => string | number
-  readonly direction?: 'ascending' | 'descending'
+  readonly direction?: 'ascending' | 'descending' | undefined
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
@@ -35,11 +35,11 @@ export interface ArrayPerItem extends Tabular {
   readonly shape: 'array-per-item'
   readonly file: string
   /** Converts the rows of the item to the records of the file. */
-  readonly select?: (rows: readonly Row[]) => readonly unknown[]
+  readonly select?: ((rows: readonly Row[]) => readonly unknown[]) | undefined
   /** Write `[]` if the item failed and no file is stored. */
-  readonly emptyWhenLost?: boolean
+  readonly emptyWhenLost?: boolean | undefined
   /** An answer without records does not replace the stored file: a market cannot lose all its records in a day. */
-  readonly keepsWhenEmpty?: boolean
+  readonly keepsWhenEmpty?: boolean | undefined
 }
 
 /** One JSON document for each item that has rows. */

@@ -14,9 +14,9 @@ import type { Phase, StreamDefinition } from './define-stream.js'
 import { checkRegistry, describeUnknownStream, findSources } from './registry.js'
 
 export interface Selection {
-  readonly only?: readonly string[]
-  readonly skip?: readonly string[]
-  readonly pairs?: Readonly<Record<string, unknown>>
+  readonly only?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
+  readonly pairs?: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface PlannedStream {

@@ -16,34 +16,34 @@ import type { AllTelemetry } from './telemetry.js'
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {
   /** Only these streams, and those that they depend on. */
-  readonly only?: readonly string[]
+  readonly only?: readonly string[] | undefined
   /** All streams but these. */
-  readonly skip?: readonly string[]
+  readonly skip?: readonly string[] | undefined
   /**
    * Only these stocks; one-file outputs retain the records of all others. A stock is named by its symbol (also `NSE:TCS`, `TCS.NS`), its
    * ISIN, an earlier symbol that the output folder knows, or the name of its company or the unique beginning of it.
    */
-  readonly symbols?: readonly string[]
+  readonly symbols?: readonly string[] | undefined
   /**
    * What to do about symbols that are not listed or have changed: `report` (default) fetches the others, names these in the report, and the
    * run is partial; `reject` is an error before anything is stored if one is not listed. Both fetch a renamed stock.
    */
-  readonly wrongSymbols?: WrongSymbolPolicy
+  readonly wrongSymbols?: WrongSymbolPolicy | undefined
   /**
    * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
    * depend on, run with all their items.
    */
-  readonly pairs?: Readonly<Record<string, readonly string[]>>
+  readonly pairs?: Readonly<Record<string, readonly string[]>> | undefined
   /** "Now", epoch milliseconds; default: the clock. */
-  readonly asOf?: number
+  readonly asOf?: number | undefined
   /** Rules whose refused answers are stored all the same. By default such an answer is refused, and the stored file stays. */
-  readonly accept?: readonly RefusalCode[]
+  readonly accept?: readonly RefusalCode[] | undefined
   /** Start from scratch, even if an unfinished run could be resumed or a complete one is up to date. */
-  readonly fresh?: boolean
+  readonly fresh?: boolean | undefined
   /** Names the simulator in use, if any: runs against it are the same run although its port changes. */
-  readonly variant?: string
+  readonly variant?: string | undefined
   /** When it emits, the run begins no further item, waits up to 5 s for active ones, and ends as interrupted. */
-  readonly stop?: Observable<unknown>
+  readonly stop?: Observable<unknown> | undefined
 }
 
 const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
@@ -80,7 +80,7 @@ export interface RunDependencies {
   readonly streams: readonly StreamDefinition[]
   readonly storage: Storage
   /** Where items are processed. Default: in this process; `scripstream/fleet` runs them on several machines. */
-  readonly engine?: Engine
+  readonly engine?: Engine | undefined
   /**
    * A dispatcher of undici that all requests of this process go through: a proxy, a mock, a unix socket, interceptors. Redirects, size
    * limits, decompression and errors stay as they are. Whoever creates it closes it. Default: keep-alive connections that each run opens
@@ -88,17 +88,17 @@ export interface RunDependencies {
    *
    * @example createCollector({ settings, dispatcher: new EnvHttpProxyAgent().compose(interceptors.dns()) })
    */
-  readonly dispatcher?: HttpDispatcher
+  readonly dispatcher?: HttpDispatcher | undefined
   /** Sends the requests instead of undici; `httpTransport(dispatcher)` is one to build on. */
-  readonly transport?: Transport
+  readonly transport?: Transport | undefined
   /** Receives log lines about streams, retries and failures, such as `pino()`. An error that it throws ends no run. Default: no log. */
-  readonly log?: Log
+  readonly log?: Log | undefined
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
-  readonly telemetry?: AllTelemetry
+  readonly telemetry?: AllTelemetry | undefined
   /** The current instant, epoch milliseconds. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
   /** In [0, 1): jitter for the pauses between attempts. */
-  readonly random?: () => number
+  readonly random?: (() => number) | undefined
 }
 
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */

@@ -41,10 +41,10 @@ export interface Journal {
 
 /** The selection of a run, if it does not cover everything; see `RunOptions`. */
 export interface RunSelection {
-  readonly only?: readonly string[]
-  readonly skip?: readonly string[]
-  readonly symbols?: readonly string[]
-  readonly pairs?: Readonly<Record<string, readonly string[]>>
+  readonly only?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
+  readonly symbols?: readonly string[] | undefined
+  readonly pairs?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
 /** The stored record of a run until it is complete. Its journals hold the master list and every stored item. */

@@ -25,9 +25,9 @@ export interface Follower {
   /** A request has ended. */
   readonly request: (request: FinishedRequest) => void
   /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
-  readonly begin?: (request: StartedRequest) => RequestFollower
+  readonly begin?: ((request: StartedRequest) => RequestFollower) | undefined
   /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
-  readonly over?: (error?: unknown) => void
+  readonly over?: ((error?: unknown) => void) | undefined
 }
 
 /** Called once for each run. */
@@ -37,7 +37,8 @@ export type Telemetry = (run: LiveRun) => Follower
 export type AllTelemetry = Telemetry | readonly Telemetry[]
 
 /** The followers of a run as one that never throws. */
-export interface Followers extends Required<Pick<Follower, 'event' | 'over'>> {
+export interface Followers extends Pick<Follower, 'event'> {
+  readonly over: (error?: unknown) => void
   /** Observes the requests of a stream. */
   readonly watch: (stream: string) => RequestWatch
   /** Whether a follower runs requests in a context of its own. */

@@ -26,13 +26,13 @@ export interface Metrics {
 /** Options of `createMetrics`; nothing is required. */
 export interface MetricsOptions {
   /** The registry of prom-client in which the metrics are created, such as `prom.register`. Default: one of their own. */
-  readonly registry?: MetricsRegistry
+  readonly registry?: MetricsRegistry | undefined
   /** Also creates the default metrics of prom-client: memory, CPU, event loop, garbage collection. Default: `false`. */
-  readonly processMetrics?: boolean
+  readonly processMetrics?: boolean | undefined
   /** When the last complete run ended, epoch milliseconds, if it was in another process. */
   readonly lastSuccessAt?: number | undefined
   /** Labels of all metrics of the registry. */
-  readonly labels?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 /**

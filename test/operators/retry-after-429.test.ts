@@ -22,6 +22,17 @@ describe('retryAfter429', () => {
   )
 
   it(
+    'has its defaults for options that are undefined',
+    marbles((m) => {
+      const refused = m.cold<string>('#', undefined, new ThrottledError(0))
+      const undefinedPolicy = { throttleRetries: undefined, throttleMs: undefined, throttleMaxMs: undefined, random: undefined }
+      m.expect(refused.pipe(retryAfter429(undefinedPolicy))).toBeObservable('#', undefined, new ThrottledError(0))
+      m.flush()
+      expect(refused.subscriptions).toHaveLength(9)
+    }),
+  )
+
+  it(
     'waits exactly as long as Retry-After, without jitter',
     marbles((m) => {
       const refused = m.cold<string>('-#', undefined, new ThrottledError(20))

@@ -7,13 +7,14 @@ let packed: Packed
 beforeAll(() => {
   packed = pack()
   writeFileSync(join(packed.project, 'package.json'), '{"type":"module","private":true}\n')
-  copyFileSync(join(import.meta.dirname, 'consumer.ts'), join(packed.project, 'consumer.ts'))
+  for (const file of ['consumer.ts', 'options.ts']) copyFileSync(join(import.meta.dirname, file), join(packed.project, file))
 }, 120_000)
 afterAll(() => packed.remove())
 
-const compile = (options: object): ReturnType<typeof run> => {
-  const compilerOptions = { strict: true, skipLibCheck: false, target: 'ES2022', lib: ['ES2023', 'DOM'], types: [], ...options }
-  writeFileSync(join(packed.project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
+const compile = (options: object, files: readonly string[] = ['consumer.ts']): ReturnType<typeof run> => {
+  const exact = { noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true }
+  const compilerOptions = { strict: true, ...exact, skipLibCheck: false, target: 'ES2022', lib: ['ES2023', 'DOM'], types: [], ...options }
+  writeFileSync(join(packed.project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   return run([commandOf('typescript', 'tsc'), '-p', '.'], packed.project)
 }
 
@@ -78,9 +79,12 @@ describe('an app that installs the package', () => {
   it.each([
     { as: 'nodenext', module: 'nodenext', moduleResolution: 'nodenext' },
     { as: 'a bundler’s', module: 'esnext', moduleResolution: 'bundler' },
-  ])('compiles strictly, libraries too, without the types of Node: $as', ({ module, moduleResolution }) => {
-    expect(compile({ module, moduleResolution, noEmit: true })).toEqual({ status: 0, output: '' })
-  })
+  ])(
+    'compiles strictly, libraries too, without the types of Node, with options that are undefined: $as',
+    ({ module, moduleResolution }) => {
+      expect(compile({ module, moduleResolution, noEmit: true }, ['consumer.ts', 'options.ts'])).toEqual({ status: 0, output: '' })
+    },
+  )
 
   const expected = {
     outcome: 'complete',

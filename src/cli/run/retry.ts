@@ -83,7 +83,7 @@ const createRetry = (
     .map(({ name }) => name)
   if (names.length === 0) return undefined
   const selection = selectionOf(missing, names)
-  const { pairs } = selection
+  const { pairs = {} } = selection
   const items = Object.values(pairs).reduce((total, { length }) => total + length, 0)
   const whole = names.length - Object.keys(pairs).length
   const parts = [

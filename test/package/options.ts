@@ -1,0 +1,49 @@
+// An app that passes on options as it has them, `undefined` too: compiled with `exactOptionalPropertyTypes`.
+import { of } from 'rxjs'
+import * as lib from 'scripstream'
+import { diff, type QueryOptions, query, verify } from 'scripstream/analysis'
+import { type FleetOptions, fleet, type WorkerOptions } from 'scripstream/fleet'
+import { deadline, retryAfter429 } from 'scripstream/operators'
+import { serveSimulator } from 'scripstream/simulator'
+import { duckdb, parquet, postgres } from 'scripstream/sinks'
+import { streams } from 'scripstream/streams'
+import { createTrial } from 'scripstream/testing'
+
+/** Every optional field of an object, as `undefined`; the others as they are. */
+type Unset<T> = { [K in keyof T]: object extends Pick<T, K> ? undefined : T[K] }
+
+declare const unset: <T>() => Unset<T>
+
+export const collector = lib.createCollector({ ...unset<lib.CollectorOptions>(), settings: unset<lib.SettingsInput>(), streams })
+export const runs = [collector.run(unset<lib.RunOptions>()), collector.stream('market-news', unset<lib.StreamOptions>())]
+export const settings = lib.loadSettings(unset<lib.SettingsSources>())
+export const metrics = lib.createMetrics(unset<lib.MetricsOptions>())
+export const follower: lib.Follower = unset<lib.Follower>()
+export const reply: lib.HttpReply = unset<lib.HttpReply>()
+export const table: lib.TableFacts = unset<lib.TableFacts>()
+export const output: lib.Output = { ...unset<lib.RowsInOneFile>(), sortBy: unset<lib.SortOrder>(), tables: [table] }
+export const endpoint = lib.post(unset<lib.EndpointDefinition<{ of: string }, string>>())
+export const stream = lib.defineStream({
+  ...unset<lib.StreamDefinition>(),
+  work: lib.perStock(() => of(lib.createResult([1])), { where: undefined }),
+  outputs: [unset<lib.ArrayPerItem>()],
+})
+export const failures = [
+  new lib.UsageError('a', { code: undefined, issues: undefined, cause: undefined }),
+  new lib.TransportError('reset', 'a', { hasBegun: undefined, request: undefined, causes: undefined }),
+  new lib.NothingAnsweredError('a', [{ code: 'dns', causes: undefined }]),
+]
+export const trial = createTrial(stream, { ...unset<Parameters<typeof createTrial>[1]>(), settings: unset<lib.SettingsInput>() })
+export const operators = [
+  retryAfter429({ throttleRetries: undefined, random: undefined }),
+  deadline({ idleMs: 1, totalMs: undefined, transfer: undefined }),
+]
+export const answers = [
+  verify('a', { streams: undefined, exchange: undefined, limits: undefined, only: undefined, symbols: undefined }),
+  diff('a', { exchange: undefined, only: undefined, symbols: undefined }),
+  query('a', 'b', unset<QueryOptions>()),
+]
+export const exports = [postgres('a', { streams, schema: undefined }), duckdb('a', { streams }), parquet('a', { streams })]
+export const engine = fleet(unset<FleetOptions>())
+export const worker: WorkerOptions = unset<WorkerOptions>()
+export const simulator = serveSimulator({ ...unset<Parameters<typeof serveSimulator>[0]>(), endpoints: [] })
