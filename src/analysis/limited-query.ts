@@ -39,10 +39,10 @@ export interface LimitedResult {
   readonly usedDay?: Day
 }
 
-/** One processor is left to others. A large sort goes to the disk, where it does not fill it. */
+/** One processor is left to others. A large sort goes to the disk, where it does not fill it. The screener of the whole market needs 1.2 GB. */
 const ROOM = {
   threads: String(Math.max(1, availableParallelism() - 1)),
-  memory_limit: '1GB',
+  memory_limit: '2GB',
   max_temp_directory_size: '4GB',
 }
 
@@ -68,11 +68,16 @@ const runToEnd = async (
   try {
     return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
-    throw toQueryError(error)
+    throw explainMemory(toQueryError(error))
   } finally {
     close()
   }
 }
+
+const explainMemory = (error: unknown): unknown =>
+  error instanceof UsageError && error.message.startsWith('Out of Memory')
+    ? new UsageError(`the query needs more than ${ROOM.memory_limit} of memory; ask for fewer days, stocks or columns`, { cause: error })
+    : error
 
 const REPEAT_MS = 50
 

@@ -1,10 +1,8 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { UsageError } from '../model/errors.js'
 import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
-import { type DuckDb, openDuckDb, quoteList } from '../storage/duckdb.js'
+import { type DuckDb, openDuckDb, quoteList, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { focusFolder, openFolder, type TableFolder } from '../storage/table-folder.js'
 import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
@@ -51,7 +49,7 @@ export const runQuery = async (
 ): Promise<QueryResult> => {
   const whole = await openFolder(out)
   const folder = symbol === undefined ? whole : focusFolder(whole, symbol)
-  const duck = await openDuckDb({ ...room, temp_directory: join(tmpdir(), `scripstream-query-${process.pid}`) })
+  const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
   const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
   let used: readonly Columned[] = []

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { DamagedFileError, formatError, UsageError } from '../model/errors.js'
 import { requireOptional } from '../model/optional-package.js'
@@ -29,6 +31,9 @@ export const openDuckDb = async (options: Readonly<Record<string, string>> = {})
     },
   }
 }
+
+/** Where the database of a process moves what has no room in its memory. */
+export const toSpillFolder = (pid: number): string => join(tmpdir(), `scripstream-query-${pid}`)
 
 /** Loads the optional package on first use. */
 export const loadDuckDb = (): typeof import('@duckdb/node-api') => requireOptional('@duckdb/node-api', 'DuckDB is not installed')

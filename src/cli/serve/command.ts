@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import { catchError, defer, map, NEVER, throwError } from 'rxjs'
 import type { AddCommand, Command } from '../dependencies.js'
 import { exampleText, integerOption } from '../options.js'
@@ -9,6 +10,7 @@ interface ServeFlags {
   readonly out?: string
   readonly config?: string
   readonly port?: number
+  readonly answerQuery?: boolean
 }
 
 const examples = [
@@ -24,6 +26,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]))
+    .addOption(new Option('--answer-query', 'answers the query on stdin; the page uses it').hideHelp())
     .addHelpText('after', exampleText(examples))
     .action((flags: ServeFlags) => act(serveCommand(flags, io, dependencies)))
 }
@@ -32,6 +35,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
 const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
+    if (flags.answerQuery) return import('./query-process.js').then(({ answerQuery }) => answerQuery(settings, io, dependencies))
     return whileServing(
       () => openPage({ settings, port: flags.port }, dependencies),
       ({ origin }) => {
@@ -42,5 +46,5 @@ const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   }).pipe(
     catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
     untilSignal(io.signal$),
-    map(toExitCode),
+    map((end) => (typeof end === 'string' ? toExitCode(end) : end)),
   )

@@ -14,11 +14,13 @@ interface PageChoice {
 
 /** Starts the server of the page; its code is loaded only then. */
 export const openPage = async (
-  { settings: { out, exchange, workers }, port, live }: PageChoice,
+  { settings, port, live }: PageChoice,
   { streams, version, pageFolder }: Dependencies,
 ): Promise<PageServer> => {
+  const { out, exchange, workers } = settings
   const { servePage } = await import('../../web/server/serve.js')
-  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live })
+  const { createQueryProcess } = await import('./query-process.js')
+  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, ask: createQueryProcess(settings) })
 }
 
 /** Says which option chooses another port. */

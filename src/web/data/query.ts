@@ -6,7 +6,7 @@ import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
-import type { MarketFolder } from './market-folder.js'
+import type { DataSource, MarketFolder } from './market-folder.js'
 
 /** The saved and the worked queries, and the tables that they may use. */
 export const listQueries = async ({ root, streams }: MarketFolder): Promise<QueriesAnswer> => {
@@ -31,7 +31,7 @@ const TIME_LIMIT_MS = 60_000
 export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>
 
 /** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
-export const createQueryRunner = ({ root, streams }: MarketFolder, timeMs = TIME_LIMIT_MS): QueryRunner => {
+export const createQueryRunner = ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner => {
   let isBusy = false
   return async ({ sql, limit = DEFAULT_ROWS }, signal) => {
     if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')

@@ -10,10 +10,10 @@ import { AnswerError } from './guard.js'
 import type { Route } from './route.js'
 
 /** The routes that answer from the output folder; each server has its own, with what they keep in memory. */
-export const createDataRoutes = (source: DataSource): readonly Route[] => {
+export const createDataRoutes = (source: DataSource, ask?: QueryRunner): readonly Route[] => {
   const folder = openMarketFolder(source)
   const [readMarket, readDocuments] = [createMarketReader(folder), createDocumentsReader(folder)]
-  let runner: QueryRunner | undefined
+  let runner = ask
   return [
     { path: '/api/market', answer: readMarket },
     { path: '/api/market/lists', answer: () => readMarketLists(folder) },

@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import { createLiveFileReader } from '../../storage/live-file.js'
+import type { QueryRunner } from '../data/query.js'
 import { type Asset, readAssets } from './assets.js'
 import { createChanges } from './changes.js'
 import { createDataRoutes } from './data-routes.js'
@@ -17,6 +18,8 @@ export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'st
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
+  /** Answers queries, in another process for example; in this one if absent. */
+  readonly ask?: QueryRunner
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -41,9 +44,9 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, workers = {}, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, workers = {}, ask, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams })]
+  const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
   const served: Served = { ...folder, workers, live, readChanges: createChanges(folder) }

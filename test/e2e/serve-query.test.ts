@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { duckdb, folderWith } from '../analysis/support.js'
+import { stock } from '../web/data/support.js'
+import { start } from './command.js'
+
+const isLinux = process.platform === 'linux'
+
+/** Serves a folder with two stocks. */
+const serve = async () => {
+  const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')] })
+  const child = start(['serve', '--out', out, '--port', '0'], { cwd: out })
+  onTestFinished(async () => {
+    if (child.kill('SIGTERM')) await once(child, 'close')
+  })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const origin = /http:\S+\d/.exec(String(line))?.[0] ?? ''
+  const ask = async (sql: string, signal?: AbortSignal) => {
+    const headers = { 'content-type': 'application/json', origin }
+    const response = await fetch(`${origin}/api/query`, { method: 'POST', headers, body: JSON.stringify({ sql }), signal: signal ?? null })
+    return { status: response.status, body: (await response.json()) as { readonly rows?: unknown; readonly error?: string } }
+  }
+  return { pid: child.pid ?? 0, ask }
+}
+
+const listChildren = (pid: number): string => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+
+describe.skipIf(!duckdb)(`a query to "serve"${duckdb ? '' : ' (skipped: DuckDB is not installed)'}`, () => {
+  it('is answered, or refused in plain words, in a process of its own that ends with it', async () => {
+    const { pid, ask } = await serve()
+    expect(await ask('select symbol from master order by 1')).toMatchObject({ status: 200, body: { rows: [['A'], ['B']] } })
+    expect(await ask('delete from master')).toMatchObject({ status: 400, body: { error: expect.stringContaining('query is read-only') } })
+    if (!isLinux) return
+    expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toMatch(/duckdb/)
+    expect(listChildren(pid)).toBe('')
+  })
+
+  it.skipIf(!isLinux)('ends when its reader leaves, and the next one is answered', async () => {
+    const { pid, ask } = await serve()
+    const leaving = new AbortController()
+    const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b', leaving.signal).catch(String)
+    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).not.toBe('')
+    expect(await ask('select 1')).toMatchObject({ status: 400, body: { error: expect.stringContaining('another query is running') } })
+    leaving.abort()
+    expect(await endless).toContain('Abort')
+    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).toBe('')
+    expect(await ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
+  })
+})
