@@ -23,6 +23,7 @@ const verification: Verification = {
   files: 7_508,
   candles: 6_113_488,
   sessions: { count: 2_722, last: '2026-02-12' },
+  history: { days: 20, first: '2026-01-15', last: '2026-02-12' },
   coverage: [],
   notes: ['No report of a run is there.'],
   counts: countFindings(findings, ['files', 'large-moves', 'leftovers']),
@@ -37,7 +38,7 @@ const textOf = (columns: number, changes: Partial<Verification> = {}): readonly 
 
 test('the summary counts the findings of each check, shows the first ones, and lists exceeded limits', () => {
   expect(textOf(200)).toEqual([
-    'Errors: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    'Errors: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12, 20 recorded days; 3.1s).',
     '',
     'check        errors  warnings  info',
     'files             1         -     -',
@@ -91,6 +92,6 @@ test('a folder without findings is not called OK if something was not checked', 
 
 test('a folder without findings takes one sentence', () => {
   expect(textOf(200, { findings: [], counts: countFindings([], ['files']), notes: [], passed: [] })).toEqual([
-    'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12; 3.1s).',
+    'OK: no findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12, 20 recorded days; 3.1s).',
   ])
 })

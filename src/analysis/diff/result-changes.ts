@@ -3,7 +3,7 @@ import type { Change } from './change.js'
 import type { ListVersions } from './list-changes.js'
 
 /** The quarterly results of a stock, consolidated ones first. */
-const TABLES = ['incomeStat_cq', 'incomeStat_sq'] as const
+export const RESULT_TABLES = ['incomeStat_cq', 'incomeStat_sq'] as const
 
 const MAX_RESTATED = 2
 
@@ -17,7 +17,7 @@ export const findResultChanges = ({ before, after }: ListVersions): readonly Cha
 }
 
 const findNewResults = (row: Row, earlier: Row): readonly Change[] =>
-  TABLES.flatMap((name): readonly Change[] => {
+  RESULT_TABLES.flatMap((name): readonly Change[] => {
     const [now, then] = [readQuarters(row[name]), readQuarters(earlier[name])]
     const [[quarter, figures] = []] = now
     if (quarter === undefined || figures === undefined || then.size === 0 || [...then.keys()].some((known) => known >= quarter)) return []
@@ -30,21 +30,32 @@ const findNewResults = (row: Row, earlier: Row): readonly Change[] =>
   })
 
 const findRestated = (row: Row, earlier: Row): readonly Change[] =>
-  TABLES.flatMap((name): readonly Change[] => {
-    const then = readQuarters(earlier[name])
-    const restated = [...readQuarters(row[name])].flatMap(([quarter, figures]) =>
-      [...figures].flatMap(([key, to]) => {
-        const from = then.get(quarter)?.get(key)
-        return from === undefined || Number(from) === Number(to) ? [] : [{ from, to, text: `${toWords(key)} of ${toMonth(quarter)}` }]
-      }),
-    )
+  RESULT_TABLES.flatMap((name): readonly Change[] => {
+    const restated = compareFigures(row[name], earlier[name])
     const [first] = restated
     if (first === undefined) return []
-    const texts = restated.slice(0, MAX_RESTATED).map(({ from, to, text }) => `${text} from ${from} to ${to}`)
+    const texts = restated.slice(0, MAX_RESTATED).map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
     const more = restated.length > MAX_RESTATED ? ` and ${restated.length - MAX_RESTATED} more` : ''
     const [symbol, detail] = [readText(row.Symbol), `restated: ${texts.join(', ')}${more}`]
     return [{ section: 'results', change: 'changed', symbol, from: first.from, to: first.to, detail }]
   })
+
+/** A figure of a quarter that both tables have, such as `sales of 2025-09`, with another value. */
+export interface RestatedFigure {
+  readonly name: string
+  readonly from: string
+  readonly to: string
+}
+
+export const compareFigures = (table: unknown, earlier: unknown): readonly RestatedFigure[] => {
+  const then = readQuarters(earlier)
+  return [...readQuarters(table)].flatMap(([quarter, figures]) =>
+    [...figures].flatMap(([key, to]) => {
+      const from = then.get(quarter)?.get(key)
+      return from === undefined || Number(from) === Number(to) ? [] : [{ from, to, name: `${toWords(key)} of ${toMonth(quarter)}` }]
+    }),
+  )
+}
 
 /** The figures of each quarter (`202512`), newest first, by column in capitals. Texts that are no numbers are left out. */
 const readQuarters = (table: unknown): ReadonlyMap<string, ReadonlyMap<string, string>> => {

@@ -22,6 +22,11 @@ export const CHECKS = {
   'price-bands': 'closes of the newest session outside the price band',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
   leftovers: 'files of stocks and indices that are no longer listed',
+  'dead-columns': 'columns of a list that lost their values within the last recorded days',
+  'unchanged-lists': 'lists that used to change and have been the same for sessions',
+  'restated-figures': 'quarterly figures that differ from what an earlier day recorded',
+  'blinking-members': 'stocks and indices that left a list and came back',
+  'failing-streams': 'streams that have failed for days, or have no record for days',
 } as const
 
 /** The name of a check. */
@@ -80,6 +85,13 @@ export interface YearCoverage {
   readonly share: number
 }
 
+/** Recorded days: how many can be read, and the first and the last of them. */
+export interface HistoryRange {
+  readonly days: number
+  readonly first?: Day
+  readonly last?: Day
+}
+
 /** The result of the verification of a folder. */
 export interface Verification {
   readonly folder: string
@@ -91,6 +103,8 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
+  /** The recorded days on which the checks of the history rest. */
+  readonly history: HistoryRange
   /** The coverage by the stocks' candles, the newest year first. */
   readonly coverage: readonly YearCoverage[]
   /** What could not be checked, and why. */

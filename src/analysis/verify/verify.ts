@@ -27,6 +27,7 @@ import {
   type Unchecked,
   type Verification,
 } from './finding.js'
+import { type HistoryChecks, verifyHistory } from './history/verify-history.js'
 import { checkFileSizes, readRecordedFiles } from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
@@ -61,7 +62,7 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   const baseline = followRenames(entries, await findRenames(root, stocks, named))
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
-  const { report, files, found, candles, unchecked } = await checkOutputs(root, { ...options, stocks })
+  const { report, files, found, candles, history, unchecked } = await checkOutputs(root, { ...options, stocks })
   const last = candles.sessions.at(-1)
   const lastDay = last === undefined ? undefined : numberToDay(last)
   const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
@@ -78,6 +79,7 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
     files,
     candles: candles.count,
     sessions: { count: candles.sessions.length, ...(lastDay === undefined ? {} : { last: lastDay }) },
+    history: history.range,
     coverage: candles.coverage,
     notes: [
       ...describeUnlisted(selection),
@@ -98,6 +100,7 @@ interface CheckedOutputs {
   readonly files: number
   readonly found: readonly Finding[]
   readonly candles: CandleChecks
+  readonly history: HistoryChecks
   readonly unchecked: readonly Unchecked[]
 }
 
@@ -120,15 +123,17 @@ const checkOutputs = async (
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })
+  const history = await verifyHistory(root, candles.sessions)
   const found = [
     ...all.flatMap((stream) => checkFileSizes(stream, noted)),
     ...(await findInterruptedWrites(root, all)),
     ...lists.findings,
     ...candles.findings,
     ...findLeftovers(all),
+    ...history.findings,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  return { report, files, found, candles, unchecked: [...describeUncheckedFiles(root, noted, all), ...candles.unchecked] }
+  return { report, files, found, candles, history, unchecked: [...describeUncheckedFiles(root, noted, all), ...candles.unchecked] }
 }
 
 /** Selects findings by check, day and stock. */

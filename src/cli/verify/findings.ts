@@ -44,7 +44,7 @@ interface SeverityCounts {
 const sumSeverities = ({ error, warning, info }: SeverityCounts): number => error + warning + info
 
 const formatFindingsHead = (
-  { folder, stocks, files, candles, sessions, findings, accepted, notes, asOf }: Verification,
+  { folder, stocks, files, candles, sessions, history, findings, accepted, notes, asOf }: Verification,
   { columns, tookMs }: FindingsContext,
 ): readonly TextLine[] => {
   const hasErrors = findings.some(({ severity }) => severity === 'error')
@@ -56,7 +56,7 @@ const formatFindingsHead = (
         ? ['Not all checked', 'yellow']
         : ['OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
-  const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}`
+  const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}, ${formatQuantity(history.days, 'recorded day')}`
   const run = asOf === undefined ? '' : `, as of ${formatMinute(Date.parse(asOf))}`
   const isNew = accepted.length > 0 ? 'new ' : ''
   const count = findings.length === 0 ? `no ${isNew}findings` : formatQuantity(findings.length, `${isNew}finding`)

@@ -8,7 +8,7 @@ import { type Base, listBases, listChain, toBasePath } from './bases.js'
 import { decompress, joinLines, readLines } from './compression.js'
 import type { Entry } from './day-file.js'
 import { decodeChanges, joinBlocks } from './row-codec.js'
-import { type Rows, readTexts, storeRows } from './rows.js'
+import { type RowChanges, type Rows, readTexts, storeRows } from './rows.js'
 
 /** Reads recorded files. The base of the last one stays open: the next one probably needs it, too, or one that differs from it. */
 export interface HistoryReader {
@@ -29,32 +29,16 @@ export const WORK_FOLDER = 'work-'
 export const createHistoryReader = (root: string, folder: string): HistoryReader => {
   let work: Promise<string> | undefined
   let files = 0
-  let last: { readonly name: string; readonly rows: Rows } | undefined
 
   const createPath = async (): Promise<string> => {
     work ??= mkdir(folder, { recursive: true }).then(() => mkdtemp(join(folder, WORK_FOLDER)))
     return join(await work, String(files++))
   }
-  const closeLast = (): void => {
-    last?.rows.close()
-    last = undefined
-  }
-  const open = async (name: string): Promise<Rows> => {
-    const chain = listChain(await listBases(root), name)
-    const [first] = chain
-    if (first === undefined) throw createBaseError(toBasePath(root, name), 'is missing')
-    if (first.parent !== undefined) throw createBaseError(toBasePath(root, `*${first.parent}`), 'is missing')
-    const known = chain.findIndex((base) => base.name === last?.name)
-    if (known < 0) closeLast()
-    for (const base of chain.slice(known + 1)) {
-      const bytes = readBase(toBasePath(root, base.name), base)
-      const rows: Rows = last
-        ? last.rows.change(await joinBlocks(decodeChanges(readLines(bytes))))
-        : await storeRows(await createPath(), bytes)
-      last = { name: base.name, rows }
-    }
-    return (last as NonNullable<typeof last>).rows
-  }
+  const { open, close } = createBaseReader<Rows>(root, {
+    begin: async (bytes) => storeRows(await createPath(), bytes),
+    change: (rows, changes) => rows.change(changes),
+    close: (rows) => rows.close(),
+  })
   return {
     open,
     read: async function* ({ base, bytes }) {
@@ -63,10 +47,41 @@ export const createHistoryReader = (root: string, folder: string): HistoryReader
     },
     createPath,
     close: async () => {
-      closeLast()
+      close()
       if (work) await rm(await work, { recursive: true, force: true })
     },
   }
+}
+
+/** What a base is read into: the first one of a chain from its content, each other one from its changes. */
+export interface BaseSteps<T> {
+  readonly begin: (bytes: AsyncIterable<Buffer>) => Promise<T>
+  readonly change: (state: T, changes: RowChanges) => T
+  readonly close: (state: T) => void
+}
+
+/** Reads bases. The last one stays open. `open` throws DamagedFileError. */
+export const createBaseReader = <T>(root: string, steps: BaseSteps<T>) => {
+  let last: { readonly name: string; readonly state: T } | undefined
+  const close = (): void => {
+    if (last) steps.close(last.state)
+    last = undefined
+  }
+  const open = async (name: string): Promise<T> => {
+    const chain = listChain(await listBases(root), name)
+    const [first] = chain
+    if (first === undefined) throw createBaseError(toBasePath(root, name), 'is missing')
+    if (first.parent !== undefined) throw createBaseError(toBasePath(root, `*${first.parent}`), 'is missing')
+    const known = chain.findIndex((base) => base.name === last?.name)
+    if (known < 0) close()
+    for (const base of chain.slice(known + 1)) {
+      const bytes = readBase(toBasePath(root, base.name), base)
+      const state = last ? steps.change(last.state, await joinBlocks(decodeChanges(readLines(bytes)))) : await steps.begin(bytes)
+      last = { name: base.name, state }
+    }
+    return (last as NonNullable<typeof last>).state
+  }
+  return { open, close }
 }
 
 /** The content of a base, which is to be used only if there is no error until the end. */

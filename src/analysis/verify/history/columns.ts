@@ -1,0 +1,150 @@
+import { groupBy } from '../../../model/map.js'
+import type { Day } from '../../../model/trading-day.js'
+import type { Paths } from '../../../storage/history/row-facts.js'
+import type { Values } from '../../../storage/history/rows.js'
+import type { Finding } from '../finding.js'
+import { type ListCheck, nameFirst } from './list-check.js'
+
+/** Recorded days before a change that show what is usual. */
+const MIN_DAYS_BEFORE = 2
+const MIN_DAYS_BEFORE_FADING = 5
+/** The smallest usual share of records with a value: a column with fewer may be empty for a day. */
+const MIN_USUAL = 0.2
+const MIN_RECORDS = 5
+/** A column that always had a value may have been lucky, too. */
+const MAX_USUAL = 0.95
+/** How many fewer records have a value than usual. */
+const MIN_FADED = 20
+/** How likely it may be that a column is empty by chance. */
+const MAX_CHANCE = 1e-6
+
+/** Rows of the same form with values at the same places. */
+interface Pattern {
+  readonly paths: Paths
+  readonly empty: ReadonlySet<number>
+  /** The columns with at least one value. */
+  readonly filled: readonly string[]
+}
+
+interface ColumnDay {
+  readonly day: Day
+  readonly records: number
+  /** Records with a value, by column. */
+  readonly filled: ReadonlyMap<string, number>
+}
+
+/** Finds columns of a list that lost their values: in all records from some day on, or in half of those that usually have one. */
+export const checkColumns = (file: string): ListCheck => {
+  const patterns: Pattern[] = []
+  const numbers = new Map<Paths, Map<string, number>>()
+  const days: ColumnDay[] = []
+
+  const toNumber = (paths: Paths, empty: readonly number[]): number => {
+    const own = numbers.get(paths) ?? new Map<string, number>()
+    numbers.set(paths, own)
+    const key = empty.join(' ')
+    const known = own.get(key)
+    if (known !== undefined) return known
+    const places = new Set(empty)
+    const filled = new Set(paths.flatMap((path, place) => (path === undefined || places.has(place) ? [] : [path])))
+    own.set(key, patterns.length)
+    return patterns.push({ paths, empty: places, filled: [...filled] }) - 1
+  }
+
+  return {
+    find: ({ parts, paths }) => {
+      const empty: number[] = []
+      for (let place = 1; place < parts.length; place += 2) if (isEmpty(parts[place] as string)) empty.push(place)
+      return toNumber(paths, empty)
+    },
+    change: (fact, values) => {
+      const { paths, empty } = patterns[fact] as Pattern
+      const toggled = findToggled(empty, values)
+      if (toggled.size === 0) return fact
+      const places = [...empty].filter((place) => !toggled.has(place))
+      for (const place of toggled) if (!empty.has(place)) places.push(place)
+      return toNumber(
+        paths,
+        places.sort((one, other) => one - other),
+      )
+    },
+    addDay: (day, facts) => {
+      const counts = new Map<number, number>()
+      for (const fact of facts) counts.set(fact, (counts.get(fact) ?? 0) + 1)
+      const filled = new Map<string, number>()
+      for (const [fact, count] of counts)
+        for (const column of patterns[fact]?.filled ?? []) filled.set(column, (filled.get(column) ?? 0) + count)
+      if (facts.length >= MIN_RECORDS) days.push({ day, records: facts.length, filled })
+    },
+    finish: () => describeLosses(file, days),
+  }
+}
+
+const EMPTY = /^(?:null|"\s*-?\s*"|"N\/?A")$/i
+/** The length of the longest such text but for spaces. */
+const MAX_EMPTY = 6
+
+const isEmpty = (token: string): boolean => token.length <= MAX_EMPTY && EMPTY.test(token)
+
+const findToggled = (empty: ReadonlySet<number>, values: Values): ReadonlySet<number> => {
+  const toggled = new Set<number>()
+  for (const [place, value] of values) if (isEmpty(value) !== empty.has(place)) toggled.add(place)
+  return toggled
+}
+
+interface Loss {
+  readonly column: string
+  /** The number of the first day with fewer values. */
+  readonly from: number
+  /** The share of records with a value before: the smallest one if no record has one now, else the median. */
+  readonly usual: number
+  readonly now: number
+}
+
+/** One finding for the columns that lost their values on the same day: often they belong together. */
+const describeLosses = (file: string, days: readonly ColumnDay[]): readonly Finding[] => {
+  const columns = [...new Set(days.flatMap(({ filled }) => [...filled.keys()]))]
+  const losses = columns.flatMap((column) => findLoss(column, days) ?? [])
+  return [...groupBy(losses, ({ from, now }) => `${from} ${now === 0}`).values()].map((own): Finding => {
+    const { from, now } = own[0] as Loss
+    const usual = toPercent(Math.min(...own.map((loss) => loss.usual)))
+    const [since, records] = [days[from]?.day ?? '', days.at(-1)?.records]
+    const what = now === 0 ? `in none of the ${records} records` : `in ${toPercent(now)} of the ${records} records`
+    const before = `in ${usual} ${now === 0 ? 'or more' : 'on most'} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
+    return {
+      check: 'dead-columns',
+      severity: now === 0 ? 'error' : 'warning',
+      day: since,
+      file,
+      detail: `${nameFirst(own.map(({ column }) => column))}: a value ${what} since ${since}, ${before}; compare an answer of the provider`,
+    }
+  })
+}
+
+const toPercent = (share: number): string => `${Math.round(share * 100)} %`
+
+const findLoss = (column: string, days: readonly ColumnDay[]): Loss | undefined => {
+  const shares = days.map(({ filled, records }) => (filled.get(column) ?? 0) / records)
+  const [now = 1, records = 0] = [shares.at(-1), days.at(-1)?.records]
+  return now === 0 ? findDeath(column, shares, records) : findFading(column, shares, records)
+}
+
+const findDeath = (column: string, shares: readonly number[], records: number): Loss | undefined => {
+  const from = shares.findLastIndex((share) => share > 0) + 1
+  const usual = Math.min(...shares.slice(0, from))
+  const isByChance = (1 - Math.min(usual, MAX_USUAL)) ** records > MAX_CHANCE
+  return from < MIN_DAYS_BEFORE || usual < MIN_USUAL || isByChance ? undefined : { column, from, usual, now: 0 }
+}
+
+/** A column fades if from some day on, and never before, fewer than half of the usual records have a value. */
+const findFading = (column: string, shares: readonly number[], records: number): Loss | undefined => {
+  const now = shares.at(-1) ?? 1
+  for (let from = MIN_DAYS_BEFORE_FADING; from < shares.length; from++) {
+    const before = shares.slice(0, from)
+    const usual = [...before].sort((one, other) => one - other)[Math.floor(from / 2)] ?? 0
+    const isLow = (share: number): boolean => share <= usual / 2
+    if (usual >= MIN_USUAL && (usual - now) * records >= MIN_FADED && !before.some(isLow) && shares.slice(from).every(isLow))
+      return { column, from, usual, now }
+  }
+  return undefined
+}

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getOrAdd } from '../../../model/map.js'
+import { type LoggedScript, parseRunLog, RUN_LOG } from '../../../model/run-log.js'
+import { type Day, toDay } from '../../../model/trading-day.js'
+import { getErrorCode } from '../../../storage/file-system.js'
+import type { DayRecord } from '../../../storage/history/day-file.js'
+import { statePaths } from '../../../storage/run-state.js'
+import type { Finding } from '../finding.js'
+
+/** Days in a row without success that are reported. */
+const MIN_DAYS = 2
+/** Days of the log that are looked at. */
+const MAX_LOGGED_DAYS = 20
+
+type StreamDays = ReadonlyMap<Day, LoggedScript>
+
+/**
+ * Finds streams that no run of the last days completed, by the log of the runs; and of days that it does not have, those that lack the record of
+ * a stream although other streams have one.
+ */
+export const findFailingStreams = async (root: string, records: readonly DayRecord[]): Promise<readonly Finding[]> => {
+  const { logged, streams } = await readLog(root)
+  const failing = [...streams].flatMap(([name, days]) => findFailing(name, days))
+  return [...failing, ...findUnrecorded(records, logged)]
+}
+
+/** The days with a run, and the best outcome of each stream on its days. */
+const readLog = async (root: string): Promise<{ readonly logged: ReadonlySet<Day>; readonly streams: ReadonlyMap<string, StreamDays> }> => {
+  const text = await readFile(join(statePaths(root).folder, RUN_LOG), 'utf8').catch((error: unknown) => {
+    if (getErrorCode(error) === 'ENOENT') return ''
+    throw error
+  })
+  const runs = parseRunLog(text).map((entry) => ({ day: toDay(Date.parse(entry.asOf)), entry }))
+  const logged = [...new Set(runs.map(({ day }) => day))].sort().slice(-MAX_LOGGED_DAYS)
+  const streams = new Map<string, Map<Day, LoggedScript>>()
+  for (const { day, entry } of runs) {
+    if (!logged.includes(day)) continue
+    for (const [name, script] of Object.entries(entry.scripts)) {
+      const days = getOrAdd(streams, name, () => new Map<Day, LoggedScript>())
+      if (days.get(day)?.outcome !== 'success') days.set(day, script)
+    }
+  }
+  return { logged: new Set(logged), streams }
+}
+
+const findFailing = (name: string, byDay: StreamDays): readonly Finding[] => {
+  const days = [...byDay].sort(([one], [other]) => (one < other ? -1 : 1))
+  const from = days.findLastIndex(([, { outcome }]) => outcome === 'success') + 1
+  const [since] = days[from] ?? []
+  const [last, script] = days.at(-1) ?? []
+  if (since === undefined || script === undefined || days.length - from < MIN_DAYS) return []
+  const success = days[from - 1]?.[0]
+  const reason = script.error ?? script.problems?.[0]?.reason ?? 'see the log of the runs'
+  const isFailed = script.outcome === 'failed'
+  return [
+    {
+      check: 'failing-streams',
+      severity: isFailed ? 'error' : 'warning',
+      day: since,
+      detail: `${name} ${isFailed ? 'fails' : 'loses items'} since ${since}, on ${days.length - from} days until ${last}; ${success === undefined ? 'no earlier success is in the log' : `the last success was on ${success}`}; the newest reason: ${reason}`,
+    },
+  ]
+}
+
+const findUnrecorded = (records: readonly DayRecord[], logged: ReadonlySet<Day>): readonly Finding[] => {
+  const streamsOf = ({ entries }: DayRecord): readonly string[] => Object.values(entries).flatMap(({ stream }) => stream ?? [])
+  const days = records.filter((record) => streamsOf(record).length > 0)
+  return [...new Set(days.flatMap(streamsOf))].flatMap((name): readonly Finding[] => {
+    const last = days.findLastIndex((record) => streamsOf(record).includes(name))
+    const lacking = days.slice(last + 1).map(({ day }) => day)
+    const [since] = lacking
+    if (since === undefined || lacking.length < MIN_DAYS || lacking.some((day) => logged.has(day))) return []
+    const detail = `${name} has no record since ${since}, on ${lacking.length} recorded days until ${lacking.at(-1)}; its last one is of ${days[last]?.day}`
+    return [{ check: 'failing-streams', severity: 'warning', day: since, detail }]
+  })
+}

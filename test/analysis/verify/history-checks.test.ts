@@ -1,0 +1,206 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkColumns } from '../../../src/analysis/verify/history/columns.js'
+import type { ListCheck } from '../../../src/analysis/verify/history/list-check.js'
+import { checkMembers } from '../../../src/analysis/verify/history/members.js'
+import { checkFigures } from '../../../src/analysis/verify/history/restated.js'
+import { findUnchanged } from '../../../src/analysis/verify/history/unchanged.js'
+import { verifyHistory } from '../../../src/analysis/verify/history/verify-history.js'
+import { addDays } from '../../../src/model/trading-day.js'
+import { listBases, toBasePath } from '../../../src/storage/history/bases.js'
+import { pack } from '../../../src/storage/history/day-file.js'
+import { pruneHistory, writeDay } from '../../../src/storage/history/history-folder.js'
+import { createFactReader } from '../../../src/storage/history/row-facts.js'
+import { temporaryFolder } from '../../support/folders.js'
+import { collectTenDays, DAYS } from '../history/ten-days.js'
+
+const dayAt = (index: number): string => addDays('2026-02-01', index)
+
+/** The findings about lists of days from the first of February on. */
+const find = (check: ListCheck, lists: readonly (readonly object[])[]) => {
+  const reader = createFactReader('', [check])
+  lists.forEach((rows, index) => void check.addDay(dayAt(index), reader.readRows(rows).facts[0] ?? new Int32Array()))
+  return check.finish()
+}
+
+const gistsOf = (findings: ReturnType<typeof find>) =>
+  findings.map(({ severity, symbol, day }) => [severity, symbol, day].filter(Boolean).join(' '))
+
+const repeat = <T>(count: number, create: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => create(index))
+
+describe('a column that lost its values', () => {
+  /** 100 records, of which some have a value in `x`, and all in `y`. */
+  const withShare = (percent: number, records = 100) =>
+    repeat(records, (rank) => ({ x: rank < (percent * records) / 100 ? 1 : null, y: rank }))
+
+  it.each<readonly [string, readonly number[], readonly string[]]>([
+    ['has none since a day', [90, 80, 0, 0], ['error 2026-02-03']],
+    ['never had any', [0, 0, 0, 0], []],
+    ['had few', [10, 10, 10, 0], []],
+    ['had a value on one day only', [90, 0, 0], []],
+    ['has none on some days', [90, 0, 90, 0], []],
+    ['is filled again', [90, 90, 0, 90], []],
+    ['has fewer than half of the usual values', [90, 92, 91, 90, 94, 40], ['warning 2026-02-06']],
+    ['fades day by day', [100, 90, 80, 70, 60, 50, 40, 30, 20], ['warning 2026-02-07']],
+    ['has more than half of the usual values', [90, 92, 91, 90, 94, 50], []],
+    ['swings', [90, 10, 90, 10, 90, 10, 90, 10], []],
+  ])('%s', (_, shares, expected) => {
+    const findings = find(
+      checkColumns('a.json'),
+      shares.map((share) => withShare(share)),
+    )
+    expect(gistsOf(findings)).toEqual(expected)
+  })
+
+  it('is one that is gone, or one within a list or a record', () => {
+    const before = repeat(10, (rank) => ({ Symbol: `S${rank}`, CV: { PE: '1' }, EMA: [{ Value: 1 }, { Value: null }] }))
+    const now = before.map(({ Symbol: name }) => ({ Symbol: name, CV: {}, EMA: [{ Value: '-' }] }))
+    const [finding, ...others] = find(checkColumns('a.json'), [before, before, now])
+    expect(finding?.detail).toMatch(/^CV\.PE, EMA\.Value: a value in none of the 10 records since 2026-02-03, /)
+    expect(others).toEqual([])
+  })
+
+  it('is not found in a list of a few records, where it may be chance', () => {
+    expect(
+      find(
+        checkColumns('a.json'),
+        [80, 80, 80, 0].map((share) => withShare(share, 5)),
+      ),
+    ).toEqual([])
+    expect(
+      find(
+        checkColumns('a.json'),
+        [100, 100, 100, 0].map((share) => withShare(share, 5)),
+      ),
+    ).toHaveLength(1)
+    expect(
+      find(
+        checkColumns('a.json'),
+        [100, 100, 100, 0].map((share) => withShare(share, 4)),
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('a list that no longer changes', () => {
+  const findIn = (contents: string) =>
+    findUnchanged(
+      'a.json',
+      [...contents].map((content, index) => ({ day: dayAt(index), content })),
+    )
+
+  it.each([
+    ['changed each day', 'abcdefff', false],
+    ['changed each day', 'abcdeffff', true],
+    ['changed too rarely to know', 'abcddddddddd', false],
+    ['once stood still for a day', 'abbcdefffffff', true],
+    ['once stood still for a day', 'abbcdeffffff', false],
+    ['never changed', 'aaaaaaaaaaaaaaa', false],
+    ['changes each week', 'aaaaabbbbbcccccdddddeeeee', false],
+    ['has the content of an earlier day', 'abcdefaaaa', true],
+    ['has no day', '', false],
+  ])('%s: %s', (_, contents, isFound) => {
+    expect(findIn(contents)).toHaveLength(isFound ? 1 : 0)
+  })
+})
+
+describe('restated figures', () => {
+  const stock = (rank: number, tables: object) => ({ Symbol: `S${rank}`, ISIN: `INE${rank}`, ...tables })
+  const consolidated = (YEAR: string, SALES: string) => ({ incomeStat_cq: { YEAR, SALES } })
+
+  it('are those of the same quarter, also if another one came before it, or the stock was away or has another form', () => {
+    const others = repeat(60, (rank) => stock(rank + 10, consolidated('202509', '7')))
+    const days = [
+      [stock(1, consolidated('202512|202509', '10|1960.0')), ...others],
+      [...others],
+      [stock(1, { Note: 'x', ...consolidated('202603|202512|202509', '5|10|196.0') }), ...others],
+    ]
+    const findings = find(checkFigures('f.json'), days)
+    expect(findings.map(({ symbol, detail }) => [symbol, detail])).toEqual([
+      ['S1', 'sales of 2025-09 was 1960.0 on 2026-02-01 and is 196.0 on 2026-02-03'],
+    ])
+  })
+
+  it('of many stocks are one finding', () => {
+    const days = ['7', '700'].map((sales) => repeat(20, (rank) => stock(rank, consolidated('202509', sales))))
+    const [finding, ...others] = find(checkFigures('f.json'), days)
+    expect(others).toEqual([])
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      day: '2026-02-02',
+      detail: expect.stringMatching(/^20 of 20 stocks are restated, S0, S1, S2 and 17 more; S0: /),
+    })
+  })
+})
+
+describe('members that left and came back', () => {
+  const list = (...ranks: readonly number[]) => ranks.map((rank) => ({ Symbol: `S${rank}`, ISIN: `INE${rank}` }))
+
+  it('are found each time, and those that are renamed, new or gone are not', () => {
+    const lists = [list(1, 2, 3), list(2), [...list(1, 4), { Symbol: 'NEW', ISIN: 'INE2' }], list(4), list(1, 4)]
+    expect(gistsOf(find(checkMembers('m.json', 'warning'), lists))).toEqual(['warning S1 2026-02-03', 'warning S1 2026-02-05'])
+  })
+
+  it('on the same days are one finding if they are many', () => {
+    const all = repeat(40, (rank) => rank)
+    const findings = find(checkMembers('m.json', 'info'), [list(...all), list(...all.slice(6)), list(...all)])
+    expect(findings).toMatchObject([
+      { day: '2026-02-03', detail: expect.stringMatching(/^6 members, S0, S1, S2 and 3 more, were last in the list on 2026-02-01/) },
+    ])
+    expect(findings[0]).not.toHaveProperty('symbol')
+  })
+})
+
+describe('the checks of the history', () => {
+  it('find nothing without a history, or with one day', async () => {
+    expect(await verifyHistory(temporaryFolder(), [])).toEqual({ findings: [], range: { days: 0 } })
+    const root = await collectTenDays()
+    await pruneHistory(root, { before: DAYS[9] ?? '', now: 0 })
+    expect(await verifyHistory(root, [])).toEqual({ findings: [], range: { days: 1, first: DAYS[9], last: DAYS[9] } })
+  })
+
+  it('look at the newest 21 days', async () => {
+    const root = temporaryFolder()
+    for (const index of repeat(25, (one) => one)) await writeDay(root, { day: dayAt(index), entries: {} })
+    expect((await verifyHistory(root, [])).range).toEqual({ days: 21, first: dayAt(4), last: dayAt(24) })
+  })
+
+  it('name a damaged base once, and compare the other lists', async () => {
+    const root = await collectTenDays()
+    const base = (await listBases(root)).find(({ file }) => file === 'master_isin_map.json')
+    writeFileSync(toBasePath(root, base?.name ?? ''), 'x')
+    const { findings } = await verifyHistory(root, [])
+    expect(findings.filter(({ check }) => check === 'files')).toMatchObject([
+      { severity: 'error', detail: expect.stringContaining('is damaged') },
+    ])
+    expect(findings.map(({ check }) => check)).toContain('restated-figures')
+  })
+
+  it('leave out days that are no session', async () => {
+    const root = await collectTenDays()
+    const sessions = DAYS.slice(0, 9).map((day) => Date.parse(day) / 86_400_000)
+    const checks = async (days: readonly number[]) => (await verifyHistory(root, days)).findings.map(({ check }) => check)
+    expect(await checks([...sessions, Date.parse(DAYS[9] ?? '') / 86_400_000])).toContain('unchanged-lists')
+    expect(await checks([...sessions, Date.parse('2026-02-14') / 86_400_000])).not.toContain('unchanged-lists')
+  })
+
+  it('say since when a stream has no record, if the log does not know of the runs', async () => {
+    const root = temporaryFolder()
+    const bytes = await pack({})
+    mkdirSync(join(root, '.scripstream'))
+    for (const [index, streams] of [['a', 'b'], ['a', 'b'], ['a'], ['a']].entries()) {
+      const entries = Object.fromEntries(streams.map((stream) => [`${stream}.json`, { stream, knownAt: '', bytes }]))
+      await writeDay(root, { day: dayAt(index), entries })
+    }
+    const findFailing = async () => (await verifyHistory(root, [])).findings.filter(({ check }) => check === 'failing-streams')
+    expect(await findFailing()).toMatchObject([
+      { severity: 'warning', day: dayAt(2), detail: expect.stringContaining('its last one is of 2026-02-02') },
+    ])
+    writeFileSync(
+      join(root, '.scripstream', 'runs.ndjson'),
+      JSON.stringify({ run: 'r', asOf: `${dayAt(3)}T12:00:00Z`, finishedAt: '', scripts: {} }),
+    )
+    expect(await findFailing()).toEqual([])
+  })
+})
