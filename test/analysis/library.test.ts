@@ -30,7 +30,7 @@ describe('an output folder', () => {
 
   it('that does not exist is an error that names it', async () => {
     const none = `${out}/none`
-    for (const reading of [verify(none), diff(none), query(none, 'SELECT 1')])
-      await expect(reading).rejects.toThrow(`there is no folder ${none}`)
+    for (const read of [() => verify(none), () => diff(none), () => query(none, 'SELECT 1')])
+      await expect(read()).rejects.toThrow(`there is no folder ${none}`)
   })
 })
