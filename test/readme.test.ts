@@ -7,6 +7,7 @@ const ROOT = new URL('../', import.meta.url)
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'UPGRADING.md',
   'src/cli/README.md',
   'src/analysis/README.md',
   'src/analysis/tables/README.md',
@@ -14,6 +15,7 @@ const pages = [
   'src/fleet/README.md',
   'src/limiter/README.md',
   'src/market/README.md',
+  'src/operators/README.md',
   'src/storage/README.md',
   'src/telemetry/README.md',
   'src/web/README.md',

@@ -8,8 +8,8 @@ import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { MASTER_MAP, readKnownStocks } from '../pipeline/known-stocks.js'
 import type { RunOptions } from '../pipeline/run-options.js'
-import { readStateDocument, requireFolder, statPath } from '../storage/file-system.js'
-import { statePaths } from '../storage/run-state.js'
+import { readStateDocument, statPath } from '../storage/file-system.js'
+import { checkFolderFormat, requireFolder, statePaths } from '../storage/run-state.js'
 
 /** @throws UsageError if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
@@ -20,6 +20,7 @@ export const checkFolder = async (root: string): Promise<void> => {
 
 /** The report of the last run in a folder; undefined if there is none. */
 export const readReport = async (root: string): Promise<RunReport | undefined> => {
+  await checkFolderFormat(root)
   const report = await readStateDocument(statePaths(root).report)
   return isRow(report) && isRow(report.scripts) && typeof report.asOf === 'string' ? (report as unknown as RunReport) : undefined
 }

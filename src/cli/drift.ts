@@ -5,6 +5,7 @@ import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { REPORT_FILE, type Storage, toStatePath } from '../pipeline/storage.js'
+import { checkFolderFormat } from '../storage/run-state.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
 import { exampleText } from './options.js'
 import { resolveSettings } from './provider.js'
@@ -55,7 +56,7 @@ const readLastDrift = (
   { stored }: Pick<Storage, 'stored'>,
   out: string,
 ): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
-  forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE))]).pipe(
+  forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE)), checkFolderFormat(out)]).pipe(
     map(([report, accepted]) => {
       if (!isRow(report)) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
       const isAccepted = createDriftMatcher(accepted)

@@ -49,6 +49,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
   'unknown-setting': () => '"scripstream run --help" shows all settings.',
   'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
+  'newer-folder': noHint,
   'unknown-query': () => '"scripstream query --examples" lists saved and worked statements.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',

@@ -39,6 +39,7 @@ export const errorCodes = {
   'missing-setting': 'a setting that the selected streams need is not set',
   'unknown-setting': 'a setting of this name does not exist',
   'no-outputs': 'the folder has no outputs of a run',
+  'newer-folder': 'the folder was written by a newer version, in a format that this one does not read',
   'unknown-query': 'no saved or worked statement has this name',
   'unknown-run': 'a worker does not find the run in its shared folder',
   'missing-package': 'an optional package is not installed',
@@ -74,6 +75,7 @@ export type UsageCode =
   | 'missing-setting'
   | 'unknown-setting'
   | 'no-outputs'
+  | 'newer-folder'
   | 'unknown-query'
   | 'unknown-run'
   | 'missing-package'

@@ -2,7 +2,7 @@ import * as files from 'node:fs'
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { formatError, StorageError, UsageError } from '../model/errors.js'
+import { CollectError, formatError, StorageError } from '../model/errors.js'
 
 /** The file calls that tests make fail. As promises: the handles of `node:fs/promises` cost 50 % more for each written file. */
 export const fileCalls = {
@@ -55,7 +55,7 @@ export const describeFileError = (error: unknown, what: 'read' | 'written' = 'wr
 
 /** Turns a file system error into a `StorageError` with path and cause, which ends the run. Returns any other error (a bug) unchanged. */
 export const toStorageError = (error: unknown, what: 'read' | 'written', path: string): unknown => {
-  if (getErrorCode(error) === undefined || error instanceof StorageError) return error
+  if (getErrorCode(error) === undefined || error instanceof CollectError) return error
   return new StorageError(`${path} cannot be ${what}: ${describeFileError(error, what)}`, { cause: error })
 }
 
@@ -75,11 +75,6 @@ export const statPath = (path: string): Promise<files.Stats | undefined> =>
     if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
     throw toStorageError(error, 'read', path)
   })
-
-/** @throws UsageError if there is no such folder @throws StorageError if it is not accessible */
-export const requireFolder = async (path: string): Promise<void> => {
-  if (!(await statPath(path))?.isDirectory()) throw new UsageError(`there is no folder ${path}`, { code: 'no-outputs' })
-}
 
 /** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
 export const readStateDocument = async (path: string): Promise<unknown> => {

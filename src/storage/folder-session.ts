@@ -20,7 +20,16 @@ import {
 import { recordDay } from './history/record-day.js'
 import { acquireLock } from './lock.js'
 import { markReplaceable } from './output-sizes.js'
-import { mergePart, type RunPaths, readDrift, readRunRecord, statePaths, writeDrift } from './run-state.js'
+import {
+  checkFolderFormat,
+  markFolderFormat,
+  mergePart,
+  type RunPaths,
+  readDrift,
+  readRunRecord,
+  statePaths,
+  writeDrift,
+} from './run-state.js'
 
 /**
  * Locks a folder for one run, deletes temporary files of killed runs, and looks for a complete run to reuse or an unfinished one to resume.
@@ -54,6 +63,7 @@ interface SessionResources {
 
 const lockFolder = async (root: string, request: SessionRequest, { names, opened, onLost }: SessionResources): Promise<Session> => {
   const { folder: state, lock, part } = statePaths(root)
+  await checkFolderFormat(root)
   await createFolder(state)
   opened.push(await acquireLock(lock, Date.now(), { onLost }))
   await deleteTemporaryFiles(state)
@@ -101,6 +111,7 @@ export const inspectFolder = async (
   root: string,
   request: SessionRequest,
 ): Promise<EarlierRun & { readonly fetched: ReadonlySet<string> }> => {
+  await checkFolderFormat(root)
   const earlier = await findEarlierRun(root, request)
   const folders = earlier.isContinued ? [earlier.paths.journals, statePaths(root).part.journals] : []
   const fetched = new Set<string>()
@@ -154,6 +165,7 @@ const resumeOrStart = async (
   if (isContinued) await openAll()
   const ending: FolderRun = { paths, record, isPartOfEnded, isPartOfUnfinished, close }
   const commit = async (): Promise<string | undefined> => {
+    await markFolderFormat(root)
     const warning = isContinued ? undefined : await replaceRecord(root, request, { ...ending, unfinished })
     if (!isContinued) await openAll()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.

@@ -2,12 +2,14 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, joinDrift } from '../model/drift.js'
+import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { parseRunLog, RUN_LOG, type RunLogEntry } from '../model/run-log.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
-import { getErrorCode, readStateDocument, toStorageError } from './file-system.js'
+import { writeFileAtomically } from './atomic-file.js'
+import { getErrorCode, readStateDocument, statPath, toStorageError } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {
@@ -45,6 +47,8 @@ export const statePaths = (root: string) => {
     history: join(folder, 'history'),
     /** Saved queries. */
     queries: join(folder, 'queries'),
+    /** The format of all this. */
+    format: join(folder, 'format.json'),
   }
 }
 
@@ -123,4 +127,32 @@ export const readRunLog = async (root: string): Promise<readonly RunLogEntry[]> 
     if (getErrorCode(error) === 'ENOENT') return []
     throw toStorageError(error, 'read', path)
   }
+}
+
+/**
+ * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert the folder of the earlier format in
+ * `markFolderFormat`. Folders without `format.json` are of format 1.
+ */
+export const FOLDER_FORMAT = 1
+
+/** Call before reading what runs have left. @throws UsageError for a folder of a newer version, with both formats and the way out */
+export const checkFolderFormat = async (root: string): Promise<void> => {
+  const document = await readStateDocument(statePaths(root).format)
+  const format = isRow(document) && typeof document.format === 'number' ? document.format : FOLDER_FORMAT
+  if (format <= FOLDER_FORMAT) return
+  throw new UsageError(
+    `${root} was written by a newer version of scripstream (its format is ${format}, this version reads ${FOLDER_FORMAT}); update scripstream, or use another folder`,
+    { code: 'newer-folder' },
+  )
+}
+
+/** Call when a run begins to write, under the lock: from here on, earlier versions of another format refuse the folder. */
+export const markFolderFormat = async (root: string): Promise<void> => {
+  await writeFileAtomically(statePaths(root).format, [`${JSON.stringify({ format: FOLDER_FORMAT })}\n`])
+}
+
+/** @throws UsageError if there is no such folder, or a newer version wrote it @throws StorageError if it is not accessible */
+export const requireFolder = async (root: string): Promise<void> => {
+  if (!(await statPath(root))?.isDirectory()) throw new UsageError(`there is no folder ${root}`, { code: 'no-outputs' })
+  await checkFolderFormat(root)
 }

@@ -4,7 +4,8 @@ import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import type { Table, TableFiles } from '../model/table.js'
-import { readStateDocument, requireFolder } from './file-system.js'
+import { readStateDocument } from './file-system.js'
+import { requireFolder } from './run-state.js'
 
 /** An output folder with the files of the tables. */
 export interface TableFolder {

@@ -134,6 +134,7 @@ describe('two runs into one folder', () => {
     expect((await first).code).toBe(0)
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
       'complete.json',
+      'format.json',
       'history',
       'previous',
       'report.json',

@@ -71,6 +71,7 @@ describe('a run that gets a signal', () => {
     expect(again.stderr).toContain('Resuming run')
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
       'complete.json',
+      'format.json',
       'history',
       'previous',
       'report.json',

@@ -4,10 +4,11 @@ import { numberToDay, readCandleFile } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { toFilePath } from '../../pipeline/output.js'
-import { requireFolder, statFile } from '../../storage/file-system.js'
+import { statFile } from '../../storage/file-system.js'
 import { listBases, toBasePath } from '../../storage/history/bases.js'
 import { listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
 import { listOutputFiles } from '../../storage/output-files.js'
+import { requireFolder } from '../../storage/run-state.js'
 
 /** A day of the history. A session without a record has neither bytes nor streams. */
 export interface HistoryDay {

@@ -2,7 +2,7 @@ import { concatMap, defer, map, type Observable } from 'rxjs'
 import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
 import type { Settings } from '../../model/settings.js'
 import { toStatePath } from '../../pipeline/storage.js'
-import { requireFolder } from '../../storage/file-system.js'
+import { checkFolderFormat, requireFolder } from '../../storage/run-state.js'
 import type { AddCommand, Dependencies } from '../dependencies.js'
 import { exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
@@ -44,7 +44,7 @@ export const addLog: AddCommand = (program, { io, dependencies, act }) => {
           const settings = resolveSettings({ out, config }, io, dependencies)
           return readRuns(settings, dependencies).pipe(
             concatMap(async (entries) => {
-              if (entries.length === 0) await requireFolder(settings.out)
+              await (entries.length === 0 ? requireFolder : checkFolderFormat)(settings.out)
               const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
               const [one, two] = chosen
               const { columns } = readSize(io.stdout)

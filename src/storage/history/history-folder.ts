@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../atomic-file.js'
 import { listNames, statFile } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { acquireLock } from '../lock.js'
-import { statePaths } from '../run-state.js'
+import { checkFolderFormat, statePaths } from '../run-state.js'
 import { listBases, listChain, toBasePath } from './bases.js'
 import { type DayRecord, formatDay, readDay } from './day-file.js'
 import { WORK_FOLDER } from './history-reader.js'
@@ -64,6 +64,7 @@ export const pruneHistory = async (
   root: string,
   { before, now }: { readonly before?: Day; readonly now: number },
 ): Promise<readonly PrunedFile[]> => {
+  await checkFolderFormat(root)
   if ((await listDays(root)).length === 0 && (await listBases(root)).length === 0) return []
   const release = await acquireLock(statePaths(root).lock, now)
   try {
