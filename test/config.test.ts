@@ -247,10 +247,15 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
   expect(lines.map((line, index) => line.slice(0, starts[index]?.length))).toEqual(starts)
   expect(() => load(wrong)).toThrow(
     expect.objectContaining({
-      issues: ['urls.news', 'newsLimit', 'newLimit', 'retrys', 'workers', 'fetchOhlcv', 'retries'].map((path, index) => ({
-        path,
-        message: lines[index + 1],
-      })),
+      issues: [
+        ['urls.news'],
+        ['newsLimit'],
+        ['newLimit', 'newsLimit'],
+        ['retrys', 'retries'],
+        ['workers.market-new', 'market-news'],
+        ['fetchOhlcv'],
+        ['retries'],
+      ].map(([path, suggestion], index) => ({ path, message: lines[index + 1], ...(suggestion === undefined ? {} : { suggestion }) })),
     }),
   )
 })

@@ -55,10 +55,12 @@ export interface FailureOptions extends ErrorOptions, FailedExchange {
 
 /** One of the things that are wrong. */
 export interface UsageIssue {
-  /** The setting, such as `newsLimit` or `urls.news`. */
+  /** The setting or the option, such as `newsLimit`, `urls.news`, `workers.market-news` or `only`. */
   readonly path: string
   /** What is wrong, where, and what to do. */
   readonly message: string
+  /** The known name that an unknown one most likely means. */
+  readonly suggestion?: string
 }
 
 export interface UsageOptions<Code> extends ErrorOptions {

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
-import { isRow, type Row } from './row.js'
+import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, Settings } from './settings.js'
-import { didYouMean } from './text.js'
+import { didYouMean, findClosest } from './text.js'
 
 /** What is wrong with a setting. */
 export interface SettingsIssue extends UsageIssue {
@@ -30,7 +30,10 @@ export const createSettingsError = (issues: readonly SettingsIssue[]): UsageErro
   const lines = issues.map(({ message }) => message)
   const code = issues.every((issue) => issue.code === 'unknown-setting') ? 'unknown-setting' : 'usage'
   const message = lines.length === 1 ? (lines[0] ?? '') : [`${lines.length} settings are wrong:`, ...lines].join('\n')
-  return new UsageError(message, { code, issues: issues.map(({ path, message }) => ({ path, message })) })
+  return new UsageError(message, {
+    code,
+    issues: issues.map(({ path, message, suggestion }) => omitUndefined({ path, message, suggestion })),
+  })
 }
 
 /** Whether a setting contains base addresses. */
@@ -41,7 +44,8 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
     return issue.keys.map((key) => {
       const names = issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape)
       const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
-      return { path, setting, code: 'unknown-setting', message: `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}` }
+      const message = `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}`
+      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion: findClosest(key, names) })
     })
   const path = findSetting(issue, values)
   const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
@@ -51,10 +55,11 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
   return [{ path, setting: path, code: 'usage', message: `is ${formatValue(given, String(issue.path[0]))}${where}: ${reason}` }]
 }
 
-const describeUnknownName = (path: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
+const describeUnknownName = (setting: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
   const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
   const meant = `which is not a ${what}.${didYouMean(name, names)} ${plural}: ${names.join(', ')}`
-  return { path, setting: path, code: 'usage', message: `names ${JSON.stringify(name)}, ${meant}` }
+  const message = `names ${JSON.stringify(name)}, ${meant}`
+  return omitUndefined({ path: `${setting}.${name}`, setting, code: 'usage' as const, message, suggestion: findClosest(name, names) })
 }
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {

@@ -4,14 +4,6 @@ export const didYouMean = (name: string, candidates: readonly string[]): string 
   return near === undefined ? '' : ` Did you mean ${near}?`
 }
 
-/** The first unknown name, with the known one that it most likely means, and all known ones. */
-export const describeUnknown = (what: string, names: readonly string[], known: readonly string[]): string | undefined => {
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown === undefined) return undefined
-  const near = findClosest(unknown, known)
-  return `unknown ${what}: ${JSON.stringify(unknown)}${near === undefined ? '' : ` (did you mean ${near}?)`}; ${what}s: ${known.join(', ')}`
-}
-
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined if there is none. */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2

@@ -10,8 +10,9 @@ import {
   toAddressVariable,
 } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
+import { rejectIssues } from '../model/unknown-names.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
-import { checkRegistry, describeUnknownStream, findSources } from './registry.js'
+import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
 
 export interface Selection {
   readonly only?: readonly string[] | undefined
@@ -32,8 +33,11 @@ export const planRun = (
 ): readonly PlannedStream[] => {
   checkRegistry(streams)
   const names = streams.map(({ name }) => name)
-  const unknown = describeUnknownStream([...(only ?? []), ...skip, ...Object.keys(pairs)], streams)
-  if (unknown !== undefined) throw new UsageError(unknown)
+  rejectIssues([
+    ...findUnknownStreams(only ?? [], streams, () => 'only'),
+    ...findUnknownStreams(skip, streams, () => 'skip'),
+    ...findUnknownStreams(Object.keys(pairs), streams, (name) => `pairs.${name}`),
+  ])
 
   const isDisabled = ({ phase }: StreamDefinition): boolean => phase === 'candles' && !fetchOhlcv
   const isWanted = (stream: StreamDefinition): boolean => (only ?? names).includes(stream.name) && !skip.includes(stream.name)
@@ -71,7 +75,7 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
     const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
     const needed = new Map<string, string>([
-      ...hosts.map((host) => [toAddressSetting(host), describeHost(host)] as const),
+      ...hosts.map((host) => [toAddressSetting(host), describeHost(host, settings)] as const),
       ...others.map((setting) => [setting, `${environmentNames[setting]} (${setting})`] as const),
     ])
     for (const [path, line] of needed) missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })
@@ -85,7 +89,9 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
   })
 }
 
-const describeHost = (host: Host): string => {
+const describeHost = (host: Host, { hosts }: Settings): string => {
   const meant = isBuiltInHost(host) ? undefined : findClosest(host, builtInHosts)
-  return `${toAddressVariable(host)} (${toAddressSetting(host)}${meant === undefined ? '' : `, or did you mean the built-in host ${meant}?`})`
+  const misspelt = isBuiltInHost(host) ? undefined : findClosest(host, Object.keys(hosts))
+  const builtIn = meant === undefined ? '' : `, or did you mean the built-in host ${meant}?`
+  return `${toAddressVariable(host)} (${toAddressSetting(host)}${misspelt === undefined ? builtIn : `, not hosts.${misspelt}?`})`
 }

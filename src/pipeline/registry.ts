@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { UsageError } from '../model/errors.js'
+import { UsageError, type UsageIssue } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { describeUnknown } from '../model/text.js'
+import { findUnknownNames } from '../model/unknown-names.js'
 import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 
@@ -111,13 +111,12 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
   checkDefinitions(streams)
 }
 
-/** The first name that is no stream's, with what to do about it. */
-export const describeUnknownStream = (names: readonly string[], streams: readonly Pick<StreamDefinition, 'name'>[]): string | undefined =>
-  describeUnknown(
-    'stream',
-    names,
-    streams.map(({ name }) => name),
-  )
+/** An issue for each name that is no stream's; `toPath` says where it is. */
+export const findUnknownStreams = (
+  names: readonly string[],
+  streams: readonly Pick<StreamDefinition, 'name'>[],
+  toPath: (name: string) => string,
+): readonly UsageIssue[] => findUnknownNames(names, { what: 'stream', names: streams.map(({ name }) => name) }, toPath)
 
 /** The streams that a stream depends on, nearest first. */
 export function* findSources({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {

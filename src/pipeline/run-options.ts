@@ -3,13 +3,14 @@ import type { HttpDispatcher } from '../http/dispatch.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
-import { explainIssue, Settings, type SettingsInput } from '../model/settings.js'
-import { describeUnknown } from '../model/text.js'
+import { isRow } from '../model/row.js'
+import { Settings, type SettingsInput } from '../model/settings.js'
+import { createSettingsError, findSettingsIssues } from '../model/settings-issues.js'
+import { findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
 import type { Log } from './log.js'
-import { describeUnknownStream } from './registry.js'
 import type { Storage } from './storage.js'
 import type { AllTelemetry } from './telemetry.js'
 
@@ -62,16 +63,22 @@ const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
 /** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option or rule, or an `asOf` that is no instant */
 export const checkRunOptions = (options: RunOptions): void => {
   checkOptionNames(options, RUN_OPTIONS)
-  const { accept = [], asOf = 0 } = options
-  const unknown = describeUnknown('rule', accept, refusalCodes)
-  if (unknown !== undefined) throw new UsageError(`accept: ${unknown}`)
-  if (Number.isNaN(new Date(asOf).getTime())) throw new UsageError(`invalid asOf: ${asOf}; use epoch milliseconds`)
+  const { accept = [], asOf = 0, wrongSymbols = 'report' } = options
+  rejectIssues(
+    findUnknownNames(accept, { what: 'rule', names: refusalCodes }, () => 'accept'),
+    'accept: ',
+  )
+  rejectIssues(
+    findUnknownNames([wrongSymbols], { what: 'value', names: ['report', 'reject'] }, () => 'wrongSymbols'),
+    'wrongSymbols: ',
+  )
+  const message = `invalid asOf: ${asOf}; use epoch milliseconds`
+  if (Number.isNaN(new Date(asOf).getTime())) throw new UsageError(message, { issues: [{ path: 'asOf', message }] })
 }
 
 /** @throws UsageError for an option that is not one of the known ones */
 export const checkOptionNames = (options: object, known: Readonly<Record<string, true>>): void => {
-  const unknown = describeUnknown('option', Object.keys(options), Object.keys(known))
-  if (unknown !== undefined) throw new UsageError(unknown)
+  rejectIssues(findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name))
 }
 
 /** What a collector provides for each of its runs. */
@@ -103,15 +110,9 @@ export interface RunDependencies {
 
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
 export const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
-  const { data, error } = Settings.safeParse(given)
-  const issues = [
-    ...(error?.issues ?? []).map((issue) => ({ path: issue.path.join('.'), message: explainIssue(issue) })),
-    ...(['workers', 'timeoutsMs'] as const).flatMap((path) => {
-      const message = describeUnknownStream(Object.keys(given[path] ?? {}), streams)
-      return message === undefined ? [] : [{ path, message }]
-    }),
-  ]
-  if (data === undefined || issues.length > 0)
-    throw new UsageError(issues.map(({ path, message }) => `${path}: ${message}`).join('; '), { issues })
-  return data
+  if (!isRow(given)) throw new UsageError('settings must be an object', { issues: [{ path: 'settings', message: 'must be an object' }] })
+  const known = { what: 'stream', names: streams.map(({ name }) => name) }
+  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
+  if (issues.length === 0) return Settings.parse(given)
+  throw createSettingsError(issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })))
 }

@@ -91,9 +91,7 @@ describe('the plan of a run', () => {
 
   it('rejects an unknown stream, and suggests a similar one', () => {
     for (const selection of [{ only: ['news'] }, { skip: ['news'] }])
-      expect(() => planned(selection)).toThrow(
-        new UsageError(`unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`),
-      )
+      expect(() => planned(selection)).toThrow(`unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`)
     for (const name of ['nonsense', '']) expect(() => planned({ only: [name] })).toThrow(`unknown stream: ${JSON.stringify(name)}`)
   })
 
