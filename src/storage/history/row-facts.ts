@@ -90,15 +90,15 @@ export const createFactReader = (root: string, kinds: readonly RowFacts[]) => {
         return { content: hash(bytes), facts: collected.lists() }
       }
       const rows = await bases.open(base)
-      const count = rows[0]?.length ?? 0
+      // A document has its end: rows that begin like all of the base are all of them.
       let isSame = true
       let next = 0
-      const changes = bytes.length === 0 ? [keepAll(count)] : decodeChanges(readLines(decompress([bytes])))
+      const changes = bytes.length === 0 ? [keepAll(rows[0]?.length ?? 0)] : decodeChanges(readLines(decompress([bytes])))
       for await (const block of changes) {
         isSame &&= block.values.size === 0 && block.from.every((before) => before === next++)
         addChanged(collected, rows, block)
       }
-      return { content: isSame && next === count ? base : `${base} ${hash(bytes)}`, facts: collected.lists() }
+      return { content: isSame ? base : `${base} ${hash(bytes)}`, facts: collected.lists() }
     },
     /** The same for rows of a file that is no JSON. */
     readRows: (rows: readonly object[]): RecordedFacts => {

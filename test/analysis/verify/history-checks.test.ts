@@ -61,6 +61,21 @@ describe('a column that lost its values', () => {
     expect(others).toEqual([])
   })
 
+  it('is not found if fewer than a fifth of many records had one', () => {
+    expect(
+      find(
+        checkColumns('a.json'),
+        [15, 15, 15, 0].map((share) => withShare(share, 1_000)),
+      ),
+    ).toEqual([])
+    expect(
+      find(
+        checkColumns('a.json'),
+        [25, 25, 25, 0].map((share) => withShare(share, 1_000)),
+      ),
+    ).toHaveLength(1)
+  })
+
   it('is not found in a list of a few records, where it may be chance', () => {
     expect(
       find(
