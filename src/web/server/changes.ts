@@ -1,6 +1,6 @@
 import { groupByStock } from '../../analysis/brief/brief.js'
 import { SECTIONS, sectionNames } from '../../analysis/diff/change.js'
-import { diff } from '../../analysis/diff/diff.js'
+import { type Difference, diff } from '../../analysis/diff/diff.js'
 import { readStocks } from '../../analysis/output-folder.js'
 import { UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
@@ -33,10 +33,7 @@ const compare = async (out: string, exchange: string): Promise<FolderChanges> =>
   const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
   return {
     since: since && omitUndefined({ asOf: since.asOf }),
-    sections: sectionNames.flatMap((section) => {
-      const count = counts[section] ?? 0
-      return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
-    }),
+    sections: toSections(counts),
     stocks: groupByStock(changes, new Set())
       .slice(0, MAX_STOCKS)
       .map(({ symbol, changes: own }) => ({
@@ -47,3 +44,10 @@ const compare = async (out: string, exchange: string): Promise<FolderChanges> =>
     notes,
   }
 }
+
+/** The sections that have changes. */
+export const toSections = (counts: Difference['counts']): FolderChanges['sections'] =>
+  sectionNames.flatMap((section) => {
+    const count = counts[section] ?? 0
+    return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
+  })

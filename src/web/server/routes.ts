@@ -10,5 +10,9 @@ export const routes: readonly Route[] = [
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
   { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
   { path: '/api/runs', answer: async (_, { out }): Promise<RunList> => ({ runs: (await readRunLog(out)).map(toRunRow).reverse() }) },
+  {
+    path: '/api/runs/:id/changes',
+    answer: async ({ params }, { out, readRunChanges }) => readRunChanges(await readRunLog(out), params.id ?? ''),
+  },
   { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRunLog(out), params.id ?? '') },
 ]

@@ -18,10 +18,16 @@ export const toRunRow = (entry: RunLogEntry): RunRow => {
 }
 
 /** @throws AnswerError if the folder has no such run */
-export const describeRun = (runs: readonly RunLogEntry[], id: string): OneRun => {
+export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly entry: RunLogEntry; readonly index: number } => {
   const index = runs.findLastIndex(({ run }) => run === id)
   const entry = runs[index]
   if (entry === undefined) throw new AnswerError(404, `no run ${id} is recorded in this folder`)
+  return { entry, index }
+}
+
+/** @throws AnswerError if the folder has no such run */
+export const describeRun = (runs: readonly RunLogEntry[], id: string): OneRun => {
+  const { entry, index } = findRun(runs, id)
   const earlier = runs[index - 1]
   return omitUndefined({
     ...toRunRow(entry),

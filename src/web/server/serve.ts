@@ -5,7 +5,6 @@ import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import { createLiveFileReader } from '../../storage/live-file.js'
-import type { QueryRunner } from '../data/query.js'
 import { type Asset, readAssets } from './assets.js'
 import { createChanges } from './changes.js'
 import { createDataRoutes } from './data-routes.js'
@@ -13,13 +12,14 @@ import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { createLiveHub, type LiveSource } from './live-hub.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
+import { createRunChanges } from './run-changes.js'
 
 export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'> {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
   /** Answers queries, in another process for example; in this one if absent. */
-  readonly ask?: QueryRunner
+  readonly ask?: Parameters<typeof createDataRoutes>[1]
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -49,7 +49,7 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
-  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder) }
+  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder), readRunChanges: createRunChanges(folder) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     setSafetyHeaders(response)

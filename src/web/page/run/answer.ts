@@ -49,11 +49,12 @@ const describeChanges = (changes: FolderChanges | Error | undefined): TemplateRe
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
   if (sections.length === 0) return `Nothing changed since ${before}.`
   return html`Changed since ${before}:
-    ${sections.map(
-      ({ section, count, about }, index) =>
-        html`${index === 0 ? nothing : ' · '}<a href="#changes" title=${about}>${formatNumber(count)}&nbsp;${SECTION_WORDS[section] ?? section}</a>`,
-    )}`
+    ${sections.map((one, index) => html`${index === 0 ? nothing : ' · '}<a href="#changes" title=${one.about}>${countSection(one)}</a>`)}`
 }
+
+/** Such as `6 price bands`. */
+export const countSection = ({ section, count }: FolderChanges['sections'][number]): string =>
+  `${formatNumber(count)}\u00a0${SECTION_WORDS[section] ?? section}`
 
 /** Sections whose names say little after a number. */
 const SECTION_WORDS: Readonly<Record<string, string>> = {

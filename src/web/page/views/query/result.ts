@@ -22,11 +22,13 @@ export const resultTable = (answer: QueryAnswer, page: PageContext): TemplateRes
   const shown = sorted.slice((current - 1) * PAGE_ROWS, current * PAGE_ROWS)
   const symbols = columns.findIndex(({ name }) => name === 'symbol')
   const list = symbols < 0 ? [] : sorted.flatMap((row) => row[symbols] ?? [])
+  // One fraction in a column gives all its numbers two decimals, so that they line up.
+  const decimals = columns.map(({ isNumber }, place) => (isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0))
   const cell = (text: string | null, place: number): TemplateResult => {
     if (text === null) return html`<td class=${columns[place]?.isNumber ? 'number soft' : 'soft'}>–</td>`
     if (place === symbols) return html`<td>${stockLink(text, { list })}</td>`
     return columns[place]?.isNumber
-      ? html`<td class="number" title=${text}>${shortenNumber(text)}</td>`
+      ? html`<td class="number" title=${text}>${shortenNumber(text, decimals[place])}</td>`
       : html`<td class="text" title=${text}><bdi>${text}</bdi></td>`
   }
   return html`
@@ -93,9 +95,10 @@ const MAX_DECIMALS = 2
 const MIN_GROUPED = 100_000
 
 /** A number for reading; its exact text is its title. */
-const shortenNumber = (text: string): string => {
+const shortenNumber = (text: string, decimals = 0): string => {
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
+  if (Number.isInteger(value) && decimals > 0) return formatNumber(value, decimals)
   if (Number.isInteger(value)) return Math.abs(value) < MIN_GROUPED ? text.replace('-', '−') : formatNumber(value)
   return Math.abs(value) < 0.01 ? value.toPrecision(2).replace('-', '−') : formatNumber(value, MAX_DECIMALS)
 }

@@ -1,0 +1,125 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { OneRun, RunChanges, RunStream } from '../../api/runs.js'
+import { fetchJson } from '../parts/fetch-json.js'
+import { formatBytes, formatDay, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { countSection } from '../run/answer.js'
+import type { PageContext, View } from '../view.js'
+import { MARKS, outcomeWord, toPath } from './runs.js'
+
+interface RunParts {
+  readonly run: OneRun
+  changes?: RunChanges | Error
+}
+
+const asked = new WeakSet<RunParts>()
+
+/** One run: its figures by stream, against the run before, and what failed. */
+export const oneRunView: View<RunParts> = {
+  path: '/runs/:id',
+  title: ({ params }) => `Run ${params.id ?? ''}`,
+  load: async ({ params }, signal) => {
+    const path = `/api/runs/${encodeURIComponent(params.id ?? '')}`
+    return { run: await fetchJson<OneRun>(path, { signal }) }
+  },
+  render: (parts, page) => {
+    if (!asked.has(parts)) {
+      asked.add(parts)
+      // Comparing takes a moment: the figures are shown before.
+      fetchJson<RunChanges>(`/api/runs/${encodeURIComponent(parts.run.run)}/changes`)
+        .then(
+          (changes) => Object.assign(parts, { changes }),
+          (error: unknown) => Object.assign(parts, { changes: error instanceof Error ? error : new Error(String(error)) }),
+        )
+        .finally(page.update)
+    }
+    return renderOneRun(parts.run, parts.changes)
+  },
+  keys: ({ go }) => [
+    { keys: '[', about: 'the run before', act: () => followLink('earlier', go) },
+    { keys: ']', about: 'the run after', act: () => followLink('later', go) },
+  ],
+}
+
+const followLink = (id: string, go: PageContext['go']): void => {
+  const href = document.getElementById(id)?.getAttribute('href')
+  if (href) go(href)
+}
+
+const renderOneRun = (run: OneRun, changes: RunChanges | Error | undefined): TemplateResult => {
+  const [mark, tone] = MARKS[run.outcome] ?? ['', '']
+  const failing = run.streams.filter(({ problems, error, missing }) => problems.length > 0 || error !== undefined || missing !== undefined)
+  return html`
+    <section class="answer">
+      <p class="pager">
+        <a href="/runs">All runs</a>
+        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${toPath(run.earlier)}>← run before</a>`}
+        ${run.later === undefined ? nothing : html`<a id="later" href=${toPath(run.later)}>run after →</a>`}
+      </p>
+      <h1><span class=${tone} aria-hidden="true">${mark}</span> Run of ${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}</h1>
+      <p>
+        As of ${formatInstant(Date.parse(run.asOf))}. ${formatQuantity(run.stocks, 'stock')} in ${formatDuration(run.durationMs)},
+        ${formatQuantity(run.requests, 'request')}, ${formatQuantity(run.lost, 'item')} failed.
+        ${run.drift > 0 ? html`<span class="waiting">Answers had changed in ${formatQuantity(run.drift, 'place')}.</span>` : nothing}
+      </p>
+      ${run.error === undefined ? nothing : html`<p class="failed">${run.error}</p>`}
+      <p class="changed">${describeChanges(changes)}</p>
+    </section>
+    ${renderListings(changes)}
+    <div class="scroll"><table class="rows">
+      <thead><tr>
+        <th>stream</th><th>result</th><th class="number">took</th><th class="number">before</th><th class="number">items</th><th class="number">failed</th>
+        <th class="number">incomplete</th><th class="number">requests</th><th class="number">retries</th><th class="number">429</th>
+        <th class="number">files</th><th class="number">size</th>
+      </tr></thead>
+      <tbody>${run.streams.map(renderStream)}</tbody>
+    </table></div>
+    ${failing.length === 0 ? nothing : html`<section><h2>Failures and notes</h2>${failing.map(renderFailures)}</section>`}
+  `
+}
+
+/** What the day of the run changed, in numbers. */
+const describeChanges = (changes: RunChanges | Error | undefined): string => {
+  if (changes === undefined) return 'What its day changed is being compared …'
+  if (changes instanceof Error) return `What its day changed could not be compared: ${changes.message}`
+  const { since, reason = '', sections } = changes
+  if (since === null) return `What its day changed is unknown: ${reason}.`
+  return sections.length === 0
+    ? `Nothing changed since ${formatDay(since)}.`
+    : `Changed since ${formatDay(since)}: ${sections.map(countSection).join(' · ')}`
+}
+
+/** The stocks that were added, have left or were renamed. */
+const renderListings = (changes: RunChanges | Error | undefined): TemplateResult | typeof nothing =>
+  changes === undefined || changes instanceof Error || changes.listings.length === 0
+    ? nothing
+    : html`<section><h2>Stocks added, renamed or gone</h2><ul class="problems">${changes.listings.map(
+        ({ symbol, detail }) => html`<li><b>${symbol}</b> ${formatDaysIn(detail)}</li>`,
+      )}</ul></section>`
+
+/** A zero says nothing where a number means trouble. */
+const trouble = (value: number, tone: string): TemplateResult =>
+  html`<td class=${`number ${value > 0 ? tone : 'soft'}`}>${value === 0 ? '·' : formatNumber(value)}</td>`
+
+const renderStream = (stream: RunStream): TemplateResult => html`
+  <tr>
+    <th scope="row">${stream.name}</th>
+    <td>${outcomeWord(stream.outcome === 'success' ? 'complete' : stream.outcome)}</td>
+    <td class="number">${formatDuration(stream.durationMs)}</td>
+    <td class="number soft">${formatDuration(stream.beforeMs)}</td>
+    <td class="number">${formatNumber(stream.done)}</td>
+    ${trouble(stream.lost, 'failed')} ${trouble(stream.partial, 'waiting')}
+    <td class="number">${formatNumber(stream.requests)}</td>
+    ${trouble(stream.retries, '')} ${trouble(stream.rateLimited, 'waiting')}
+    <td class="number">${formatNumber(stream.files)}</td>
+    <td class="number">${formatBytes(stream.bytes)}</td>
+  </tr>
+`
+
+const renderFailures = ({ name, error, problems, missing }: RunStream): TemplateResult => html`
+  <h3>${name}</h3>
+  ${error === undefined ? nothing : html`<p class="failed">${error}</p>`}
+  ${missing === undefined ? nothing : html`<p>Missing after the run: ${missing.count === 'all' ? 'all of it' : formatQuantity(missing.count, 'item')}${missing.items === undefined || missing.items[0] === 'all' ? nothing : html` <span class="soft">${missing.items.join(', ')}</span>`}</p>`}
+  <ul class="problems">${problems
+    .filter(({ reason }) => reason !== error)
+    .map(({ item, reason }) => html`<li>${item === undefined ? nothing : html`<b>${item}</b> `}${formatDaysIn(reason)}</li>`)}</ul>
+`
