@@ -49,7 +49,9 @@ export const decompress = (chunks: Chunks): AsyncIterable<Buffer> => {
 export async function* readLines(chunks: Chunks): AsyncGenerator<readonly string[]> {
   let rest = ''
   for await (const chunk of chunks) {
-    const lines = (rest + chunk.toString('latin1')).split('\n')
+    const lines = chunk.toString('latin1').split('\n')
+    // Joined after the split: a line of many chunks is scanned once, not once for each chunk.
+    lines[0] = rest + (lines[0] as string)
     rest = lines.pop() as string
     if (lines.length > 0) yield lines
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { collect, joinLines, readLines } from '../../../src/storage/history/compression.js'
 import { decodeChanges, encodeRows, joinBlocks } from '../../../src/storage/history/row-codec.js'
 import { type Rows, readTexts, storeRows } from '../../../src/storage/history/rows.js'
@@ -153,5 +153,17 @@ describe('the lines of a text', () => {
         expect(await toText(readLines(chunks))).toEqual(Buffer.concat(chunks))
       }),
     )
+  })
+
+  it('take linear time, also if one has many chunks: each chunk is scanned once', async () => {
+    const split = vi.spyOn(String.prototype, 'split')
+    try {
+      const chunks = Array<Buffer>(200).fill(Buffer.alloc(100, 'x'))
+      for await (const lines of readLines(chunks)) expect(lines.map(({ length }) => length)).toEqual([20_000])
+      const scanned = split.mock.contexts.map(String).filter((text) => /^x+$/.test(text))
+      expect(scanned.map(({ length }) => length)).toEqual(chunks.map(({ length }) => length))
+    } finally {
+      split.mockRestore()
+    }
   })
 })
