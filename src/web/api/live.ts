@@ -30,7 +30,7 @@ export interface LiveStream {
   /** Absent until known. */
   readonly total?: number
   readonly workers: number
-  /** Requests that have been sent and not processed yet; absent where other machines send them. */
+  /** Requests that have been sent and not answered yet, at most one for each worker; absent where other machines send them. */
   readonly inFlight?: number
   /** Items per second of late; of an ended stream, on average. */
   readonly perSecond?: number

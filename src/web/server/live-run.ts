@@ -136,7 +136,8 @@ const toLiveStream = (stats: StreamStats, { extras, estimator, workers, isFleet 
   const pauses = isRunning ? estimator.pausedHosts().filter(({ hosts }) => hosts.some((host) => extras.hosts.includes(host))) : []
   return omitUndefined({
     ...{ name, state, done: finished, total, workers, startedAt, finishedAt, requests, retries, rateLimited, lost, partial: degraded },
-    inFlight: isFleet ? undefined : isRunning ? Math.max(0, requests - extras.ended) : 0,
+    // A worker goes on while its answer waits to be decoded: what exceeds the workers has arrived.
+    inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - extras.ended)) : 0,
     perSecond: isRunning ? perSecond : tookMs > 0 ? ((finished - takenOver) * 1_000) / tookMs : undefined,
     leftMs: isRunning && pauses.length === 0 ? leftMs : undefined,
     secondPass: extras.secondPass || undefined,
