@@ -10,7 +10,11 @@ import { candlesPerItem } from './candles-per-item.js'
 import { documentPerItem } from './document-per-item.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
-/** Creates a storage that writes every output shape to the given files. */
+/**
+ * Creates a storage that writes every output shape to the given files.
+ *
+ * @example createStorage({ ...bucketFiles, openSession: memorySession })
+ */
 export const createStorage = (files: FileStore): Storage => ({
   stored: {
     exists: files.exists,

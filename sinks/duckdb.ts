@@ -7,7 +7,12 @@ import type { Export, ExportOptions } from './export.js'
 
 const TARGET = 'target'
 
-/** Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged. */
+/**
+ * Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged.
+ *
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @example duckdb('./market.duckdb', { streams }).write('./data').subscribe(({ table, rows }) => console.log(table, rows))
+ */
 export const duckdb = (path: string, { streams }: ExportOptions): Export =>
   defineExport({ name: path, streams }, async (exporting) => {
     const { connection } = exporting

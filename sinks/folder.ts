@@ -14,7 +14,11 @@ import { createStorage } from './create-storage.js'
 
 const TAIL_BYTES = 1_024
 
-/** Stores outputs as files in a folder, which is created with the first file. */
+/**
+ * Stores outputs as files in a folder, which is created with the first file.
+ *
+ * @example createCollector({ settings, storage: folder('./data') })
+ */
 export const folder = (out: string): Storage => {
   const root = resolve(out)
   const pathOf = (file: string): string => {

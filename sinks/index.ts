@@ -2,6 +2,7 @@
  * Where outputs are stored: a folder, the memory, NDJSON; the exports to DuckDB, Parquet and PostgreSQL; the types of a storage of your own.
  *
  * @module scripstream/sinks
+ * @public
  */
 export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
 export type { Row } from '../src/model/row.js'
@@ -26,7 +27,9 @@ export type {
   SinkItem,
 } from '../src/pipeline/session.js'
 export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
-export type { FileChunk, FileStore } from '../src/storage/file-store.js'
+export { callbackStorage } from '../src/storage/callback-storage.js'
+export { createTail, type FileChunk, type FileStore } from '../src/storage/file-store.js'
+export { parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
 export { duckdb } from './duckdb.js'
 export type { Export, ExportOptions, LoadedTable } from './export.js'

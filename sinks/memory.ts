@@ -10,7 +10,13 @@ import { createStorage } from './create-storage.js'
 /** The written files by path: text, and the instant for which it is valid (epoch milliseconds). */
 export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: number }>
 
-/** Stores outputs in memory, synchronously: for tests on virtual time and for embedding. */
+/**
+ * Stores outputs in memory, synchronously: for tests on virtual time and for embedding.
+ *
+ * @example
+ * const files: MemoryFiles = new Map()
+ * createCollector({ settings, storage: memory(files) }).run().subscribe(() => console.log(files.get('all_indices.json')?.text))
+ */
 export const memory = (files: MemoryFiles = new Map()): Storage => {
   const records = (file: string): Observable<Row> => defer(() => from(parseRecords(files.get(file)?.text ?? '[]', file)))
   return createStorage({

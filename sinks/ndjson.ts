@@ -36,6 +36,8 @@ export interface LineWriter {
  * A sink that writes every record as a line of JSON to a stream: `{"item": …, "row": …}`, where `item` is a symbol or the name of a list.
  * An item counts as stored once the stream has accepted its lines, so a slow reader slows down the requests. The sink writes no files and
  * does not end the stream: the caller flushes it. A failed or closed stream ends the run with a `StorageError`.
+ *
+ * @example createCollector({ settings, storage: { ...memory(), open: () => ndjson(process.stdout) } })
  */
 export const ndjson =
   (writable: LineWriter): Sink =>

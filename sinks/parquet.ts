@@ -15,6 +15,9 @@ const backupPath = (target: string, { name }: Table): string => join(target, `.b
  * Exports to Parquet, one folder for each table. Candles are partitioned by year (`year=2026`), so that a reader opens only the years it
  * needs. All files are written to a temporary folder and then renamed; an error undoes the renames. A kill between renames can leave some
  * tables new, some old, and one only in `.before-TABLE`: the next export restores that one first.
+ *
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @example parquet('./parquet', { streams }).write('./data').subscribe()
  */
 export const parquet = (dir: string, { streams }: ExportOptions): Export =>
   defineExport({ name: dir, streams }, async (exporting) => {

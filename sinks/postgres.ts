@@ -35,6 +35,9 @@ const TYPES: Readonly<Record<SqlType, string>> = {
 /**
  * Exports to a schema of a PostgreSQL database, in one transaction. Candles are merged, so that only changed ones are written; the rows of
  * other tables are replaced. An empty `url` uses the environment (PGHOST and so on).
+ *
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @example postgres('postgres://localhost/market', { streams }).write('./data').subscribe()
  */
 export const postgres = (url: string, { schema = 'scripstream', streams }: PostgresOptions): Export => {
   const redact = createRedactor({ headers: { password: parsePassword(url) } })

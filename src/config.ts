@@ -31,7 +31,12 @@ interface SettingsLayer {
   readonly formatName: (setting: string) => string
 }
 
-/** The effective settings: flag > environment > file > default. @throws UsageError that names each wrong value, its source and the remedy */
+/**
+ * The effective settings: flag > environment > file > default.
+ *
+ * @throws UsageError that names each wrong value, its source and the remedy
+ * @example createCollector({ settings: loadSettings({ env: process.env, streams }), streams })
+ */
 export const loadSettings = (sources: SettingsSources): Settings => {
   const layers = readLayers(sources)
   const issues = layers.flatMap((layer) => findIssues(layer, sources.streams))

@@ -3,6 +3,7 @@
  * with `accept`.
  *
  * @module scripstream/analysis
+ * @beta
  */
 import { streams as builtIn } from '../streams/registry.js'
 import { type Difference, type DiffOptions, diff as diffFolder } from './analysis/diff/diff.js'
@@ -26,6 +27,7 @@ export {
   type ExceededLimit,
   type Finding,
   type FindingLimits,
+  type HistoryRange,
   type Severity,
   type YearCoverage,
 } from './analysis/verify/finding.js'

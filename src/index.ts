@@ -4,6 +4,7 @@
  * (several machines). This module does not load the last five.
  *
  * @module scripstream
+ * @public
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings, type SettingsSources } from './config.js'

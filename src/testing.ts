@@ -2,6 +2,7 @@
  * Streams on scripted answers and virtual time, for marble tests.
  *
  * @module scripstream/testing
+ * @public
  */
 import { asyncScheduler, defer, filter, map, type Observable, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../sinks/memory.js'
@@ -45,7 +46,13 @@ export const scriptedUrls = Object.fromEntries(builtInHosts.map((host) => [host,
   Record<BuiltInHost, string>
 >
 
-/** A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket. */
+/**
+ * A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket.
+ *
+ * @example
+ * const { transport, requests } = createScriptedProvider(() => of({ data: [] }))
+ * createCollector({ settings: { urls: scriptedUrls }, transport, storage: memory() })
+ */
 export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
   const asked: ScriptedRequest[] = []
   const transport: Transport = ({ url, body, headers }) =>
@@ -91,6 +98,8 @@ export interface Trial<R> {
 /**
  * Runs one stream on scripted answers, with the limiter, retries and timeouts of a real run but without the streams that it follows. Time
  * comes from RxJS' schedulers: within `TestScheduler.run` it is virtual, and pauses take no time.
+ *
+ * @example createTrial(chains, { answers: () => of(404) }).item$.subscribe(({ status }) => console.log(status))
  */
 export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
   const { stocks = [ALPHA, BETA], asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options

@@ -2,6 +2,7 @@
  * The built-in streams: all of them as `streams`, each one by its name, and the types of their rows.
  *
  * @module scripstream/streams
+ * @public
  */
 import type { StreamDefinition } from '../src/pipeline/define-stream.js'
 import { isStream, sortByPosition } from '../src/pipeline/registry.js'

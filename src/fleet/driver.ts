@@ -13,7 +13,13 @@ import { connectToRedis, loadPackages } from './redis.js'
 import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
 import { watchWorkers } from './worker-stats.js'
 
-/** Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing. */
+/**
+ * Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing.
+ *
+ * @throws UsageError for an invalid address, or without the packages
+ * @throws StorageError if the server or the shared folder cannot be used
+ * @example await reachFleet({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0' })
+ */
 export const reachFleet = async (options: FleetOptions): Promise<void> => {
   const redis = await connectToRedis(readFleetAddress(options.address), await loadPackages(), options)
   redis.disconnect()

@@ -2,6 +2,7 @@
  * Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq` and `ioredis`.
  *
  * @module scripstream/fleet
+ * @beta
  */
 export type { FleetMember, FleetState } from '../model/report.js'
 export { fleet, reachFleet } from './driver.js'

@@ -43,6 +43,8 @@ const REPORT_MS = 3_000
 /**
  * Processes the items of one run after another, until `stop` emits or it is unsubscribed; in both cases active items are finished. Errors
  * with a `UsageError` or a `StorageError` if it cannot work; its items are then given to other workers.
+ *
+ * @example fleetWorker({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0', streams, headers: {}, name: workerName() }).subscribe()
  */
 export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
   new Observable((subscriber) => {

@@ -9,7 +9,12 @@ const MAX_DEPTH = 64
 
 // Each function makes a `read` for an endpoint. It ignores the input of the request and passes the parsed answer to the drift check.
 
-/** Reads JSON and validates it by a schema. */
+/**
+ * Reads JSON and validates it by a schema.
+ *
+ * @throws BadAnswerError, in the returned function, for a text that is not JSON or not of that shape
+ * @example post({ name: 'chain', host: 'options', path: '/chain', input, read: (text) => json(Rows)(text).data ?? [] })
+ */
 export const json =
   <T>(shape: z.ZodType<T>) =>
   (text: string, _?: unknown, inspect?: AnswerInspector): T => {
@@ -39,7 +44,12 @@ export const pageJson =
     return applySchema(shape, parseBoundedJson(data))
   }
 
-/** Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header. */
+/**
+ * Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header.
+ *
+ * @throws BadAnswerError, in the returned function, for a text that is not such a CSV
+ * @example get({ name: 'list', host: 'archive', path: '/list.csv', input: z.strictObject({}), read: csv(['SYMBOL', 'SERIES']) })
+ */
 export const csv =
   (columns: readonly string[]) =>
   (text: string, _?: unknown, inspect?: AnswerInspector): readonly Row[] => {

@@ -52,14 +52,27 @@ export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'm
   readonly headers?: HeaderSet | undefined
 }
 
-/** Defines an endpoint that takes a JSON body. */
+/**
+ * Defines an endpoint that takes a JSON body.
+ *
+ * @example
+ * const chain = post({
+ *   name: 'chain', host: 'options', path: '/chain',
+ *   input: z.strictObject({ symbol: z.string() }),
+ *   read: (text) => json(Rows)(text).data ?? [],
+ * })
+ */
 export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => ({
   ...endpoint,
   headers: endpoint.headers ?? 'usual',
   method: 'POST',
 })
 
-/** Defines an endpoint whose whole request is its URL. */
+/**
+ * Defines an endpoint whose whole request is its URL.
+ *
+ * @example get({ name: 'daily', host: 'archive', path: '/daily/{day}.csv', input: z.strictObject({ day: z.string() }), read: csv(['SYMBOL']) })
+ */
 export const get = <Input extends Record<string, string>, Answer>(
   endpoint: EndpointDefinition<Input, Answer>,
 ): Endpoint<Input, Answer> => ({

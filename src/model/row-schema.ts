@@ -59,7 +59,11 @@ export interface ColumnFacts {
   readonly or?: Kind | undefined
 }
 
-/** A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field, too. */
+/**
+ * A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field, too.
+ *
+ * @example column(z.number(), { about: 'open interest, contracts', sql: 'open_interest', required: true })
+ */
 export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S => {
   const { about } = facts
   // A copy, because a schema may be used for several fields.
@@ -81,7 +85,11 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
  */
 export const row = <const F extends z.ZodRawShape>(fields: F): z.ZodObject<F, z.core.$loose> => z.looseObject(fields)
 
-/** The usual envelope of an answer: rows under `data`, and fields of its own. */
+/**
+ * The usual envelope of an answer: rows under `data`, and fields of its own.
+ *
+ * @example const shape = dataEnvelope(z.array(Contract))
+ */
 export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(data: D, more?: F) =>
   row({
     code: z.number().optional(),

@@ -12,6 +12,8 @@ export interface Tier<T> {
 /**
  * Tries the tiers one after the other until one answers, and reports each failure. If none answers, errors with `NothingAnsweredError` and all
  * reasons; temporary if any failure was.
+ *
+ * @example firstThatAnswers([{ name: 'api', ask: () => ask(api, {}) }, { name: 'archive', ask: () => ask(archive, {}) }])
  */
 export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], report: (failure: string) => void = () => undefined): Observable<T> => {
   const tryFrom = (index: number, reasons: readonly string[], failures: readonly CollectError[]): Observable<T> => {

@@ -2,6 +2,7 @@
  * The RxJS operators of the graph, each usable by itself.
  *
  * @module scripstream/operators
+ * @public
  */
 export { barrier } from './barrier.js'
 export { catchItemFailure } from './catch-item-failure.js'

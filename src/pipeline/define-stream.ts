@@ -66,7 +66,16 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   readonly outputs: readonly [Output, ...Output[]]
 }
 
-/** Returns the definition, with its name and rows known to the compiler: `collector.stream(name)` emits rows of that type. */
+/**
+ * Returns the definition, with its name and rows known to the compiler: `collector.stream(name)` emits rows of that type.
+ *
+ * @example
+ * export const chains = defineStream({
+ *   name: 'chains', summary: 'option chains', phase: 'enrichment', workers: 10, timeoutMs: 10_000, endpoints: [chain],
+ *   work: perStock((stock, { ask }) => ask(chain, { symbol: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
+ *   outputs: [{ shape: 'array-per-item', file: 'chains/{SYMBOL}.json' }],
+ * })
+ */
 export const defineStream = <const Name extends string, R>(definition: StreamDefinition<Name, R>): StreamDefinition<Name, R> => definition
 
 /** The stream that lists all stocks. It runs first; if it fails, the run stops. */
@@ -88,14 +97,22 @@ export const perStock = <R>(
   each: ({ value }, tools, file) => each(value as Stock, tools, file),
 })
 
-/** Work for every row that another stream offers, once that stream has finished without failure. */
+/**
+ * Work for every row that another stream offers, once that stream has finished without failure.
+ *
+ * @example perRowOf('all-indices', (index, { ask }) => ask(chain, { symbol: readText(index.Sym) }).pipe(map((rows) => createResult(rows))))
+ */
 export const perRowOf = <R>(stream: string, each: (row: Row, tools: Tools, file: string) => Observable<ItemResult<R>>): Work<R> => ({
   of: stream,
   parts: [],
   each: ({ value }, tools, file) => each(value as Row, tools, file),
 })
 
-/** Work for each of a few named parts, such as the two surveillance lists. Every part has its own file. */
+/**
+ * Work for each of a few named parts, such as the two surveillance lists. Every part has its own file.
+ *
+ * @example perPart(['weekly', 'monthly'], (part, { ask }) => ask(expiries, { of: part }).pipe(map((rows) => createResult(rows))))
+ */
 export const perPart = <Part extends string, R>(
   parts: readonly Part[],
   each: (part: Part, tools: Tools, file: string) => Observable<ItemResult<R>>,
@@ -104,6 +121,10 @@ export const perPart = <Part extends string, R>(
   each: ({ value }, tools, file) => each(value as Part, tools, file),
 })
 
-/** Work that runs once: its only item is called `all`. */
+/**
+ * Work that runs once: its only item is called `all`.
+ *
+ * @example once(({ ask }) => ask(holidays, {}).pipe(map((rows) => createResult(rows))))
+ */
 export const once = <R>(each: (tools: Tools, file: string) => Observable<ItemResult<R>>): Work<R> =>
   perPart(['all'], (_, tools, file) => each(tools, file))

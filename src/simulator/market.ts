@@ -18,7 +18,11 @@ export interface MarketOptions {
   readonly candleDays?: number | undefined
 }
 
-/** The market at `asOf`. The same options give the same market in every process. */
+/**
+ * The market at `asOf`. The same options give the same market in every process.
+ *
+ * @example createMarket({ seed: 1, stocks: 50, asOf: Date.now(), exchange: 'NSE' })
+ */
 export const createMarket = (options: MarketOptions): SampleMarket => createTimeline(options)(options.asOf)
 
 /**

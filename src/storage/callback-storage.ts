@@ -7,6 +7,8 @@ import type { Storage } from '../pipeline/storage.js'
 /**
  * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
  * completes, so a slow consumer slows down the requests.
+ *
+ * @example createCollector({ settings, storage: callbackStorage(marketNews.outputs[0], ({ item, rows }) => defer(() => insert(item.key, rows))) })
  */
 export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
   stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },

@@ -50,7 +50,11 @@ export const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | und
 
 const MAX_TAIL_LINES = 2
 
-/** Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line feed: it may be torn. */
+/**
+ * Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line feed: it may be torn.
+ *
+ * @example createTail({ head: text, end: text, asOf: Date.now() })
+ */
 export const createTail = ({ head, end, asOf }: { readonly head: string; readonly end: string; readonly asOf: number }): Tail => {
   const [header = ''] = head.split('\n', 1)
   const whole = end.slice(0, end.lastIndexOf('\n') + 1).split('\n')

@@ -7,7 +7,7 @@ import { asBuffer } from '../model/text.js'
 import type { FileChunk, FileStore } from './file-store.js'
 
 /** The separator between two records of an array. */
-export const RECORD_SEPARATOR = Buffer.from(',\n')
+export const RECORD_SEPARATOR: Uint8Array = Buffer.from(',\n')
 
 /** Formats a JSON array with one record per line, in chunks. `records` are JSON texts. */
 export const arrayText = (records: Iterable<string>): Iterable<FileChunk> => encloseInArray(separateRecords(records))
@@ -42,7 +42,12 @@ export const readDocument = (files: FileStore, file: string): Observable<unknown
 const createDamagedFileError = (file: string): DamagedFileError =>
   new DamagedFileError(`${file} is damaged, and this run needs its content; move the file away and run again`)
 
-/** Parses the records of a stored array and ignores other elements. Throws `DamagedFileError` if the text is not an array. */
+/**
+ * Parses the records of a stored array and ignores other elements.
+ *
+ * @throws DamagedFileError if the text is not an array
+ * @example from(parseRecords(text, 'market_news/TCS_news.json'))
+ */
 export const parseRecords = (text: string, file: string): readonly Row[] => {
   const records = parseStored(text, file)
   if (!Array.isArray(records)) throw createDamagedFileError(file)

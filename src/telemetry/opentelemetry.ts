@@ -35,6 +35,10 @@ const FAILED = 2
  * Traces runs: a span for each run, in it one for each stream, in that one for each attempt of a request, with the attributes of the
  * semantic conventions for HTTP clients. A request is sent within the context of its span, so that the instrumentation of undici nests. Spans
  * go to the tracer provider that the app has registered.
+ *
+ * @example
+ * import * as api from '@opentelemetry/api'
+ * createCollector({ settings, telemetry: spans(api) })
  */
 export const spans =
   <Context, Own extends Span>(api: TracingApi<Context, Own>): Telemetry =>

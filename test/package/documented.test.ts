@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +13,17 @@ interface Exported {
   /** Its export: `scripstream/sinks: folder`. */
   readonly name: string
   readonly docstring: string
+  readonly isFunction: boolean
+  /** Its tags, such as `example`. */
+  readonly tags: readonly string[]
 }
+
+/** Functions whose name and types say how they are called. */
+const OBVIOUS: readonly string[] = [
+  ...['exactly', 'assertSameIsin', 'createResult', 'isRow', 'readText', 'oneOrMore', 'textSuchAs', 'requireSid', 'toStockRecord'],
+  ...['toDocumentColumns', 'addDays', 'readDay', 'toDay', 'toInstant', 'toFilePath', 'memorySession', 'readReport', 'parseRetryAfter'],
+  'workerName',
+]
 
 /** All exports of the given declaration files, by entry point. */
 const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Program): readonly Exported[] => {
@@ -24,7 +35,9 @@ const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Progra
     return checker.getExportsOfModule(entry).map((symbol) => {
       const declared = symbol.flags & typescript.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
       const docstring = typescript.displayPartsToString(declared.getDocumentationComment(checker))
-      return { name: `${specifier}: ${symbol.name}`, docstring }
+      const isFunction = checker.getTypeOfSymbol(declared).getCallSignatures().length > 0
+      const tags = declared.getJsDocTags(checker).map(({ name }) => name)
+      return { name: `${specifier}: ${symbol.name}`, docstring, isFunction, tags }
     })
   })
 }
@@ -52,6 +65,17 @@ describe('the public API', () => {
     const all = exportsOf(entries, program)
     expect(all.length).toBeGreaterThan(100)
     expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual([])
+  })
+
+  it('has an example for every function, unless its name and types say it all', () => {
+    const functions = exportsOf(entries, program).filter(({ isFunction }) => isFunction)
+    const without = functions.filter(({ tags }) => !tags.includes('example')).map(({ name }) => name.split(': ')[1])
+    expect(without.sort()).toEqual([...OBVIOUS].sort())
+  })
+
+  it('says of every entry point how stable it is', () => {
+    const sources = Object.values(entries).map((file) => file.replace(join(ROOT, 'dist'), ROOT).replace(/\.d\.ts$/, '.ts'))
+    for (const file of sources) expect(readFileSync(file, 'utf8'), file).toMatch(/@module scripstream.*\n \* @(public|beta)\n/)
   })
 
   it('compiles with an older compiler without the types of Node or of a browser', () => {
