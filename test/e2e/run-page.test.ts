@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import axe, { type AxeResults } from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
@@ -21,6 +22,8 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+const REVERSED = '\u202e../../etc'
 
 /** A folder with the reports of runs, the newest last. */
 const folderOf = (...reports: readonly RunReport[]): string => {
@@ -121,6 +124,47 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.locator('.graph').waitFor()
     server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
+  })
+
+  it('goes on by itself when the server is started again, with what the folder holds then', async () => {
+    const { page, server } = await open(folderOf(failed))
+    await page.locator('.graph').waitFor()
+    server.close()
+    await page.getByRole('alert').getByText('does not answer').waitFor()
+    const live = createLiveRun(streams, { workers: {} })
+    live.event(started([], { streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    const again = await serveFolder(folderOf(failed), { port: Number(new URL(server.origin).port), live: () => live.state(2_000) })
+    onTestFinished(() => again.close())
+    await page.getByRole('heading', { name: /Running: / }).waitFor()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+  })
+
+  it('names a stream that failed, with its error, and goes to its details with the keyboard only', async () => {
+    const down = runReport({
+      run: 'r3',
+      outcome: 'partial',
+      scripts: { 'master-data': scriptReport(), 'market-news': scriptReport({ outcome: 'failed', error: `news is down ${REVERSED}` }) },
+    })
+    const { page, problems } = await open(folderOf(down), '/', { dark: true })
+    await page.getByRole('heading', { name: 'Not complete' }).waitFor()
+    await page.getByRole('button', { name: /^market-news: ✕ failed/ }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Details of market-news' }).getByText(`news is down ${REVERSED}`).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
+    for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
+      const { page } = await open(folderOf(runReport({ run: 'r1' }), failed), path, { dark })
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.evaluate(axe.source)
+      const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      expect(
+        serious.map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join('\n')}`),
+        path,
+      ).toEqual([])
+    }
   })
 
   it('lists earlier runs, and opens one by its bar and by its line', async () => {

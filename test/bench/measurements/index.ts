@@ -9,6 +9,7 @@ import { full } from './full.js'
 import { hot } from './hot.js'
 import { memory } from './memory.js'
 import { operators } from './operators.js'
+import { page } from './page.js'
 import { parse } from './parse.js'
 import { far, plain } from './plain.js'
 
@@ -24,6 +25,7 @@ export const measurements: readonly Measurement[] = [
   incremental,
   rerun,
   exporting,
+  page,
   cold,
   memory,
   fleet,

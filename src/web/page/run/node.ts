@@ -30,8 +30,9 @@ export const renderNode = (place: PlacedStream, stream: LiveStream, context: Nod
     <g class=${`node ${stream.state}${isChosen ? ' chosen' : ''}`} transform=${`translate(${place.x} ${place.y})`}>
       <g role="button" tabindex="0" aria-pressed=${isChosen} aria-label=${describeAloud(stream, now)} @click=${choose} @keydown=${onKey}>
         <rect class="hit" x="-8" y="0" width=${place.width + 8} height=${isBox ? 44 : 28} rx="3" />
-        ${isBox ? renderBox(place, stream, context) : renderRow(place, stream, context)}
+        <text class="name" x="0" y=${isBox ? 16 : 19}>${stream.name}</text>
       </g>
+      <g class="figures" aria-hidden="true">${isBox ? renderBox(place, stream, context) : renderRow(place, stream, context)}</g>
       ${hasMarbles ? renderMarbles(stream.marbles, { x: marbleX, y: place.height - 8, width: place.width - marbleX, isStock }) : nothing}
     </g>
   `
@@ -67,7 +68,7 @@ export const renderHeadings = (rowWidth: number, y: number): SVGTemplateResult =
 }
 
 const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeContext): SVGTemplateResult => {
-  const { name, perSecond, workers, inFlight, retries, received, stored, state } = stream
+  const { perSecond, workers, inFlight, retries, received, stored, state } = stream
   const bytes = received ?? stored
   const isIdle = state === 'waiting' || state === 'skipped' || state === 'disabled'
   const columns = chooseColumns(width)
@@ -75,7 +76,6 @@ const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeCon
     svg`<text x=${width - columns[column]} y="19" text-anchor="end">${text}</text>`
   const note = describeStream(stream, now)
   return svg`
-    <text class="name" x="0" y="19">${name}</text>
     ${renderBar(stream, columns.name, 10, Math.max(40, width - columns.count - columns.name - 104))}
     ${figure('count', isIdle ? '' : formatCounts(stream))}
     ${figure('rate', perSecond === undefined || isIdle ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
@@ -91,7 +91,6 @@ const renderBox = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeCon
   const note = describeStream(stream, now)
   const isIdle = stream.state === 'waiting' || stream.state === 'skipped' || stream.state === 'disabled'
   return svg`
-    <text class="name" x="0" y="16">${stream.name}</text>
     <text class=${note.tone} x=${width} y="16" text-anchor="end">${note.text}</text>
     ${renderBar(stream, 0, 26, width - 112)}
     <text x=${width} y="35" text-anchor="end">${isIdle ? '' : formatCounts(stream)}</text>

@@ -33,7 +33,7 @@ const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kin
     const value = read(run)
     const height = most === 0 ? 0 : Math.max(value > 0 ? 2 : 0, (value / most) * (HEIGHT - TOP))
     return svg`
-      <a href=${`/runs/${encodeURIComponent(run.run)}`} tabindex="-1"><g transform=${`translate(${index * step} 0)`}>
+      <a href=${`/runs/${encodeURIComponent(run.run)}`} tabindex="-1" aria-label=${`${title}: ${format(value)}, ${run.outcome}`}><g transform=${`translate(${index * step} 0)`}>
         <title>${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}, ${format(value)}</title>
         <rect class="hit" width=${step} height=${HEIGHT} />
         <rect class=${`bar ${kind} ${run.outcome}`} x="1" y=${HEIGHT - height} width=${step - 2} height=${height} />
@@ -43,7 +43,7 @@ const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kin
   return html`
     <figure>
       <figcaption>${title} <span class="soft">${most === 0 ? 'none in these runs' : `up to ${format(most)}`}, last ${formatNumber(runs.length)} runs</span></figcaption>
-      <svg class="trend" width=${width} height=${HEIGHT + 1} role="img" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
+      <svg class="trend" width=${width} height=${HEIGHT + 1} role="group" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
         ${runs.map(bar)}
         <path class="axis" d=${`M0 ${HEIGHT + 0.5}H${width}`} />
       </svg>
