@@ -4,7 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { asBuffer } from '../model/text.js'
 import type { FileChunk } from './file-store.js'
-import { fileCalls, getErrorCode, statFile } from './file-system.js'
+import { fileCalls, getErrorCode, renameOver, statFile } from './file-system.js'
 
 /** Files are written and compared in chunks of at least this size. */
 const CHUNK_BYTES = 1 << 20
@@ -40,7 +40,7 @@ const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, is
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     if (bytes >= CHUNK_BYTES && (await haveSameContent(temporary, path))) await rm(temporary)
-    else await fileCalls.rename(temporary, path)
+    else await renameOver(temporary, path)
     return bytes
   } catch (error) {
     await rm(temporary, { force: true })

@@ -16,6 +16,26 @@ export const fileCalls = {
   link: promisify(files.link),
   linkSync: files.linkSync,
   copyFileSync: files.copyFileSync,
+  pause: promisify(setTimeout),
+}
+
+/** Codes of Windows for a target that another program, such as a virus scanner, has open for a moment. */
+const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUSY']
+const MAX_RENAMES = 8
+
+/**
+ * Renames a file over another one. On Windows a rename fails while another program has the target open, so it is tried again for about 2.5 s.
+ * Elsewhere these codes mean a lack of permission, and fail at once.
+ */
+export const renameOver = async (from: string, to: string, platform: NodeJS.Platform = process.platform): Promise<void> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await fileCalls.rename(from, to)
+    } catch (error) {
+      if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error))) throw error
+      await fileCalls.pause(10 * 2 ** attempt)
+    }
+  }
 }
 
 /** Returns the system's error code, such as `ENOENT`. */

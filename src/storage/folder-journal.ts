@@ -1,10 +1,9 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom, map } from 'rxjs'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
-import { getErrorCode, statFile, toStorageError } from './file-system.js'
+import { getErrorCode, renameOver, statFile, toStorageError } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine } from './journal.js'
 import { createJournalFile, type JournalFile, type RecordsPlace } from './journal-file.js'
 
@@ -24,7 +23,7 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   try {
     for await (const line of readJournalLines(path))
       if (isJournalLine(line) && areFilesUnchanged(line.files, root)) await copyLine(line, { facts, lines, found })
-    await rename(temporary, path)
+    await renameOver(temporary, path)
   } catch (error) {
     lines.close()
     throw toStorageError(error, 'written', path)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, utimes } from 'node:fs/promises'
+import { open, utimes } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
-import { getErrorCode } from './file-system.js'
+import { getErrorCode, renameOver } from './file-system.js'
 import {
   clearSuccessors,
   createExclusively,
@@ -94,7 +94,7 @@ interface OwnLock {
 
 const startHeartbeat = async (path: string, { file, mine }: OwnLock, options: LockOptions): Promise<() => void> => {
   const { heartbeat$: beat$ = defaultHeartbeat$, onLost = () => undefined } = options
-  if (file !== path) await rename(file, path)
+  if (file !== path) await renameOver(file, path)
   clearSuccessors(path)
   const heartbeat = beat$
     .pipe(

@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { fileCalls, renameOver } from '../../src/storage/file-system.js'
+import { filesIn, temporaryFolder } from '../support/folders.js'
+
+/** Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are recorded. */
+const prepare = (code: string, failures: number) => {
+  onTestFinished(() => void vi.restoreAllMocks())
+  const root = temporaryFolder()
+  const [from, to] = [join(root, 'a.tmp'), join(root, 'a.json')]
+  writeFileSync(from, 'new')
+  writeFileSync(to, 'old')
+  const { rename } = fileCalls
+  let left = failures
+  const renames = vi.spyOn(fileCalls, 'rename').mockImplementation((...paths) => {
+    left -= 1
+    return left < 0 ? rename(...paths) : Promise.reject(Object.assign(new Error(`it failed: ${code}`), { code }))
+  })
+  const pauses: unknown[] = []
+  vi.spyOn(fileCalls, 'pause').mockImplementation(async (ms) => void pauses.push(ms))
+  return { root, from, to, renames, pauses }
+}
+
+describe('a rename over a file that another program has open', () => {
+  it.each(['EPERM', 'EACCES', 'EBUSY'])('is tried again on Windows, with growing pauses (%s)', async (code) => {
+    const { from, to, pauses } = prepare(code, 3)
+    await renameOver(from, to, 'win32')
+    expect(readFileSync(to, 'utf8')).toBe('new')
+    expect(pauses).toEqual([20, 40, 80])
+  })
+
+  it('fails on Windows after 2.5 s, and the old file stays', async () => {
+    const { root, from, to, renames, pauses } = prepare('EPERM', Number.POSITIVE_INFINITY)
+    await expect(renameOver(from, to, 'win32')).rejects.toThrow('EPERM')
+    expect(renames).toHaveBeenCalledTimes(8)
+    expect(pauses.reduce<number>((sum, ms) => sum + Number(ms), 0)).toBe(2_540)
+    expect(filesIn(root)).toEqual({ 'a.tmp': 'new', 'a.json': 'old' })
+  })
+
+  it.each([
+    ['EPERM', 'linux'],
+    ['EBUSY', 'darwin'],
+    ['ENOSPC', 'win32'],
+  ] as const)('fails at once where that is no passing state: %s on %s', async (code, platform) => {
+    const { from, to, renames } = prepare(code, 1)
+    await expect(renameOver(from, to, platform)).rejects.toThrow(code)
+    expect(renames).toHaveBeenCalledTimes(1)
+  })
+})
