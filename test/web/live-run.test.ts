@@ -116,6 +116,12 @@ describe('the live state of a run', () => {
     expect(live.state(11_000)).toMatchObject({ done: 50 })
   })
 
+  it('shows no more open requests than workers: the other answers wait to be decoded', () => {
+    const requested = (): RunEvent => ({ type: 'requested', stream: NEWS })
+    const { news } = follow([running, ...Array.from({ length: 9 }, requested)])
+    expect(news()).toMatchObject({ workers: 7, requests: 9, inFlight: 7 })
+  })
+
   it('shows the workers of a fleet, which send the requests', () => {
     const fleet = { workers: [{ name: 'w1', items: 3, perSecond: 1, isThere: true }], stalled: 1 }
     const { live, news } = follow([running, { type: 'requested', stream: NEWS }, { type: 'fleet', at: 1_500, fleet }])
