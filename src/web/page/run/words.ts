@@ -42,7 +42,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       if (losses.length > 0) return { tone: 'failed', text: losses.join(', ') }
       if (secondPass !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
       if (total !== undefined && total > 0 && done >= total) return { tone: '', text: 'writes its files' }
-      return { tone: '', text: leftMs === undefined ? 'running' : `${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left` }
+      return { tone: '', text: leftMs === undefined ? 'running' : `${formatDuration(Math.max(1, Math.ceil(leftMs / 1_000)) * 1_000)} left` }
     }
     default: {
       const took = startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)
