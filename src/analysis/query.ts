@@ -5,7 +5,7 @@ import type { Day } from '../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteList, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { focusFolder, openFolder, type TableFolder } from '../storage/table-folder.js'
-import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
+import { createPast, HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
 import { explainQueryError } from './query-errors.js'
 import { createRelations, listPaths, prepareRelations } from './relations.js'
 import { checkStatement } from './statement.js'
@@ -51,21 +51,27 @@ export const runQuery = async (
   const folder = symbol === undefined ? whole : focusFolder(whole, symbol)
   const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
+  const past = asOf === undefined ? undefined : await createPast(asOf)
+  const close = (): void => {
+    duck.close()
+    past?.remove()
+  }
   const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
   let used: readonly Columned[] = []
   try {
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
-    const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, { tables, folder, cacheFrom, asOf })
+    const source = { tables, folder, cacheFrom, past }
+    const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     await duck.connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
     await createRelations(duck.connection, selects, statement)
     const result = await duck.connection.stream(statement.sql)
-    return { result, close: duck.close, ...(usedDay === undefined ? {} : { usedDay }) }
+    return { result, close, ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
-    duck.close()
+    close()
     throw explainQueryError(error, { all, used })
   }
 }

@@ -5,7 +5,8 @@ import { quoteName, quoteText } from '../storage/duckdb.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
-import { type HistoryTable, openDay, readAllDays, type TableReader } from './history/as-of.js'
+import { type HistoryTable, openDay, type PastDay, readAllDays } from './history/as-of.js'
+import type { TableReader } from './history/day-copies.js'
 import { readRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
@@ -20,7 +21,7 @@ export interface RelationSource {
   /** Bytes of candle files from which on a copy of them is kept and used; none without it. */
   readonly cacheFrom?: number | undefined
   /** The day as of which tables are read; the present if absent. */
-  readonly asOf?: Day | undefined
+  readonly past?: Pick<PastDay, 'day' | 'work'> | undefined
 }
 
 /** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
@@ -38,8 +39,10 @@ export const prepareRelations = async (
   source: RelationSource,
 ): Promise<Relations> => {
   const { tables, views } = addNeeded(chosen, source.tables)
-  const opened = await (source.asOf === undefined ? openPresent : openPast)(connection, tables, source)
-  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.asOf ?? (await readRunDay(source.folder.root)))
+  const opened = await (source.past === undefined
+    ? openPresent(connection, tables, source)
+    : openPast(connection, source, { tables, ...source.past }))
+  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past?.day ?? (await readRunDay(source.folder.root)))
   if (views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) await setRewritten(connection, source)
   const history: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) history.push([table, await readAllDays(connection, source.folder, table)])
@@ -74,9 +77,11 @@ interface OpenedTables extends Relations {
   readonly candleDays?: string
 }
 
-type OpenTables = (connection: DuckDBConnection, tables: readonly Table[], source: RelationSource) => Promise<OpenedTables>
-
-const openPresent: OpenTables = async (connection, tables, { folder, cacheFrom }) => {
+const openPresent = async (
+  connection: DuckDBConnection,
+  tables: readonly Table[],
+  { folder, cacheFrom }: RelationSource,
+): Promise<OpenedTables> => {
   const candles = tables.find(({ name }) => name === 'candles')
   const cache =
     candles && cacheFrom !== undefined ? await openCandleCache(connection, { table: candles, folder, minBytes: cacheFrom }) : undefined
@@ -92,9 +97,9 @@ const openPresent: OpenTables = async (connection, tables, { folder, cacheFrom }
 }
 
 /** Candles of the copy, if there is one, until the day; other tables as they stood then. */
-const openPast: OpenTables = async (connection, tables, source) => {
-  const { folder, asOf: day = '' } = source
-  const past = await openDay(connection, { folder, tables, day })
+const openPast = async (connection: DuckDBConnection, source: RelationSource, asked: Omit<PastDay, 'folder'>): Promise<OpenedTables> => {
+  const { tables, day } = asked
+  const past = await openDay(connection, { folder: source.folder, ...asked })
   const isCandles = ({ name }: Table): boolean => name === 'candles'
   const present = await openPresent(connection, tables.filter(isCandles), source)
   const readers: (readonly [Table, TableReader])[] = []
@@ -126,10 +131,10 @@ const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined):
 }
 
 /** The candle histories that runs replaced, for the views that read them. */
-const setRewritten = async (connection: DuckDBConnection, { folder, asOf }: RelationSource): Promise<void> => {
+const setRewritten = async (connection: DuckDBConnection, { folder, past }: RelationSource): Promise<void> => {
   const rows = (await readRewritten(folder.root)).map(({ knownAt, ...row }) => ({
     ...{ ...row, known_at: formatSecond(Date.parse(knownAt)) },
-    is_later: asOf !== undefined && row.day > asOf,
+    is_later: past !== undefined && row.day > past.day,
   }))
   const json = quoteText(JSON.stringify(rows))
   await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${json}::JSON AS ${REWRITTEN_TYPE})`)

@@ -1,12 +1,17 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { UsageError } from '../../model/errors.js'
 import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteList, quoteName, quoteText } from '../../storage/duckdb.js'
 import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
+import { createHistoryReader } from '../../storage/history/history-reader.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
-import { openFirstSeen, openTableCopy, type RecordedSource } from './day-copies.js'
+import { openFirstSeen, openTableCopy, type RecordedSource, readRecorded, type TableReader } from './day-copies.js'
 import { withHistory } from './open-history.js'
 
 /** The schema with all days of each recorded table. */
@@ -34,12 +39,6 @@ export const listHistoryTables = (tables: readonly Table[]): readonly HistoryTab
 /** Whether the files of a table are lists, and none of them is one of a stock or an index. */
 const isRecorded = ({ shape, files }: Table): boolean => shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
 
-/** A file to open, and the SQL that reads from it. */
-export interface TableReader {
-  readonly files: readonly string[]
-  readonly select: string
-}
-
 /** What reads a table as it stood on a day. */
 export interface DayReader {
   readonly day: Day
@@ -48,25 +47,36 @@ export interface DayReader {
   readonly read: (table: Table) => Promise<TableReader>
 }
 
+/** A day, and a temporary folder for its lists, which the caller removes. */
+export const createPast = async (day: Day) => {
+  const work = await mkdtemp(join(tmpdir(), 'scripstream-as-of-'))
+  return { day, work, remove: (): void => rmSync(work, { recursive: true, force: true }) }
+}
+
+export interface PastDay {
+  readonly folder: TableFolder
+  readonly tables: readonly Table[]
+  readonly day: Day
+  /** A folder for the lists of that day. */
+  readonly work: string
+}
+
 /**
  * Reads tables as they stood on a day: lists as the newest record until then has them; filings and news that were known by then; candles
  * until then.
  *
  * @throws UsageError if a list is needed, and the history begins later
  */
-export const openDay = async (
-  connection: DuckDBConnection,
-  { folder, tables, day }: { readonly folder: TableFolder; readonly tables: readonly Table[]; readonly day: Day },
-): Promise<DayReader> => {
+export const openDay = async (connection: DuckDBConnection, { folder, tables, day, work }: PastDay): Promise<DayReader> => {
   const all = await listDays(folder.root)
   const days = all.filter((one) => one <= day)
   const used = tables.every(({ shape }) => shape === 'candles') ? undefined : findUsedDay(folder.root, all, day)
   const read = async (table: Table): Promise<TableReader> => {
     if (isRecorded(table)) {
-      const copy = await openCopyOf(connection, folder.root, table, days)
-      return copy === undefined
-        ? { files: [], select: buildEmptySelect(table) }
-        : { files: [copy], select: `FROM read_parquet(${quoteText(copy)})` }
+      const sources = await findNewest(folder.root, table, days)
+      if (sources.length === 0) return { files: [], select: buildEmptySelect(table) }
+      const reader = createHistoryReader(folder.root, work)
+      return readRecorded({ root: folder.root, reader, table, sources }, work).finally(reader.close)
     }
     const files = (await folder.listFiles(table)).flatMap(({ paths }) => paths)
     if (table.shape === 'candles')
@@ -89,8 +99,8 @@ export const findUsedDay = (root: string, all: readonly Day[], day: Day): Day =>
   )
 }
 
-/** The copy of a table from the newest record of each of its files. */
-const openCopyOf = async (connection: DuckDBConnection, root: string, table: Table, days: readonly Day[]): Promise<string | undefined> => {
+/** The newest record of each file of a table. */
+const findNewest = async (root: string, table: Table, days: readonly Day[]): Promise<readonly RecordedSource[]> => {
   const sources: RecordedSource[] = []
   const missing = new Set(table.files.map(({ path }) => path))
   for (const day of days.toReversed()) {
@@ -101,7 +111,7 @@ const openCopyOf = async (connection: DuckDBConnection, root: string, table: Tab
       if (found.length > 0) missing.delete(path)
     }
   }
-  return sources.length === 0 ? undefined : withHistory(root, (history) => openTableCopy(connection, { ...history, table, sources }))
+  return sources
 }
 
 /** The recorded files of a day that a path of a table means. */

@@ -14,6 +14,12 @@ import { buildSelect } from '../../storage/table-views.js'
 import { readFirstSeen } from './first-seen-days.js'
 import { type OpenHistory, toCopyFolder } from './open-history.js'
 
+/** A file to open, and the SQL that reads from it. */
+export interface TableReader {
+  readonly files: readonly string[]
+  readonly select: string
+}
+
 /** A recorded file of a table. */
 export interface RecordedSource {
   readonly file: string
@@ -25,15 +31,38 @@ interface CopySource extends OpenHistory {
   readonly sources: readonly RecordedSource[]
 }
 
-/**
- * The path of a Parquet copy of a table from recorded files; written if there is none. Its name depends on the content of the files and on
- * the columns, so that an old copy is never used.
- */
-export const openTableCopy = async (connection: DuckDBConnection, { root, reader, table, sources }: CopySource): Promise<string> => {
+/** The name of a copy of a table. It depends on the content of the files and on the columns, so that an old copy is never used. */
+const nameCopy = ({ table, sources }: Pick<CopySource, 'table' | 'sources'>): string => {
   const columns = table.columns.map(({ name, type, from, convert }) => [name, type, from, convert?.('text')])
   const facts = [columns, table.files, table.lists, sources.map(({ file, entry }) => [file, entry.base, hash(entry.bytes)])]
-  return openCopy(root, `${table.name}-${hash(JSON.stringify(facts))}`, async (path, work) => {
-    for (const { file, entry } of sources) await writeFile(join(work, file), reader.read(entry))
+  return `${table.name}-${hash(JSON.stringify(facts))}`
+}
+
+/** Writes recorded files as they were to a new folder. */
+const writeFiles = async (folder: string, { reader, sources }: Pick<CopySource, 'reader' | 'sources'>): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  for (const { file, entry } of sources) await writeFile(join(folder, file), reader.read(entry))
+}
+
+/**
+ * Reads a table from recorded files: from its copy if there is one, else from files that are written to `work`. A copy takes several times as
+ * long to write as a query of few columns.
+ */
+export const readRecorded = async (source: CopySource, work: string): Promise<TableReader> => {
+  const copy = join(toCopyFolder(source.root), `${nameCopy(source)}.parquet`)
+  if (await statPath(copy)) return { files: [copy], select: `FROM read_parquet(${quoteText(copy)})` }
+  const target = join(work, source.table.name)
+  await writeFiles(target, source)
+  const folder = await openFolder(target)
+  const files = (await folder.listFiles(source.table)).flatMap(({ paths }) => paths)
+  return { files, select: await buildSelect(source.table, folder) }
+}
+
+/** The path of a Parquet copy of a table from recorded files; written if there is none. */
+export const openTableCopy = async (connection: DuckDBConnection, source: CopySource): Promise<string> => {
+  const { root, table } = source
+  return openCopy(root, nameCopy(source), async (path, work) => {
+    await writeFiles(work, source)
     const select = await buildSelect(table, await openFolder(work))
     const typed = listColumns(table).map(({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`)
     await connection.run(`COPY (SELECT ${typed.join(', ')} FROM (${select})) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`)

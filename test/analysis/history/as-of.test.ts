@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runQuery } from '../../../src/analysis/query.js'
 import { listViews } from '../../../src/analysis/tables/index.js'
 import { UsageError } from '../../../src/model/errors.js'
@@ -11,7 +11,7 @@ import { listTables } from '../../../src/pipeline/list-tables.js'
 import { recordDay } from '../../../src/storage/history/record-day.js'
 import { streams } from '../../../streams/registry.js'
 import { runReport } from '../../cli/support.js'
-import { temporaryFolder } from '../../support/folders.js'
+import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
 import { collected, duckdb } from '../support.js'
 
 const tables = listTables(streams)
@@ -106,18 +106,26 @@ describe.runIf(duckdb)('a query as of a day', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('gives the same answer from the copies of the first query', async () => {
+  it('writes no copy and leaves no file, and gives the same answer from the copies of the schema history', async () => {
     const root = await generate()
+    const before = snapshotFolder(root)
+    const temporary = temporaryFolder()
+    vi.stubEnv('TMPDIR', temporary)
+    onTestFinished(() => void vi.unstubAllEnvs())
     const sql = 'select * from surveillance order by all'
     const first = await ask(sql, root, DAYS[3])
-    expect(await ask(sql, root, DAYS[3])).toEqual(first)
-    rmSync(join(root, '.scripstream', 'cache'), { recursive: true })
+    await expect(ask('select nothing from surveillance', root, DAYS[3])).rejects.toThrow(UsageError)
+    expect(snapshotFolder(root)).toEqual(before)
+    expect(readdirSync(temporary)).toEqual([])
+    await ask('from history.surveillance', root)
+    for (const [name, list] of Object.entries({ nse_asm_list: [], nse_gsm_list: [] }))
+      writeFileSync(join(root, `${name}.json`), JSON.stringify(list))
     expect(await ask(sql, root, DAYS[3])).toEqual(first)
   })
 
   it('names a folder of copies that cannot be read', async () => {
     const root = await generate()
-    await ask('from surveillance', root, FIRST)
+    await ask('from history.surveillance', root)
     const copies = join(root, '.scripstream', 'cache', 'history')
     rmSync(copies, { recursive: true })
     symlinkSync('history', copies)
