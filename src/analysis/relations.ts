@@ -45,7 +45,8 @@ export const prepareRelations = async (
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past?.day ?? (await readRunDay(source.folder.root)))
   if (views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) await setRewritten(connection, source)
   const history: (readonly [HistoryTable, TableReader])[] = []
-  for (const table of chosen.filter(isHistoryTable)) history.push([table, await readAllDays(connection, source.folder, table)])
+  for (const table of chosen.filter(isHistoryTable))
+    history.push([table, await readAllDays(connection, source.folder, table, source.past?.day)])
   return {
     ...opened,
     files: [...opened.files, ...history.flatMap(([, { files }]) => files)],

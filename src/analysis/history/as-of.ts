@@ -127,10 +127,10 @@ const findSources = async (root: string, day: Day, path: string): Promise<readon
 
 type DayCopy = readonly [path: string, day: Day, knownAt: string]
 
-const openAllCopies = (connection: DuckDBConnection, root: string, table: Table): Promise<readonly DayCopy[]> =>
+const openAllCopies = (connection: DuckDBConnection, root: string, table: Table, until = '9999'): Promise<readonly DayCopy[]> =>
   withHistory(root, async (history) => {
     const copies: DayCopy[] = []
-    for (const day of await listDays(root)) {
+    for (const day of (await listDays(root)).filter((one) => one <= until)) {
       const sources = (await Promise.all(table.files.map(({ path }) => findSources(root, day, path)))).flat()
       if (sources.length === 0) continue
       const knownAt = sources.map(({ entry }) => entry.knownAt).sort()
@@ -139,10 +139,15 @@ const openAllCopies = (connection: DuckDBConnection, root: string, table: Table)
     return copies
   })
 
-/** Reads all recorded days of a table. */
-export const readAllDays = async (connection: DuckDBConnection, folder: TableFolder, history: HistoryTable): Promise<TableReader> => {
+/** Reads all recorded days of a table, or those until a day: a query as of that day must not see later ones. */
+export const readAllDays = async (
+  connection: DuckDBConnection,
+  folder: TableFolder,
+  history: HistoryTable,
+  until?: Day,
+): Promise<TableReader> => {
   const { table } = history
-  const copies = await openAllCopies(connection, folder.root, table)
+  const copies = await openAllCopies(connection, folder.root, table, until)
   if (copies.length === 0) return { files: [], select: buildEmptySelect(history) }
   // The same list on two days is one file.
   const files = [...new Set(copies.map(([path]) => path))]

@@ -157,6 +157,14 @@ describe.runIf(duckdb)('the schema history', () => {
     expect((await ask('select count(*), count(distinct day) from history.master', root)).rows).toEqual([['45', '9']])
   })
 
+  it('has only the days until the day of the query', async () => {
+    const root = await generate()
+    for (const day of DAYS.slice(1)) {
+      const { rows } = await ask('select distinct day from history.surveillance order by day', root, day)
+      expect(rows.flat(), day).toEqual(DAYS.filter((one, index) => one <= day && index !== MISSED))
+    }
+  })
+
   it('is empty without a record', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)

@@ -110,7 +110,7 @@ const describeLosses = (file: string, days: readonly ColumnDay[]): readonly Find
     const usual = toPercent(Math.min(...own.map((loss) => loss.usual)))
     const [since, records] = [days[from]?.day ?? '', days.at(-1)?.records]
     const what = now === 0 ? `in none of the ${records} records` : `in ${toPercent(now)} of the ${records} records`
-    const before = `in ${usual} ${now === 0 ? 'or more' : 'on most'} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
+    const before = `in ${usual} ${now === 0 ? 'or more on each' : 'on most'} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
     return {
       check: 'dead-columns',
       severity: now === 0 ? 'error' : 'warning',
