@@ -17,8 +17,9 @@ export const readRewritten = async (root: string): Promise<readonly RewrittenOn[
   for (const day of await listDays(root)) {
     const entry = (await readRecordedDay(root, day))?.entries[REWRITTEN]
     if (entry === undefined) continue
+    // A file without a time was recorded by an older version: that of the record counts.
     for (const [stream, files] of Object.entries((await unpack(entry)) as Rewritten))
-      all.push(...files.map((file) => ({ day, stream, ...file })))
+      all.push(...files.map((file) => ({ day, stream, knownAt: entry.knownAt, ...file })))
   }
   return all
 }

@@ -10,7 +10,7 @@ interface ServeFlags {
   readonly out?: string
   readonly config?: string
   readonly port?: number
-  readonly answerQuery?: boolean
+  readonly answer?: boolean
 }
 
 const examples = [
@@ -26,7 +26,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]))
-    .addOption(new Option('--answer-query', 'answers the query on stdin; the page uses it').hideHelp())
+    .addOption(new Option('--answer', 'answers the task on stdin; the page uses it').hideHelp())
     .addHelpText('after', exampleText(examples))
     .action((flags: ServeFlags) => act(serveCommand(flags, io, dependencies)))
 }
@@ -35,7 +35,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
 const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
-    if (flags.answerQuery) return import('./query-process.js').then(({ answerQuery }) => answerQuery(settings, io, dependencies))
+    if (flags.answer) return import('./answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
     return whileServing(
       () => openPage({ settings, port: flags.port }, dependencies),
       ({ origin }) => {

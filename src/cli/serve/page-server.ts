@@ -19,8 +19,8 @@ export const openPage = async (
 ): Promise<PageServer> => {
   const { out, exchange, workers } = settings
   const { servePage } = await import('../../web/server/serve.js')
-  const { createQueryProcess } = await import('./query-process.js')
-  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, ask: createQueryProcess(settings) })
+  const { createAnswerProcesses } = await import('./answer-process.js')
+  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, ...createAnswerProcesses(settings) })
 }
 
 /** Says which option chooses another port. */

@@ -40,7 +40,7 @@ export const FIRST_SEEN = '.first-seen'
 export const REWRITTEN = '.rewritten'
 
 /** The content of `REWRITTEN`: the files that runs of a day replaced, by stream, each with when it was. */
-export type Rewritten = Readonly<Record<string, readonly (RewrittenFile & Pick<EntryFacts, 'knownAt'>)[]>>
+export type Rewritten = Readonly<Record<string, readonly (RewrittenFile & Partial<Pick<EntryFacts, 'knownAt'>>)[]>>
 
 export const pack = (content: object): Promise<Buffer> => compress([Buffer.from(JSON.stringify(content))], collect)
 

@@ -12,13 +12,20 @@ import type { Served } from './route.js'
 const MAX_STOCKS = 100
 const MAX_CHANGES = 12
 
-/** Answers what the last run changed; compared once for each run. */
-export const createChanges = ({ out, exchange }: Pick<Served, 'out' | 'exchange'>): (() => Promise<FolderChanges>) => {
+type ComparedFolder = Pick<Served, 'out' | 'exchange'>
+
+/** Answers what the last run changed; compared once for each run, and again after an error. */
+export const createChanges = (folder: ComparedFolder, compare = () => compareLastRun(folder)): (() => Promise<FolderChanges>) => {
   let known: { readonly at: number | undefined; readonly changes: Promise<FolderChanges> } | undefined
   return () => {
-    const at = statFile(statePaths(out).report)?.mtimeMs
-    if (known === undefined || known.at !== at) known = { at, changes: compare(out, exchange).catch(answerNothing) }
-    return known.changes
+    const at = statFile(statePaths(folder.out).report)?.mtimeMs
+    if (known !== undefined && known.at === at) return known.changes
+    const changes = compare()
+    known = { at, changes }
+    changes.catch(() => {
+      known = undefined
+    })
+    return changes
   }
 }
 
@@ -28,7 +35,10 @@ const answerNothing = (error: unknown): FolderChanges => {
   throw error
 }
 
-const compare = async (out: string, exchange: string): Promise<FolderChanges> => {
+/** What the last run changed. */
+export const compareLastRun = (folder: ComparedFolder): Promise<FolderChanges> => compareOutputs(folder).catch(answerNothing)
+
+const compareOutputs = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
   const { since, counts, changes, notes } = await diff(out, { exchange })
   const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
   return {

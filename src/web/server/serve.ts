@@ -20,6 +20,8 @@ export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'st
   readonly live?: LiveSource | undefined
   /** Answers queries, in another process for example; in this one if absent. */
   readonly ask?: Parameters<typeof createDataRoutes>[1]
+  /** Compares the last run with the one before it, likewise. */
+  readonly compare?: Parameters<typeof createChanges>[1]
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -44,12 +46,12 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, workers = {}, ask, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, workers = {}, ask, compare, ...folder } = options
   const { out: root, exchange, streams } = folder
   const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
-  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder), readRunChanges: createRunChanges(folder) }
+  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder, compare), readRunChanges: createRunChanges(folder) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     setSafetyHeaders(response)

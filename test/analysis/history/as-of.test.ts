@@ -8,6 +8,8 @@ import type { RunReport } from '../../../src/model/report.js'
 import { addDays, toInstant } from '../../../src/model/trading-day.js'
 import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
 import { listTables } from '../../../src/pipeline/list-tables.js'
+import { pack, REWRITTEN } from '../../../src/storage/history/day-file.js'
+import { writeDay } from '../../../src/storage/history/history-folder.js'
 import { recordDay } from '../../../src/storage/history/record-day.js'
 import { streams } from '../../../streams/registry.js'
 import { runReport } from '../../cli/support.js'
@@ -194,6 +196,14 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     const sql = 'select isin, symbol, day, known_at, stream, reason from rewritten order by day, symbol'
     expect((await ask(sql, root)).rows).toEqual([...first, ...second])
     expect((await ask(sql, root, '2026-02-10')).rows).toEqual(first)
+  })
+
+  it('have the time of their record, if it is of a version that kept no other', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    const bytes = await pack({ 'all-ohlcv': [{ item: 'S1', reason: 'a split' }] })
+    await writeDay(root, { day: '2026-02-09', entries: { [REWRITTEN]: { knownAt: '2026-02-09T14:00:00.000Z', bytes } } })
+    expect((await ask('select symbol, known_at from rewritten', root)).rows).toEqual([['S1', '2026-02-09 19:30:00']])
   })
 
   it('give each candle the time since when its price is known, also if that is after the day asked about', async () => {

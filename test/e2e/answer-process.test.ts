@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { stock } from '../web/data/support.js'
@@ -7,10 +8,12 @@ import { start } from './command.js'
 
 const isLinux = process.platform === 'linux'
 
-/** Serves a folder with two stocks. */
+/** Serves a folder with two stocks. Each process notes its arguments in `processes.txt`. */
 const serve = async () => {
   const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')] })
-  const child = start(['serve', '--out', out, '--port', '0'], { cwd: out })
+  const note = join(out, 'note.cjs')
+  writeFileSync(note, "require('node:fs').appendFileSync('processes.txt', process.argv.slice(2, 4).join(' ') + '\\n')")
+  const child = start(['serve', '--out', out, '--port', '0'], { cwd: out, env: { NODE_OPTIONS: `--require "${note}"` } })
   onTestFinished(async () => {
     if (child.kill('SIGTERM')) await once(child, 'close')
   })
@@ -21,7 +24,8 @@ const serve = async () => {
     const response = await fetch(`${origin}/api/query`, { method: 'POST', headers, body: JSON.stringify({ sql }), signal: signal ?? null })
     return { status: response.status, body: (await response.json()) as { readonly rows?: unknown; readonly error?: string } }
   }
-  return { pid: child.pid ?? 0, ask }
+  const listProcesses = () => readFileSync(join(out, 'processes.txt'), 'utf8').trim().split('\n')
+  return { pid: child.pid ?? 0, origin, ask, listProcesses }
 }
 
 const listChildren = (pid: number): string => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -46,5 +50,16 @@ describe.skipIf(!duckdb)(`a query to "serve"${duckdb ? '' : ' (skipped: DuckDB i
     expect(await endless).toContain('Abort')
     await expect.poll(() => listChildren(pid), { timeout: 30_000 }).toBe('')
     expect(await ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
+  })
+})
+
+describe('what the last run changed', () => {
+  it('is compared in a process of its own, once', async () => {
+    const { origin, listProcesses } = await serve()
+    const read = async () => (await fetch(`${origin}/api/changes`)).json()
+    const changes = await read()
+    expect(changes).toMatchObject({ since: null, sections: [] })
+    expect(await read()).toEqual(changes)
+    expect(listProcesses()).toEqual(['serve --out', 'serve --answer'])
   })
 })
