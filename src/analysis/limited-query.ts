@@ -68,16 +68,11 @@ const runToEnd = async (
   try {
     return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
-    throw explainMemory(toQueryError(error))
+    throw toQueryError(error)
   } finally {
     close()
   }
 }
-
-const explainMemory = (error: unknown): unknown =>
-  error instanceof UsageError && error.message.startsWith('Out of Memory')
-    ? new UsageError(`the query needs more than ${ROOM.memory_limit} of memory; ask for fewer days, stocks or columns`, { cause: error })
-    : error
 
 const REPEAT_MS = 50
 

@@ -42,6 +42,11 @@ export const loadDuckDb = (): typeof import('@duckdb/node-api') => requireOption
 export const toQueryError = (error: unknown): unknown => {
   if (!(error instanceof Error) || error.name !== 'Error') return error
   if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFileError(formatError(error), { cause: error })
+  if (error.message.startsWith('Out of Memory')) {
+    const limit = /\/([\d.]+ \w+) used\)/.exec(error.message)?.[1]
+    const room = limit === undefined ? '' : ` (${limit})`
+    return new UsageError(`the query needs more memory than it may use${room}; ask for fewer days, stocks or columns`, { cause: error })
+  }
   return new UsageError(
     error.message
       .replace('Failed to extract statements: ', '')

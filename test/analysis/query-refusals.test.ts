@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runQuery } from '../../src/analysis/query.js'
 import { checkStatement } from '../../src/analysis/statement.js'
 import { UsageError } from '../../src/model/errors.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
@@ -221,4 +222,12 @@ describe.skipIf(!duckdb)('the check of a statement alone', () => {
   })
 
   it('runs nothing', () => expect(existsSync(join(outside, 'db'))).toBe(false))
+})
+
+it.runIf(duckdb)('a query that needs too much memory names its limit and the remedy, without settings that it may not change', async () => {
+  const sql = 'SELECT list(a.range + b.range) FROM range(10_000) a, range(10_000) b'
+  const work = runQuery(sql, { out, tables: listTables(streams), room: { threads: '1', memory_limit: '64MB' } }).then(({ result }) =>
+    result.getRows(),
+  )
+  await expect(work).rejects.toThrow(/^the query needs more memory than it may use \(61\.0 MiB\); ask for fewer days, stocks or columns$/)
 })
