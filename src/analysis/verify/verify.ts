@@ -133,7 +133,8 @@ const checkOutputs = async (
     ...history.findings,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  return { report, files, found, candles, history, unchecked: [...describeUncheckedFiles(root, noted, all), ...candles.unchecked] }
+  const unchecked = [...describeUncheckedFiles(root, noted, all), ...candles.unchecked, ...history.unchecked]
+  return { report, files, found, candles, history, unchecked }
 }
 
 /** Selects findings by check, day and stock. */

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Day } from '../../model/trading-day.js'
+import { type Day, readDay as readValidDay } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../atomic-file.js'
 import { listNames, statFile } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
@@ -17,9 +17,9 @@ const DAY_FILE = /^(\d{4}-\d{2}-\d{2})\.day$/
 
 export const toDayPath = (root: string, day: Day): string => join(statePaths(root).history, `${day}.day`)
 
-/** The recorded days, oldest first. */
+/** The recorded days, oldest first. A file with the name of a day that does not exist is none of them. */
 export const listDays = async (root: string): Promise<readonly Day[]> =>
-  (await listNames(statePaths(root).history)).flatMap((name) => DAY_FILE.exec(name)?.[1] ?? []).sort()
+  (await listNames(statePaths(root).history)).flatMap((name) => readValidDay(DAY_FILE.exec(name)?.[1]) ?? []).sort()
 
 /** @throws DamagedFileError */
 export const readRecordedDay = (root: string, day: Day): Promise<DayRecord | undefined> => readDay(toDayPath(root, day))

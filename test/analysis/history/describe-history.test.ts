@@ -42,6 +42,12 @@ describe('the summary of a history', () => {
     expect(await summaryOf(root)).toMatchObject([{ damage: expect.stringContaining('is damaged') }, { streams: ['a'] }])
   })
 
+  it('has no day that does not exist', async () => {
+    const root = await folderWithDays({ '2026-02-10': ['a'] })
+    for (const name of ['2026-02-99', '2026-02-30', '2026-13-01']) writeFileSync(join(root, '.scripstream', 'history', `${name}.day`), 'x')
+    expect((await summaryOf(root)).map(({ day }) => day)).toEqual(['2026-02-10'])
+  })
+
   it('is empty before the first record', async () => {
     expect(await summaryOf(temporaryFolder())).toEqual([])
   })

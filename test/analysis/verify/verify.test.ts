@@ -76,10 +76,14 @@ const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly f
   throw new Error('no stock has filings')
 }
 
+/** What is said of checks that compare days, where fewer than two are recorded. */
+const fewDays = (count: number): string =>
+  `recorded days: dead-columns, unchanged-lists, restated-figures, blinking-members, failing-streams compare at least 2, and ${count} can be read`
+
 describe('a sound folder', () => {
   it('has no findings, and the special session on a Sunday is one of the sessions', async () => {
     const found = await verified(outputFolder(clean))
-    expect(found).toMatchObject({ findings: [], notes: [], passed: [], stocks: 24, sessions: { last: '2026-02-12' } })
+    expect(found).toMatchObject({ findings: [], notes: [fewDays(1)], passed: [], stocks: 24, sessions: { last: '2026-02-12' } })
     const sunday = Date.parse('2026-02-01T00:00:00+05:30') / 1_000
     expect(
       outputFolder(clean)
@@ -94,7 +98,7 @@ describe('a sound folder', () => {
     const { findings, notes } = await verified(folder)
     expect({ findings, notes }).toMatchObject({
       findings: [],
-      notes: ['file sizes: no report of a run', 'price bands: no report with their day'],
+      notes: ['file sizes: no report of a run', 'price bands: no report with their day', fewDays(0)],
     })
   })
 })
@@ -126,8 +130,12 @@ describe('a missing input', () => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/complete.json')
     folder.remove(file)
-    expect((await verified(folder)).notes).toEqual(notes)
+    expect((await verified(folder)).notes).toEqual([...notes, fewDays(file === '.scripstream' ? 0 : 1)])
     expect((await verified(folder, { only: ['duplicate-candles'] })).notes).toEqual([])
+  })
+
+  it('is named for one check alone that compares recorded days', async () => {
+    expect(await verified(outputFolder(clean), { only: ['dead-columns'] })).toMatchObject({ findings: [], notes: [fewDays(1)] })
   })
 
   it('of candles is one note', async () => {
@@ -146,7 +154,7 @@ describe('a missing input', () => {
     change(folder, names.a, jumped)
     expect(await verified(folder, { only: ['price-bands'] })).toMatchObject({
       findings: [],
-      notes: ['price bands: no candles of their day, 2026-02-12'],
+      notes: ['price bands: no candles of their day, 2026-02-12', fewDays(1)],
     })
   })
 })

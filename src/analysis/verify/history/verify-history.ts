@@ -4,17 +4,22 @@ import { type Day, lastWeekday } from '../../../model/trading-day.js'
 import { type DayRecord, readWhatIsReadable } from '../../../storage/history/day-file.js'
 import { listDays, toDayPath } from '../../../storage/history/history-folder.js'
 import { withTemporaryHistory } from '../../history/open-history.js'
-import type { Finding, HistoryRange } from '../finding.js'
+import type { CheckName, Finding, HistoryRange, Unchecked } from '../finding.js'
 import { findFailingStreams } from './failing.js'
 import { createDamage } from './list-check.js'
 import { verifyList } from './recorded-list.js'
 
 /** The newest recorded day is compared with these many before. */
 const DAYS_BEFORE = 20
+const MIN_DAYS = 2
+
+/** The checks that compare recorded days. */
+const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
 
 export interface HistoryChecks {
   readonly findings: readonly Finding[]
   readonly range: HistoryRange
+  readonly unchecked: readonly Unchecked[]
 }
 
 /**
@@ -27,7 +32,10 @@ export const verifyHistory = async (root: string, sessions: readonly number[]): 
   const { records, findings } = await readRecords(root)
   const [first, last] = [records[0]?.day, records.at(-1)?.day]
   const range = { days: records.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
-  if (records.length < 2) return { findings, range }
+  if (records.length < MIN_DAYS) {
+    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${records.length} can be read`
+    return { findings, range, unchecked: [{ checks: HISTORY_CHECKS, text }] }
+  }
   const isSession = createSessionFilter(sessions)
   const files = new Map(records.flatMap(({ entries }) => Object.entries(entries).map(([file, { stream }]) => [file, stream] as const)))
   const found: Finding[] = []
@@ -38,7 +46,7 @@ export const verifyHistory = async (root: string, sessions: readonly number[]): 
       found.push(...(await verifyList(history, { file, stream, days, isSession })))
     }
   })
-  return { findings: [...findings, ...found, ...(await findFailingStreams(root, records))], range }
+  return { findings: [...findings, ...found, ...(await findFailingStreams(root, records))], range, unchecked: [] }
 }
 
 /** What can be read of the newest recorded days, oldest first. */
