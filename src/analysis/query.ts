@@ -61,7 +61,7 @@ export const runQuery = async (
   try {
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
-    const source = { tables, folder, cacheFrom, past }
+    const source = { tables, folder, cacheFrom, past, used }
     const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })

@@ -1,17 +1,17 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, formatSecond, lastWeekday, toDay } from '../model/trading-day.js'
+import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
 import { type HistoryTable, openDay, type PastDay, readAllDays } from './history/as-of.js'
 import type { TableReader } from './history/day-copies.js'
-import { readRewritten } from './history/rewritten-days.js'
+import { fillFirstSeen } from './history/fill-first-seen.js'
+import { setRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
 import { addNeeded } from './tables/index.js'
-import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './tables/rewritten.js'
 import { isView } from './tables/view.js'
 
 /** Where tables and views come from. */
@@ -22,6 +22,8 @@ export interface RelationSource {
   readonly cacheFrom?: number | undefined
   /** The day as of which tables are read; the present if absent. */
   readonly past?: Pick<PastDay, 'day' | 'work'> | undefined
+  /** The tables and views whose rows are read; all if absent. Others are only listed. */
+  readonly used?: readonly Columned[]
 }
 
 /** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
@@ -43,16 +45,20 @@ export const prepareRelations = async (
     ? openPresent(connection, tables, source)
     : openPast(connection, source, { tables, ...source.past }))
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past?.day ?? (await readRunDay(source.folder.root)))
-  if (views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) await setRewritten(connection, source)
+  await setRewritten(connection, views, { root: source.folder.root, until: source.past?.day })
+  const seen = await fillFirstSeen(connection, views, { ...source, until: source.past?.day })
   const history: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable))
     history.push([table, await readAllDays(connection, source.folder, table, source.past?.day)])
   return {
     ...opened,
-    files: [...opened.files, ...history.flatMap(([, { files }]) => files)],
+    files: [...opened.files, ...(seen?.files ?? []), ...history.flatMap(([, { files }]) => files)],
     selects: [
       ...opened.selects,
-      ...views.map((view) => [view, view.name === CANDLE_DAYS && opened.candleDays ? opened.candleDays : view.sql] as const),
+      ...views.map((view) => {
+        const select = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
+        return [view, select ?? view.sql] as const
+      }),
       ...history.map(([table, { select }]) => [table, select] as const),
     ],
   }
@@ -129,14 +135,4 @@ const readRunDay = async (root: string): Promise<Day | undefined> => {
 const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
   if (runDay === undefined) return
   await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
-}
-
-/** The candle histories that runs replaced, for the views that read them. */
-const setRewritten = async (connection: DuckDBConnection, { folder, past }: RelationSource): Promise<void> => {
-  const rows = (await readRewritten(folder.root)).map(({ knownAt, ...row }) => ({
-    ...{ ...row, known_at: formatSecond(Date.parse(knownAt)) },
-    is_later: past !== undefined && row.day > past.day,
-  }))
-  const json = quoteText(JSON.stringify(rows))
-  await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${json}::JSON AS ${REWRITTEN_TYPE})`)
 }

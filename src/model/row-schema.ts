@@ -21,12 +21,13 @@ export const ITEM_SYMBOL = { name: 'symbol', type: 'VARCHAR', from: { file: 'sym
 
 /**
  * Where a value comes from: one of these keys of the row (a text that starts with `$` is a JSON path) or of the document around it; the item
- * of the file; or the part of the work that wrote the file.
+ * of the file; the part of the work that wrote the file; or the day on which a recorded run first had the row.
  */
 export type ColumnSource =
   | { readonly row: readonly string[] }
   | { readonly document: readonly string[] }
   | { readonly file: 'symbol' | 'sid' | 'label' }
+  | { readonly history: 'seen_on' }
 
 /** What a field of an answer is; null is allowed for every field. */
 export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'

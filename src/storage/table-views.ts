@@ -68,6 +68,7 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Rec
 
 const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
   const { from, convert } = column
+  if ('history' in from) return from.history
   if ('file' in from) {
     const value = from.file === 'label' ? 'label' : item[from.file]
     return convert === undefined ? value : convert(value)

@@ -139,13 +139,13 @@ const openAllCopies = (connection: DuckDBConnection, root: string, table: Table,
     return copies
   })
 
-/** Reads all recorded days of a table, or those until a day: a query as of that day must not see later ones. */
+/** Reads all recorded days of a table, or those until a day: a query as of that day must not see later ones. `first` is the first of them. */
 export const readAllDays = async (
   connection: DuckDBConnection,
   folder: TableFolder,
   history: HistoryTable,
   until?: Day,
-): Promise<TableReader> => {
+): Promise<TableReader & { readonly first?: Day }> => {
   const { table } = history
   const copies = await openAllCopies(connection, folder.root, table, until)
   if (copies.length === 0) return { files: [], select: buildEmptySelect(history) }
@@ -155,5 +155,5 @@ export const readAllDays = async (
   const columns = table.columns.map(({ name }) => `t.${quoteName(name)}`)
   const select = `SELECT CAST(d.day AS DATE) AS day, CAST(timezone('Asia/Kolkata', CAST(d.known_at AS TIMESTAMPTZ)) AS TIMESTAMP) AS known_at, ${[...columns, 't.extra'].join(', ')}
     FROM read_parquet(${quoteList(files)}, filename = true) t JOIN (VALUES ${days}) d(path, day, known_at) ON d.path = t.filename`
-  return { files, select }
+  return { files, select, ...(copies[0] && { first: copies[0][1] }) }
 }

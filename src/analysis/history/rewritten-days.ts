@@ -1,10 +1,14 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
 import type { RewrittenFile } from '../../model/report.js'
-import type { Day } from '../../model/trading-day.js'
+import { type Day, formatSecond } from '../../model/trading-day.js'
+import { quoteText } from '../../storage/duckdb.js'
 import { REWRITTEN, type Rewritten, unpack } from '../../storage/history/day-file.js'
 import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
+import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/rewritten.js'
+import type { View } from '../tables/view.js'
 
 /** A file of candles that a recorded run replaced. */
-export interface RewrittenOn extends RewrittenFile {
+interface RewrittenOn extends RewrittenFile {
   readonly day: Day
   /** ISO 8601. */
   readonly knownAt: string
@@ -12,7 +16,7 @@ export interface RewrittenOn extends RewrittenFile {
 }
 
 /** The files of candles that the runs of all recorded days replaced, oldest first. @throws DamagedFileError */
-export const readRewritten = async (root: string): Promise<readonly RewrittenOn[]> => {
+const readRewritten = async (root: string): Promise<readonly RewrittenOn[]> => {
   const all: RewrittenOn[] = []
   for (const day of await listDays(root)) {
     const entry = (await readRecordedDay(root, day))?.entries[REWRITTEN]
@@ -22,4 +26,19 @@ export const readRewritten = async (root: string): Promise<readonly RewrittenOn[
       all.push(...files.map((file) => ({ day, stream, knownAt: entry.knownAt, ...file })))
   }
   return all
+}
+
+/** Sets the variable with the candle histories that runs replaced, if a view reads it. `until` is the day as of which tables are read. */
+export const setRewritten = async (
+  connection: DuckDBConnection,
+  views: readonly View[],
+  { root, until }: { readonly root: string; readonly until?: Day | undefined },
+): Promise<void> => {
+  if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
+  const rows = (await readRewritten(root)).map(({ knownAt, ...row }) => ({
+    ...{ ...row, known_at: formatSecond(Date.parse(knownAt)) },
+    is_later: until !== undefined && row.day > until,
+  }))
+  const json = quoteText(JSON.stringify(rows))
+  await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${json}::JSON AS ${REWRITTEN_TYPE})`)
 }

@@ -7,6 +7,7 @@ import { candlesKnown } from './candles-known.js'
 import { dealsValued } from './deals-valued.js'
 import { events } from './events.js'
 import { filingsUnique } from './filings-unique.js'
+import { firstSeen } from './first-seen.js'
 import { quarters } from './quarters.js'
 import { ratios } from './ratios.js'
 import { rewritten } from './rewritten.js'
@@ -29,6 +30,7 @@ const ALL: readonly View[] = [
   rewritten,
   dealsValued,
   filingsUnique,
+  firstSeen,
   events,
   breadth,
   screener,

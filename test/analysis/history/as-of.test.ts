@@ -284,6 +284,117 @@ describe.runIf(duckdb)('filings as of a day', () => {
   })
 })
 
+describe.runIf(duckdb)('the view first_seen', () => {
+  const filing = (caption: string, url = '') => ({ news_date: '2026-01-05 10:00:00', caption, descriptor: 'x', file_url: url })
+  const news = (Title: string) => ({ Title, PublishDate: Date.parse('2026-01-05T10:00:00+05:30'), Source: 'stocks' })
+  const announcement = (events: string, symbol: string) => ({
+    Symbol: symbol,
+    ISIN: 'INE000000001',
+    date: '2026-01-05 09:00:00',
+    type: 't',
+    events,
+  })
+  const deal = (cname: string, isin?: string) => ({
+    ...{ date: '2026-01-05 00:00:00', sym: 'S1', isin, exch: 'NSE', deal: 'BULK', bs: 'B', cname, qty: 10, avgprice: 1.5 },
+  })
+  const write = (root: string, file: string, content: unknown): void => {
+    mkdirSync(join(root, file, '..'), { recursive: true })
+    writeFileSync(join(root, file), JSON.stringify(content))
+  }
+
+  /** Stores the first `count` rows of each kind, `filing 1` and so on, and the first `before` filings and news as those of the run before. */
+  const store = (root: string, count: number, before?: number): void => {
+    const upTo = <T>(last: number, create: (name: string) => T, kind: string): readonly T[] =>
+      Array.from({ length: last }, (_, index) => create(`${kind} ${index + 1}`))
+    const previous = join(root, '.scripstream', 'previous')
+    write(previous, 'note.json', { ...(before === undefined ? {} : { run: 'r' }), outputs: ['company_filings/*', 'market_news/*'] })
+    for (const [folder, last] of [[root, count] as const, ...(before === undefined ? [] : [[previous, before] as const])]) {
+      write(folder, 'company_filings/S1_filings.json', { data: upTo(last, filing, 'filing') })
+      write(folder, 'market_news/S1_news.json', { Symbol: 'S1', ISIN: 'INE000000001', News: upTo(last, news, 'news') })
+    }
+    // From the third day on the stock has another symbol in one list, and an ISIN in the other.
+    const isLater = count > 2
+    const symbol = isLater ? 'RENAMED' : 'S1'
+    write(
+      root,
+      'all_company_announcements.json',
+      upTo(count, (name) => announcement(name, symbol), 'announcement'),
+    )
+    write(
+      root,
+      'bulk_block_deals.json',
+      upTo(count, (name) => deal(name, isLater ? 'INE000000001' : undefined), 'deal'),
+    )
+  }
+  const SQL = `select kind, regexp_extract(title, '\\d$') as number, first_seen from first_seen order by all`
+  const KINDS = ['announcement', 'deal', 'filing', 'news']
+  const DAY_OF = [null, '2026-02-10', '2026-02-11']
+  const truth = (count: number) => KINDS.flatMap((kind) => DAY_OF.slice(0, count).map((day, index) => [kind, String(index + 1), day]))
+
+  const collectThreeDays = async (): Promise<string> => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    for (const [count, day] of [
+      [1, '2026-02-09'],
+      [2, '2026-02-10'],
+      [3, '2026-02-11'],
+    ] as const) {
+      store(root, count, count === 1 ? undefined : count - 1)
+      await record(root, day)
+    }
+    return root
+  }
+
+  it('has the day of the first recorded run with a row, and NULL for what was there before the history began', async () => {
+    const root = await collectThreeDays()
+    expect((await ask(SQL, root)).rows).toEqual(truth(3))
+    expect((await ask("select distinct isin, day, detail from first_seen where kind = 'deal'", root)).rows).toEqual([
+      ['INE000000001', '2026-01-05', '10 at 1.5 rupees on NSE'],
+    ])
+  })
+
+  it('has no later day as of a day', async () => {
+    const root = await collectThreeDays()
+    expect((await ask(SQL, root, '2026-02-10')).rows).toEqual(truth(2))
+    expect((await ask(SQL, root, '2026-02-09')).rows).toEqual(truth(1))
+  })
+
+  it('has a deal of the second day after a first day without deals', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    for (const [day, deals] of [['2026-02-09', []] as const, ['2026-02-10', [deal('deal 1')]] as const]) {
+      write(root, 'bulk_block_deals.json', deals)
+      await record(root, day)
+    }
+    expect((await ask(SQL, root)).rows).toEqual([['deal', '1', '2026-02-10']])
+  })
+
+  it('has a filing of which one copy was there before the history began without a day', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    store(root, 1)
+    await record(root, '2026-02-09')
+    const copies = [filing('filing 1'), { ...filing('filing 1'), news_id: 'n' }]
+    write(join(root, '.scripstream', 'previous'), 'note.json', { run: 'r', outputs: ['company_filings/*'] })
+    for (const [folder, data] of [[join(root, '.scripstream', 'previous'), copies.slice(0, 1)] as const, [root, copies] as const])
+      write(folder, 'company_filings/S1_filings.json', { data })
+    await record(root, '2026-02-10')
+    expect((await ask("select first_seen from first_seen where kind = 'filing'", root)).rows).toEqual([[null]])
+  })
+
+  it('has no days without a history, and no list of tables reads the history', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    store(root, 1)
+    expect((await ask(SQL, root)).rows).toEqual(truth(1))
+    const recorded = await collectThreeDays()
+    const before = snapshotFolder(recorded)
+    expect((await ask('show tables', recorded)).rows).toContainEqual(['first_seen'])
+    await ask('from filings', recorded)
+    expect(snapshotFolder(recorded)).toEqual(before)
+  })
+})
+
 describe.runIf(duckdb)('as of the day of the last run', () => {
   let folder: Awaited<ReturnType<typeof collected>>
   beforeAll(async () => {

@@ -1,0 +1,77 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Columned, Table } from '../../model/table.js'
+import type { Day } from '../../model/trading-day.js'
+import { quoteText } from '../../storage/duckdb.js'
+import { listDays } from '../../storage/history/history-folder.js'
+import type { TableFolder } from '../../storage/table-folder.js'
+import { buildSelect } from '../../storage/table-views.js'
+import { FIRST_SEEN_VIEW, undated } from '../tables/first-seen.js'
+import type { View } from '../tables/view.js'
+import { listHistoryTables, readAllDays } from './as-of.js'
+import { openFirstSeen, type TableReader } from './day-copies.js'
+
+/** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */
+const LISTS = [
+  { table: 'announcements', relation: 'announcements', same: ['isin', 'announced_at', 'kind', 'event'] },
+  {
+    ...{ table: 'deals', relation: 'deals_valued' },
+    same: ['symbol', 'day = date', 'exchange', 'kind', 'side', 'client', 'quantity', 'price_inr = price'],
+  },
+] as const
+
+const SEEN_ON = { name: 'seen_on', type: 'DATE', comment: 'when it was first seen', from: { history: 'seen_on' } } as const
+const NO_LIMIT = '9999-12-31'
+
+interface SeenSource {
+  readonly tables: readonly Table[]
+  readonly folder: TableFolder
+  /** The day as of which rows are read; the present if absent. */
+  readonly until?: Day | undefined
+  /** The tables and views whose rows are read; all if absent. */
+  readonly used?: readonly Columned[]
+}
+
+/** The view `first_seen`, its SQL, and the files that it reads. */
+interface FilledView extends TableReader {
+  readonly view: View
+}
+
+/**
+ * Puts the days of the history into the SQL of the view `first_seen`, if its rows are read. Without a history it stays as it is.
+ *
+ * @throws DamagedFileError for a recorded day that cannot be read
+ */
+export const fillFirstSeen = async (
+  connection: DuckDBConnection,
+  views: readonly View[],
+  { tables, folder, until, used = views }: SeenSource,
+): Promise<FilledView | undefined> => {
+  const isFilled = used.some(({ name }) => name === FIRST_SEEN_VIEW)
+  const view = isFilled ? views.find(({ name }) => name === FIRST_SEEN_VIEW) : undefined
+  const days = view ? await listDays(folder.root) : []
+  if (view === undefined || days.length === 0) return undefined
+  const seen = await openFirstSeen(connection, folder.root, days)
+  const files = [seen]
+  let select = view.sql
+  const fill = (relation: string, rows: string): void => {
+    select = select.replace(undated(relation), () => `(${rows})`)
+  }
+  for (const table of tables.filter(({ name }) => name === 'filings' || name === 'news')) {
+    const dated = { ...table, columns: [...table.columns, SEEN_ON] }
+    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? NO_LIMIT, seen } }))
+  }
+  for (const { table, relation, same } of LISTS) {
+    const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
+    const recorded = all && (await readAllDays(connection, folder, all, until))
+    if (recorded?.first === undefined) continue
+    files.push(...recorded.files)
+    const pairs = same.map((column) => column.split(' = ')).map(([now = '', then = now]) => [now, then] as const)
+    fill(
+      relation,
+      `SELECT t.*, NULLIF(s.seen_on, DATE ${quoteText(recorded.first)}) AS seen_on FROM ${relation} t
+        LEFT JOIN (SELECT ${pairs.map(([, then]) => then).join(', ')}, min(day) AS seen_on FROM (${recorded.select}) GROUP BY ALL) s
+        ON ${pairs.map(([now, then]) => `t.${now} IS NOT DISTINCT FROM s.${then}`).join(' AND ')}`,
+    )
+  }
+  return { view, files, select }
+}
