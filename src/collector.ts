@@ -1,14 +1,15 @@
 import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { streams as allStreams } from '../streams/registry.js'
-import { NothingAnsweredError } from './model/errors.js'
+import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
+import { checkOptionNames } from './model/unknown-names.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
-import { checkOptionNames, parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
+import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import type { Storage } from './pipeline/storage.js'
 import { callbackStorage } from './storage/callback-storage.js'
@@ -77,12 +78,32 @@ const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
   random: true,
 }
 
+/** Checks what the compiler does not see in JavaScript: without it, a wrong dispatcher looks like an outage that a run waits for. */
+const checkParts = (parts: CollectorOptions): void => {
+  if (typeof parts !== 'object' || parts === null) throw new UsageError('createCollector needs an object with settings')
+  checkOptionNames(parts, COLLECTOR_OPTIONS)
+  const { dispatcher, engine, storage, transport, clock, random } = parts
+  const reject = (option: keyof CollectorOptions, needed: string): never => {
+    const message = `invalid ${option}: it must ${needed}`
+    throw new UsageError(message, { issues: [{ path: option, message }] })
+  }
+  for (const [option, method, owner] of [
+    ['dispatcher', 'dispatch', dispatcher],
+    ['engine', 'begin', engine],
+    ['storage', 'openSession', storage],
+  ] as const)
+    if (owner !== undefined && typeof (owner as unknown as Readonly<Record<string, unknown>> | null)?.[method] !== 'function')
+      reject(option, `have the method ${method}`)
+  for (const [option, call] of Object.entries({ transport, clock, random }))
+    if (call !== undefined && typeof call !== 'function') reject(option as 'transport', 'be a function')
+}
+
 const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true }
 
 /**
  * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
  *
- * @throws UsageError that names each wrong setting, or an unknown option
+ * @throws UsageError that names each wrong setting, or an unknown or wrong option
  * @example createCollector({ settings: { out: './data' } }).run().subscribe((report) => console.log(report.outcome))
  */
 export const createCollector = <const S extends readonly StreamDefinition[] = typeof allStreams>(
@@ -90,7 +111,7 @@ export const createCollector = <const S extends readonly StreamDefinition[] = ty
 ): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
 
 const createUntypedCollector = (parts: CollectorOptions): Collector => {
-  checkOptionNames(parts, COLLECTOR_OPTIONS)
+  checkParts(parts)
   const { settings: given, streams = allStreams, storage, ...options } = parts
   const settings = parseSettings(given, streams)
   const redact = createRedactor(settings)

@@ -1,12 +1,11 @@
 import { Observable } from 'rxjs'
-import type { TransportError } from '../model/errors.js'
 import type { HttpReply, HttpRequest, Redirect } from './transport.js'
 
 /** Receives the end of one request. */
 export interface Receiver {
   /** The receiver must call `release` when it has decoded the body. */
   reply(reply: HttpReply, release: () => void): void
-  fail(error: TransportError): void
+  fail(error: Error): void
 }
 
 /** Sends requests one by one. */

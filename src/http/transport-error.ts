@@ -19,9 +19,12 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   ENFILE: 'fd',
 }
 
-/** Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. */
-export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): TransportError => {
-  if (error instanceof TransportError) return error
+/**
+ * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. A request that a
+ * `MockAgent` has no answer for is a mistake in a test: it stays as it is and ends the run, because an outage would be waited for.
+ */
+export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
+  if (error instanceof TransportError || isUnmatchedMock(error)) return error
   const refused = proxy && toProxyError(error, proxy)
   if (refused) return refused
   const code = (error as { readonly code?: unknown }).code
@@ -31,6 +34,9 @@ export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: Netw
   const where = proxy && (reason === 'connect' || reason === 'dns') ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: ` : ''
   return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
 }
+
+const isUnmatchedMock = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'
 
 const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {
   const known = REASONS[code]

@@ -27,3 +27,8 @@ export const rejectIssues = (issues: readonly UsageIssue[], place = ''): void =>
   const [first] = issues
   if (first) throw new UsageError(`${place}${first.message}`, { issues })
 }
+
+/** @throws UsageError for an option that is not one of the known ones */
+export const checkOptionNames = (options: object, known: Readonly<Record<string, true>>): void => {
+  rejectIssues(findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name))
+}

@@ -6,6 +6,7 @@ import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import type { Stock } from '../model/stock.js'
+import { checkOptionNames } from '../model/unknown-names.js'
 import type { Output } from './output.js'
 import type { Stored } from './storage.js'
 
@@ -85,17 +86,22 @@ export const MASTER = 'master-data'
  * Work for every stock of the master list, or for those that `where` selects. `each` emits once; a `CollectError` fails only that stock, any
  * other error stops the run.
  *
+ * @throws UsageError for an option other than `where`
  * @example perStock((stock, { ask }) => ask(chain, { symbol: stock.Symbol }).pipe(map(createResult)), { where: ({ FnoFlag }) => FnoFlag === 1 })
  */
 export const perStock = <R>(
   each: (stock: Stock, tools: Tools, file: string) => Observable<ItemResult<R>>,
-  { where }: { readonly where?: ((stock: Stock) => boolean) | undefined } = {},
-): Work<R> => ({
-  of: MASTER,
-  parts: [],
-  ...(where ? { where: ({ value }: Item) => where(value as Stock) } : {}),
-  each: ({ value }, tools, file) => each(value as Stock, tools, file),
-})
+  options: { readonly where?: ((stock: Stock) => boolean) | undefined } = {},
+): Work<R> => {
+  checkOptionNames(options, { where: true })
+  const { where } = options
+  return {
+    of: MASTER,
+    parts: [],
+    ...(where ? { where: ({ value }: Item) => where(value as Stock) } : {}),
+    each: ({ value }, tools, file) => each(value as Stock, tools, file),
+  }
+}
 
 /**
  * Work for every row that another stream offers, once that stream has finished without failure.

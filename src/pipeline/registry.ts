@@ -1,19 +1,35 @@
 import { z } from 'zod'
 import { UsageError, type UsageIssue } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { findUnknownNames } from '../model/unknown-names.js'
+import { findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
 import type { Output } from './output.js'
 
 const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonly Phase[]
 
-const SHAPE_NAMES = [
-  'rows-in-one-file',
-  'array-per-item',
-  'document-per-item',
-  'candles-per-item',
-  'text',
-] as const satisfies readonly Output['shape'][]
+/** What an output of each shape may have besides its shape, file and tables. */
+const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
+  'rows-in-one-file': ['sortBy'],
+  'array-per-item': ['select', 'emptyWhenLost', 'keepsWhenEmpty'],
+  'document-per-item': ['document'],
+  'candles-per-item': [],
+  text: [],
+}
+
+const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
+  name: true,
+  summary: true,
+  phase: true,
+  position: true,
+  workers: true,
+  timeoutMs: true,
+  endpoints: true,
+  requires: true,
+  work: true,
+  after: true,
+  offers: true,
+  outputs: true,
+}
 
 /** Whether a value, such as an export of a module, is a stream definition. */
 export const isStream = (value: unknown): value is StreamDefinition =>
@@ -25,6 +41,11 @@ export const sortByPosition = <S extends StreamDefinition>(streams: readonly S[]
 
 const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: StreamDefinition): number => position
 
+const SortBy = z.strictObject({
+  key: z.custom((key) => typeof key === 'function', 'must be a function'),
+  direction: z.enum(['ascending', 'descending']).optional(),
+})
+
 /** Facts that a stream written in JavaScript may get wrong. */
 const Definition = z.looseObject({
   name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower-case letters, digits and -'),
@@ -33,10 +54,28 @@ const Definition = z.looseObject({
   workers: z.int().min(1),
   timeoutMs: z.int().min(1),
   endpoints: z.array(z.looseObject({ name: z.string(), host: z.string(), path: z.string() })),
-  outputs: z.array(z.looseObject({ shape: z.enum(SHAPE_NAMES), file: z.string() })).min(1),
+  outputs: z.array(z.looseObject({ shape: z.enum(Object.keys(OUTPUT_FIELDS)), file: z.string(), sortBy: SortBy.optional() })).min(1),
 })
 
-/** Throws a `UsageError` for a definition with a wrong fact, and for a file or a table that two streams have. */
+/** Throws a `UsageError` for a definition with a wrong fact or an unknown field. */
+const checkFacts = (stream: StreamDefinition, place: number): void => {
+  if (!isStream(stream))
+    throw new UsageError(`streams[${place}] is not a stream: it needs name, work, endpoints and outputs; use defineStream`)
+  const title = `invalid stream ${JSON.stringify(stream.name)}: `
+  const wrong = Definition.safeParse(stream).error?.issues ?? []
+  rejectIssues(
+    wrong.map(({ path, message }) => ({ path: path.join('.'), message: `${path.join('.')}: ${message}` })),
+    title,
+  )
+  const find = (owner: object, names: readonly string[], path: string) =>
+    findUnknownNames(Object.keys(owner), { what: 'field', names }, (name) => `${path}${name}`)
+  const ofOutputs = stream.outputs.flatMap((output, index) =>
+    find(output, ['shape', 'file', 'tables', ...OUTPUT_FIELDS[output.shape]], `outputs.${index}.`),
+  )
+  rejectIssues([...find(stream, Object.keys(STREAM_FIELDS), ''), ...ofOutputs], title)
+}
+
+/** Throws a `UsageError` for a file or a table that two streams have, and for wrong outputs or an endless wait. */
 const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
   const owners = new Map<string, string>()
   const claim = (what: string, { name }: StreamDefinition): void => {
@@ -45,8 +84,6 @@ const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
     owners.set(what, name)
   }
   for (const stream of streams) {
-    const [issue] = Definition.safeParse(stream).error?.issues ?? []
-    if (issue) throw new UsageError(`invalid stream ${JSON.stringify(stream.name)}: ${issue.path.join('.')}: ${issue.message}`)
     checkOneFileOutputs(stream)
     checkAfter(stream, streams)
     for (const { file, tables = [] } of stream.outputs) {
@@ -91,8 +128,9 @@ const findAwaited = (stream: StreamDefinition, streams: readonly StreamDefinitio
   return awaited
 }
 
-/** Throws a `UsageError` for a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
+/** Throws a `UsageError` for a wrong definition, a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
+  streams.forEach(checkFacts)
   for (const [place, { name, phase, work }] of streams.entries()) {
     if (streams.findIndex((stream) => stream.name === name) !== place)
       throw new UsageError(`duplicate stream name: ${name}; rename one of the two`)

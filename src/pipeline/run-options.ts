@@ -6,7 +6,7 @@ import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createSettingsError, findSettingsIssues } from '../model/settings-issues.js'
-import { findUnknownNames, rejectIssues } from '../model/unknown-names.js'
+import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
@@ -74,11 +74,6 @@ export const checkRunOptions = (options: RunOptions): void => {
   )
   const message = `invalid asOf: ${asOf}; use epoch milliseconds`
   if (Number.isNaN(new Date(asOf).getTime())) throw new UsageError(message, { issues: [{ path: 'asOf', message }] })
-}
-
-/** @throws UsageError for an option that is not one of the known ones */
-export const checkOptionNames = (options: object, known: Readonly<Record<string, true>>): void => {
-  rejectIssues(findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name))
 }
 
 /** What a collector provides for each of its runs. */

@@ -39,18 +39,27 @@ describe('a collector', () => {
   )
 })
 
-describe('a misspelt option', () => {
+describe('a wrong option', () => {
   const misspelt = (options: object) => options as RunOptions
 
-  it('of a collector is refused, with the one that is meant', () => {
+  it('that is misspelt is refused, with the one that is meant', () => {
     const options = { settings: {}, storages: memory() } as CollectorOptions
     const why =
       'unknown option: "storages" (did you mean storage?); options: settings, streams, storage, engine, dispatcher, transport, log, telemetry, clock, random'
     expect(() => createCollector(options)).toThrow(why)
   })
 
+  it.each([
+    [{ dispatcher: {} }, 'invalid dispatcher: it must have the method dispatch'],
+    [{ storage: null }, 'invalid storage: it must have the method openSession'],
+    [{ engine: {} }, 'invalid engine: it must have the method begin'],
+    [{ clock: 5 }, 'invalid clock: it must be a function'],
+  ])('of a wrong kind is refused: %o', (part, why) => {
+    expect(() => createCollector({ settings: {}, ...part } as unknown as CollectorOptions)).toThrow(why)
+  })
+
   it(
-    'of a run or a stream, and an unknown rule of accept, are errors before the first request',
+    'that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request',
     marbles((m) => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
       const rules = 'rules: shrink, count, fields, prices, rescale, identity'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { perRowOf } from '../../src/pipeline/define-stream.js'
+import { perRowOf, perStock } from '../../src/pipeline/define-stream.js'
+import type { Output } from '../../src/pipeline/output.js'
 import { checkRegistry, findSources } from '../../src/pipeline/registry.js'
 import { streams } from '../../streams/registry.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
@@ -61,8 +62,37 @@ describe('the registry', () => {
       [tinyOnce('bands', { after: ['ranks'] }), tinyOnce('ranks', { after: ['bands'] })],
       'it waits for bands, which waits for it',
     ],
+    [
+      'a misspelt field',
+      [tinyOnce('bands', { worker: 3 } as object)],
+      'invalid stream "bands": unknown field: "worker" (did you mean workers?)',
+    ],
+    [
+      'a misspelt field of an output',
+      [tinyOnce('bands', { outputs: [{ shape: 'array-per-item', file: 'a.json', tabels: [] } as Output] })],
+      'unknown field: "tabels" (did you mean tables?)',
+    ],
+    [
+      'an unknown direction',
+      [
+        tinyOnce('bands', {
+          outputs: [{ shape: 'rows-in-one-file', file: 'a.json', sortBy: { key: () => 1, direction: 'up' as 'ascending' } }],
+        }),
+      ],
+      'outputs.0.sortBy.direction',
+    ],
+    [
+      'an unknown phase, before what follows from it',
+      [tinyMaster, tiny('news', { phase: 'enrichmnt' as 'enrichment' })],
+      'invalid stream "news": phase',
+    ],
+    ['a value that is no definition', [{} as ReturnType<typeof tiny>], 'streams[0] is not a stream'],
   ])('refuses %s', (_, refused, why) => {
     expect(() => checkRegistry(refused)).toThrow(why)
+  })
+
+  it('refuses a misspelt option of perStock, which would select all stocks', () => {
+    expect(() => perStock(nothing, { were: () => true } as object)).toThrow('unknown option: "were" (did you mean where?)')
   })
 
   it('finds all sources of a stream, nearest first', () => {
