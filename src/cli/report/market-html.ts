@@ -6,7 +6,7 @@ import { clean } from '../terminal/text.js'
 
 /** Styles of the market; a mail program that drops them shows plain tables. */
 export const MARKET_STYLE =
-  'table{border-collapse:collapse;width:100%;margin:.6rem 0;font-variant-numeric:tabular-nums}td,th{padding:.1rem 1rem .1rem 0;text-align:left;font-weight:400;border-bottom:1px solid #8884}.n{text-align:right}.note{opacity:.75;margin:.2rem 0}'
+  'table{border-collapse:collapse;width:100%;margin:.6rem 0;font-variant-numeric:tabular-nums}td,th{padding:.1rem 1rem .1rem 0;text-align:left;font-weight:400;border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap}.note{opacity:.75;margin:.2rem 0}'
 
 const SHOWN_INDICES = 8
 const SHOWN_MOVERS = 5

@@ -19,6 +19,8 @@ export const listenToKeys = (findActions: () => readonly KeyAction[]): void => {
     first = found === undefined ? { key: event.key, at: event.timeStamp } : undefined
     if (found === undefined) return
     event.preventDefault()
+    // An open list of keys would cover what the key leads to, and keep the focus.
+    document.querySelector<HTMLDialogElement>('dialog[open]')?.close()
     found.act()
   })
 }

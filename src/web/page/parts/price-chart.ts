@@ -6,6 +6,7 @@ import {
   createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
+  TickMarkType,
 } from 'lightweight-charts'
 import type { CandlesAnswer, StockEvent } from '../../api/stock.js'
 import { findSession, groupBySession, toMarkers } from './chart-marks.js'
@@ -41,11 +42,16 @@ export interface PriceChart {
 
 /** Months of each range; all days without one. */
 const MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
+/** `6 Nov` for a day on the time axis, where the library writes a bare `6`; null keeps its text. */
+const nameDay = (time: unknown, kind: TickMarkType): string | null =>
+  kind === TickMarkType.DayOfMonth ? formatDay(String(time)).slice(0, -5) : null
+
 /** Draws candles, volume and the marks of events. The library would add a style element for its logo, which the page forbids: the page names it itself. */
 export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartCallbacks): PriceChart => {
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false },
+    timeScale: { tickMarkFormatter: nameDay },
     localization: { locale: 'en-IN', timeFormatter: (time: unknown) => formatDay(String(time)) },
   })
   const candles = chart.addSeries(CandlestickSeries, {

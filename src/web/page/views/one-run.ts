@@ -67,8 +67,8 @@ const renderOneRun = (run: OneRun, changes: RunChanges | Error | undefined): Tem
     ${renderListings(changes)}
     <div class="scroll"><table class="rows">
       <thead><tr>
-        <th>stream</th><th>result</th><th class="number">took</th><th class="number">before</th><th class="number">items</th><th class="number">failed</th>
-        <th class="number">incomplete</th><th class="number">requests</th><th class="number">retries</th><th class="number">429</th>
+        <th>stream</th><th>result</th><th class="number">took</th><th class="number" title="Duration of the same stream in the run before">before</th><th class="number">items</th><th class="number">failed</th>
+        <th class="number">incomplete</th><th class="number">requests</th><th class="number">retries</th><th class="number" title="Answers 429: too many requests">429</th>
         <th class="number">files</th><th class="number">size</th>
       </tr></thead>
       <tbody>${run.streams.map(renderStream)}</tbody>
@@ -117,7 +117,7 @@ const renderStream = (stream: RunStream): TemplateResult => html`
 
 const renderFailures = ({ name, error, problems, missing }: RunStream): TemplateResult => html`
   <h3>${name}</h3>
-  ${error === undefined ? nothing : html`<p class="failed">${error}</p>`}
+  ${error === undefined ? nothing : html`<p class="failed">${formatDaysIn(error)}</p>`}
   ${missing === undefined ? nothing : html`<p>Missing after the run: ${missing.count === 'all' ? 'all of it' : formatQuantity(missing.count, 'item')}${missing.items === undefined || missing.items[0] === 'all' ? nothing : html` <span class="soft">${missing.items.join(', ')}</span>`}</p>`}
   <ul class="problems">${problems
     .filter(({ reason }) => reason !== error)

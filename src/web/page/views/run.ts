@@ -129,8 +129,8 @@ const createIdleStreams = ({ phases }: FolderState): readonly LiveStream[] =>
     }))
 
 const renderFirstSteps = ({ folder }: FolderState): TemplateResult => html`
-  <p>
-    Start a run into the folder <b>${folder}</b>: <code>scripstream run --out ${folder}</code>. This page shows it as it flows. To try it without a
+  <p class="first-steps">
+    Start a run into the folder <b>${folder}</b>: <code>scripstream run --out ${folder}</code>. This page shows the run live. To try it without a
     provider: <code>scripstream run --simulate --out ${folder}</code>
   </p>
 `

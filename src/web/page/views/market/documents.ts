@@ -23,7 +23,7 @@ export const newsPanel = ({ news: { about, rows, total }, sentiments }: Document
     content:
       rows.length === 0
         ? emptyLine('No news of that day.', about)
-        : html`<p class="soft line">${counts.join(' · ')}</p>${documentList(sorted, ({ sentiment }) => sentimentText(sentiment))}`,
+        : html`<p class="soft">${counts.join(' · ')}</p>${documentList(sorted, ({ sentiment }) => sentimentText(sentiment))}`,
   })
 }
 

@@ -58,7 +58,7 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
         ? emptyLine('No shareholding is known.', about)
         : html`${shareBar(HOLDERS.map(([name, , read]) => [name, read(newest) ?? 0]))}
           <table>
-            <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change</th></tr></thead>
+            <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change, pp</th></tr></thead>
             <tbody>
               ${HOLDERS.map(([name, title, read]) => {
                 const [now, then] = [read(newest), before && read(before)]
