@@ -65,6 +65,12 @@ export const listWrongSymbols = (wrong: readonly WrongSymbol[]): readonly string
 export const createUnknownSymbolsError = (wrong: readonly WrongSymbol[]): UsageError =>
   new UsageError(
     `unknown ${wrong.length === 1 ? 'symbol' : 'symbols'}: ${listWrongSymbols(wrong).join(', ')}; known symbols are in master_isin_map.json`,
+    {
+      issues: wrong.map(({ given, now, near = [] }) => {
+        const suggestion = now ?? near[0]
+        return { path: 'symbols', message: `unknown symbol: ${given}`, ...(suggestion === undefined ? {} : { suggestion }) }
+      }),
+    },
   )
 
 interface Match {

@@ -59,7 +59,7 @@ describe('selectSymbols', () => {
   it('rejects a selection without a known symbol', () => {
     const none = 'unknown symbol: nope; known symbols are in master_isin_map.json'
 
-    expect(() => narrowed(['nope'])).toThrow(new UsageError(none))
+    expect(() => narrowed(['nope'])).toThrow(new UsageError(none, { issues: [{ path: 'symbols', message: 'unknown symbol: nope' }] }))
     expect(() => narrowed([])).toThrow(UsageError)
   })
 
