@@ -37,6 +37,8 @@ export interface LimitedResult {
   readonly isCut: boolean
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day
+  /** Recorded days that are damaged and left out; absent without any. */
+  readonly warnings?: readonly string[]
 }
 
 /** One processor is left to others. A large sort goes to the disk, where it does not fill it. The screener of the whole market needs 1.2 GB. */
@@ -64,9 +66,10 @@ const runToEnd = async (
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
   const source = { out: root, tables: listTables(streams), cacheFrom: MIN_CACHED_BYTES, room: ROOM, asOf }
-  const { result, usedDay, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
+  const { result, usedDay, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
   try {
-    return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }) }
+    const facts = { ...(usedDay === undefined ? {} : { usedDay }), ...(warnings.length === 0 ? {} : { warnings }) }
+    return { ...(await collect(result, limits)), ...facts }
   } catch (error) {
     throw toQueryError(error)
   } finally {

@@ -32,6 +32,8 @@ export interface QueryResult {
   readonly result: DuckDBResult
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day
+  /** Recorded days that are damaged and left out. */
+  readonly warnings: readonly string[]
   readonly close: () => void
 }
 
@@ -61,7 +63,8 @@ export const runQuery = async (
   try {
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
-    const source = { tables, folder, cacheFrom, past, used }
+    const warnings = new Set<string>()
+    const source = { tables, folder, cacheFrom, past, used, warn: (text: string) => void warnings.add(text) }
     const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
@@ -69,7 +72,7 @@ export const runQuery = async (
     await duck.connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
     await createRelations(duck.connection, selects, statement)
     const result = await duck.connection.stream(statement.sql)
-    return { result, close, ...(usedDay === undefined ? {} : { usedDay }) }
+    return { result, close, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
     close()
     throw explainQueryError(error, { all, used })

@@ -24,6 +24,8 @@ export interface RelationSource {
   readonly past?: Pick<PastDay, 'day' | 'work'> | undefined
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
   readonly used?: readonly Columned[]
+  /** Is told which recorded days are damaged and left out. */
+  readonly warn: PastDay['warn']
 }
 
 /** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
@@ -43,13 +45,13 @@ export const prepareRelations = async (
   const { tables, views } = addNeeded(chosen, source.tables)
   const opened = await (source.past === undefined
     ? openPresent(connection, tables, source)
-    : openPast(connection, source, { tables, ...source.past }))
+    : openPast(connection, source, { tables, warn: source.warn, ...source.past }))
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past?.day ?? (await readRunDay(source.folder.root)))
-  await setRewritten(connection, views, { root: source.folder.root, until: source.past?.day })
+  await setRewritten(connection, views, { root: source.folder.root, until: source.past?.day, warn: source.warn })
   const seen = await fillFirstSeen(connection, views, { ...source, until: source.past?.day })
   const history: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable))
-    history.push([table, await readAllDays(connection, source.folder, table, source.past?.day)])
+    history.push([table, await readAllDays(connection, source.folder, table, { until: source.past?.day, warn: source.warn })])
   return {
     ...opened,
     files: [...opened.files, ...(seen?.files ?? []), ...history.flatMap(([, { files }]) => files)],

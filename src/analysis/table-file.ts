@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Observable } from 'rxjs'
 import type { Export, ExportOptions, LoadedTable } from '../../sinks/export.js'
-import { UsageError } from '../model/errors.js'
+import { DamagedFileError, UsageError } from '../model/errors.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest } from '../model/text.js'
 import { listTables } from '../pipeline/list-tables.js'
@@ -82,6 +82,10 @@ const createTable = async (
     tables,
     folder: await openFolder(out),
     cacheFrom: MIN_CACHED_BYTES,
+    // A file has no place for a warning.
+    warn: (text) => {
+      throw new DamagedFileError(text)
+    },
   })
   if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
   await createRelations(connection, selects)

@@ -25,6 +25,7 @@ export interface DayDiffOptions extends DiffOptions {
  * filings and news are those that appeared on the days in between; their text is that of the present files.
  *
  * @throws UsageError if the history begins after one of the days
+ * @throws DamagedFileError if the record of one of the two days is damaged; a note names other damaged days
  */
 export const diffDays = async (root: string, { since, until, streams, ...options }: DayDiffOptions): Promise<Difference> => {
   await checkFolder(root)
@@ -36,25 +37,30 @@ export const diffDays = async (root: string, { since, until, streams, ...options
     streams.map((stream) => ({ stream, state: 'waiting' })),
     options,
   )
-  return withTemporaryHistory(root, async (history, work) => {
-    const previous = await writeLists(history, { days, day: from, target: join(work, from) })
-    const now = to === undefined ? root : (await writeLists(history, { days, day: to, target: join(work, `until ${to}`) })).root
+  const damages = new Set<string>()
+  const warn = (text: string): void => void damages.add(text)
+  return withTemporaryHistory(root, async (open, work) => {
+    const history = { ...open, warn }
+    const previous = await writeLists(history, { days, day: from, target: join(work, from), warn })
+    const now = to === undefined ? root : (await writeLists(history, { days, day: to, target: join(work, `until ${to}`), warn })).root
     let countLost = (): number => 0
     const extend = async (lists: FileComparison, notes: string[]): Promise<FileComparison> => {
-      const seen = await addSeenDocuments(root, lists, { files: documents, days: later, until: to, notes })
+      const seen = await addSeenDocuments(root, lists, { files: documents, days: later, until: to, notes, warn })
       countLost = seen.countLost
       return seen
     }
     const { notes, counts, changes } = await compareOutputs(root, { previous, now, extend }, options)
     const earlier = days.filter((day) => day < from)
     const range = later.filter((day) => to === undefined || day <= to)
+    const listed = await addListingDays(history, range, await markReturned(history, earlier, changes))
+    const lost = countLost()
     return {
       folder: root,
       since: { day: from },
       ...(to === undefined ? {} : { day: to }),
       counts,
-      notes: countLost() === 0 ? notes : [...notes, `filings and news that are no longer in their files: ${countLost()}`],
-      changes: await addListingDays(history, range, await markReturned(history, earlier, changes)),
+      notes: [...notes, ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]), ...damages],
+      changes: listed,
     }
   })
 }

@@ -2,15 +2,20 @@ import { text } from 'node:stream/consumers'
 import type { Stock } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
 import { MASTER_MAP } from '../../pipeline/known-stocks.js'
-import { readRecordedDay } from '../../storage/history/history-folder.js'
+import { readUndamaged, type Warn } from '../../storage/history/history-folder.js'
 import type { OpenHistory } from '../history/open-history.js'
 import type { Change } from './change.js'
+
+/** A history, and what is told which days are damaged and left out. */
+interface ListedHistory extends OpenHistory {
+  readonly warn: Warn
+}
 
 const isOfListing = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
 
 /** Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. */
 export const addListingDays = async (
-  history: OpenHistory,
+  history: ListedHistory,
   range: readonly Day[],
   changes: readonly Change[],
 ): Promise<readonly Change[]> => {
@@ -32,7 +37,7 @@ export const addListingDays = async (
 
 /** Stocks that are new, but were listed on a recorded day before, are back. */
 export const markReturned = async (
-  history: OpenHistory,
+  history: ListedHistory,
   earlier: readonly Day[],
   changes: readonly Change[],
 ): Promise<readonly Change[]> => {
@@ -56,8 +61,8 @@ export const markReturned = async (
 }
 
 /** The symbols and ISINs of a recorded master list; undefined if the day has none. */
-const readListed = async ({ root, reader }: OpenHistory, day: Day): Promise<ReadonlySet<string> | undefined> => {
-  const entry = (await readRecordedDay(root, day))?.entries[MASTER_MAP]
+const readListed = async ({ root, reader, warn }: ListedHistory, day: Day): Promise<ReadonlySet<string> | undefined> => {
+  const entry = (await readUndamaged(root, day, warn))?.entries[MASTER_MAP]
   if (entry === undefined) return undefined
   return new Set((JSON.parse(await text(reader.read(entry))) as readonly Stock[]).flatMap(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
 }

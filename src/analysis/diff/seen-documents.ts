@@ -3,6 +3,7 @@ import type { RecordedDocuments } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
+import type { Warn } from '../../storage/history/history-folder.js'
 import { toIdentity, toRecordKey } from '../../storage/history/record-key.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import { readFirstSeen } from '../history/first-seen-days.js'
@@ -21,6 +22,8 @@ export interface SeenDocuments {
   /** The last day; the present if absent. */
   readonly until: Day | undefined
   readonly notes: string[]
+  /** Is told which days are damaged and left out. */
+  readonly warn: Warn
 }
 
 export interface SeenComparison extends FileComparison {
@@ -35,9 +38,9 @@ export interface SeenComparison extends FileComparison {
 export const addSeenDocuments = async (
   root: string,
   lists: FileComparison,
-  { files, days, until = '9999', notes }: SeenDocuments,
+  { files, days, until = '9999', notes, warn }: SeenDocuments,
 ): Promise<SeenComparison> => {
-  const seen = await readSeenDays(root, days)
+  const seen = await readSeenDays(root, days, warn)
   const kinds = files.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))
   let lost = 0
   const compare = (file: string, earlier: string, kind: RecordedDocuments): FileVersions | undefined => {
@@ -63,10 +66,10 @@ export const addSeenDocuments = async (
   }
 }
 
-const readSeenDays = async (root: string, days: readonly Day[]): Promise<ReadonlyMap<string, SeenDays>> => {
+const readSeenDays = async (root: string, days: readonly Day[], warn: Warn): Promise<ReadonlyMap<string, SeenDays>> => {
   const seen = new Map<string, SeenDays>()
   for (const day of [...days].sort())
-    for (const [file, keys] of Object.entries(await readFirstSeen(root, day))) {
+    for (const [file, keys] of Object.entries(await readFirstSeen(root, day, warn))) {
       const known = getOrAdd(seen, file, (): SeenDays => new Map())
       if (keys === ALL) known.set(ALL, day)
       else for (const key of keys) if (!known.has(key)) known.set(key, day)

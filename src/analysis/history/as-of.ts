@@ -3,11 +3,11 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { UsageError } from '../../model/errors.js'
+import { DamagedFileError, UsageError } from '../../model/errors.js'
 import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteList, quoteName, quoteText } from '../../storage/duckdb.js'
-import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
+import { listDays, readRecordedDay, readUndamaged, type Warn } from '../../storage/history/history-folder.js'
 import { createHistoryReader } from '../../storage/history/history-reader.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
@@ -59,6 +59,8 @@ export interface PastDay {
   readonly day: Day
   /** A folder for the lists of that day. */
   readonly work: string
+  /** Is told which days are damaged. */
+  readonly warn: Warn
 }
 
 /**
@@ -66,14 +68,15 @@ export interface PastDay {
  * until then.
  *
  * @throws UsageError if a list is needed, and the history begins later
+ * @throws DamagedFileError if the record that answers is damaged; other days are left out
  */
-export const openDay = async (connection: DuckDBConnection, { folder, tables, day, work }: PastDay): Promise<DayReader> => {
+export const openDay = async (connection: DuckDBConnection, { folder, tables, day, work, warn }: PastDay): Promise<DayReader> => {
   const all = await listDays(folder.root)
   const days = all.filter((one) => one <= day)
   const used = tables.every(({ shape }) => shape === 'candles') ? undefined : findUsedDay(folder.root, all, day)
   const read = async (table: Table): Promise<TableReader> => {
     if (isRecorded(table)) {
-      const sources = await findNewest(folder.root, table, days)
+      const sources = await findNewest(folder.root, { table, days, warn })
       if (sources.length === 0) return { files: [], select: buildEmptySelect(table) }
       const reader = createHistoryReader(folder.root, work)
       return readRecorded({ root: folder.root, reader, table, sources }, work).finally(reader.close)
@@ -82,7 +85,9 @@ export const openDay = async (connection: DuckDBConnection, { folder, tables, da
     if (table.shape === 'candles')
       return { files, select: `SELECT * FROM (${await buildSelect(table, folder)}) WHERE date <= DATE ${quoteText(day)}` }
     if (table.identity === undefined) throw new UsageError(`the days of ${table.name} are not kept`)
-    const seen = await openFirstSeen(connection, folder.root, all)
+    // Without the record of that day it is unknown what was new on it.
+    if (used !== undefined) await readRecordedDay(folder.root, used)
+    const seen = await openFirstSeen(connection, { root: folder.root, days: all, warn })
     return { files: [...files, seen], select: await buildSelect(table, folder, { known: { day, seen } }) }
   }
   return { day, read, ...(used === undefined ? {} : { used }) }
@@ -99,14 +104,21 @@ export const findUsedDay = (root: string, all: readonly Day[], day: Day): Day =>
   )
 }
 
-/** The newest record of each file of a table. */
-const findNewest = async (root: string, table: Table, days: readonly Day[]): Promise<readonly RecordedSource[]> => {
+interface RecordedDays {
+  readonly table: Table
+  readonly days: readonly Day[]
+  readonly warn: Warn
+}
+
+/** The newest record of each file of a table. @throws DamagedFileError if the newest day is damaged */
+const findNewest = async (root: string, { table, days, warn }: RecordedDays): Promise<readonly RecordedSource[]> => {
   const sources: RecordedSource[] = []
   const missing = new Set(table.files.map(({ path }) => path))
   for (const day of days.toReversed()) {
     if (missing.size === 0) break
+    const record = await (day === days.at(-1) ? readRecordedDay(root, day) : readUndamaged(root, day, warn))
     for (const path of missing) {
-      const found = await findSources(root, day, path)
+      const found = selectSources(record, path)
       sources.push(...found)
       if (found.length > 0) missing.delete(path)
     }
@@ -115,8 +127,10 @@ const findNewest = async (root: string, table: Table, days: readonly Day[]): Pro
 }
 
 /** The recorded files of a day that a path of a table means. */
-const findSources = async (root: string, day: Day, path: string): Promise<readonly RecordedSource[]> => {
-  const { entries = {} } = (await readRecordedDay(root, day)) ?? {}
+const selectSources = (
+  { entries = {} }: { readonly entries?: Readonly<Record<string, RecordedSource['entry']>> } = {},
+  path: string,
+): readonly RecordedSource[] => {
   const [before = '', after] = path.split('{exch}')
   const isMeant = (file: string): boolean =>
     after === undefined
@@ -127,33 +141,47 @@ const findSources = async (root: string, day: Day, path: string): Promise<readon
 
 type DayCopy = readonly [path: string, day: Day, knownAt: string]
 
-const openAllCopies = (connection: DuckDBConnection, root: string, table: Table, until = '9999'): Promise<readonly DayCopy[]> =>
+const openAllCopies = (connection: DuckDBConnection, root: string, { table, days, warn }: RecordedDays): Promise<readonly DayCopy[]> =>
   withHistory(root, async (history) => {
     const copies: DayCopy[] = []
-    for (const day of (await listDays(root)).filter((one) => one <= until)) {
-      const sources = (await Promise.all(table.files.map(({ path }) => findSources(root, day, path)))).flat()
+    for (const day of days) {
+      const record = await readUndamaged(root, day, warn)
+      const sources = table.files.flatMap(({ path }) => selectSources(record, path))
       if (sources.length === 0) continue
       const knownAt = sources.map(({ entry }) => entry.knownAt).sort()
-      copies.push([await openTableCopy(connection, { ...history, table, sources }), day, knownAt.at(-1) ?? ''])
+      try {
+        copies.push([await openTableCopy(connection, { ...history, table, sources }), day, knownAt.at(-1) ?? ''])
+      } catch (error) {
+        if (!(error instanceof DamagedFileError)) throw error
+        warn(error.message)
+      }
     }
     return copies
   })
 
-/** Reads all recorded days of a table, or those until a day: a query as of that day must not see later ones. `first` is the first of them. */
+/** Which days are read. */
+export interface DaySelection {
+  /** The last day; all if absent: a query as of a day must not see later ones. */
+  readonly until?: Day | undefined
+  readonly warn: Warn
+}
+
+/** Reads all recorded days of a table, or those until a day. `first` is the first of them. `warn` is told what is damaged and left out. */
 export const readAllDays = async (
   connection: DuckDBConnection,
   folder: TableFolder,
   history: HistoryTable,
-  until?: Day,
+  { until = '9999', warn }: DaySelection,
 ): Promise<TableReader & { readonly first?: Day }> => {
   const { table } = history
-  const copies = await openAllCopies(connection, folder.root, table, until)
+  const days = (await listDays(folder.root)).filter((one) => one <= until)
+  const copies = await openAllCopies(connection, folder.root, { table, days, warn })
   if (copies.length === 0) return { files: [], select: buildEmptySelect(history) }
   // The same list on two days is one file.
   const files = [...new Set(copies.map(([path]) => path))]
-  const days = copies.map((copy) => `(${copy.map(quoteText).join(', ')})`).join(', ')
+  const values = copies.map((copy) => `(${copy.map(quoteText).join(', ')})`).join(', ')
   const columns = table.columns.map(({ name }) => `t.${quoteName(name)}`)
   const select = `SELECT CAST(d.day AS DATE) AS day, CAST(timezone('Asia/Kolkata', CAST(d.known_at AS TIMESTAMPTZ)) AS TIMESTAMP) AS known_at, ${[...columns, 't.extra'].join(', ')}
-    FROM read_parquet(${quoteList(files)}, filename = true) t JOIN (VALUES ${days}) d(path, day, known_at) ON d.path = t.filename`
+    FROM read_parquet(${quoteList(files)}, filename = true) t JOIN (VALUES ${values}) d(path, day, known_at) ON d.path = t.filename`
   return { files, select, ...(copies[0] && { first: copies[0][1] }) }
 }

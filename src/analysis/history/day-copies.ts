@@ -7,11 +7,11 @@ import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { describeFileError, getErrorCode, statPath } from '../../storage/file-system.js'
-import { type Entry, FIRST_SEEN } from '../../storage/history/day-file.js'
-import { readRecordedDay } from '../../storage/history/history-folder.js'
+import { type Entry, FIRST_SEEN, unpack } from '../../storage/history/day-file.js'
+import type { FirstSeen } from '../../storage/history/first-seen.js'
+import { readUndamaged, type Warn } from '../../storage/history/history-folder.js'
 import { openFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
-import { readFirstSeen } from './first-seen-days.js'
 import { type OpenHistory, toCopyFolder } from './open-history.js'
 
 /** A file to open, and the SQL that reads from it. */
@@ -69,18 +69,25 @@ export const openTableCopy = async (connection: DuckDBConnection, source: CopySo
   })
 }
 
+interface SeenDays {
+  readonly root: string
+  readonly days: readonly Day[]
+  /** Is told which days are damaged. */
+  readonly warn: Warn
+}
+
 /** The path of a Parquet copy of the days on which records of single stocks appeared: file, key and day. */
-export const openFirstSeen = async (connection: DuckDBConnection, root: string, days: readonly Day[]): Promise<string> => {
+export const openFirstSeen = async (connection: DuckDBConnection, { root, days, warn }: SeenDays): Promise<string> => {
   const entries: (readonly [day: Day, entry: Entry])[] = []
   for (const day of days) {
-    const entry = (await readRecordedDay(root, day))?.entries[FIRST_SEEN]
+    const entry = (await readUndamaged(root, day, warn))?.entries[FIRST_SEEN]
     if (entry) entries.push([day, entry])
   }
   const name = `first-seen-${hash(entries.map(([day, { bytes }]) => `${day} ${hash(bytes)}`).join('\n'))}`
   return openCopy(root, name, async (path, work) => {
     const lines: string[] = []
-    for (const [day] of entries)
-      for (const [file, keys] of Object.entries(await readFirstSeen(root, day)))
+    for (const [day, entry] of entries)
+      for (const [file, keys] of Object.entries((await unpack(entry)) as FirstSeen))
         for (const key of keys === 'all' ? ['all'] : keys) lines.push(JSON.stringify({ file, key, day }))
     const list = join(work, 'first-seen.ndjson')
     await writeFile(list, lines.join('\n'))

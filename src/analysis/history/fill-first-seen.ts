@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
-import { listDays } from '../../storage/history/history-folder.js'
+import { listDays, type Warn } from '../../storage/history/history-folder.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
 import { FIRST_SEEN_VIEW, undated } from '../tables/first-seen.js'
@@ -29,6 +29,8 @@ interface SeenSource {
   readonly until?: Day | undefined
   /** The tables and views whose rows are read; all if absent. */
   readonly used?: readonly Columned[]
+  /** Is told which recorded days are damaged and left out. */
+  readonly warn: Warn
 }
 
 /** The view `first_seen`, its SQL, and the files that it reads. */
@@ -38,19 +40,18 @@ interface FilledView extends TableReader {
 
 /**
  * Puts the days of the history into the SQL of the view `first_seen`, if its rows are read. Without a history it stays as it is.
- *
- * @throws DamagedFileError for a recorded day that cannot be read
+ * `warn` is told which days are damaged.
  */
 export const fillFirstSeen = async (
   connection: DuckDBConnection,
   views: readonly View[],
-  { tables, folder, until, used = views }: SeenSource,
+  { tables, folder, until, used = views, warn }: SeenSource,
 ): Promise<FilledView | undefined> => {
   const isFilled = used.some(({ name }) => name === FIRST_SEEN_VIEW)
   const view = isFilled ? views.find(({ name }) => name === FIRST_SEEN_VIEW) : undefined
   const days = view ? await listDays(folder.root) : []
   if (view === undefined || days.length === 0) return undefined
-  const seen = await openFirstSeen(connection, folder.root, days)
+  const seen = await openFirstSeen(connection, { root: folder.root, days, warn })
   const files = [seen]
   let select = view.sql
   const fill = (relation: string, rows: string): void => {
@@ -62,7 +63,7 @@ export const fillFirstSeen = async (
   }
   for (const { table, relation, same } of LISTS) {
     const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
-    const recorded = all && (await readAllDays(connection, folder, all, until))
+    const recorded = all && (await readAllDays(connection, folder, all, { until, warn }))
     if (recorded?.first === undefined) continue
     files.push(...recorded.files)
     const pairs = same.map((column) => column.split(' = ')).map(([now = '', then = now]) => [now, then] as const)

@@ -3,7 +3,7 @@ import type { RewrittenFile } from '../../model/report.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
 import { REWRITTEN, type Rewritten, unpack } from '../../storage/history/day-file.js'
-import { listDays, readRecordedDay } from '../../storage/history/history-folder.js'
+import { listDays, readUndamaged, type Warn } from '../../storage/history/history-folder.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/rewritten.js'
 import type { View } from '../tables/view.js'
 
@@ -15,11 +15,11 @@ interface RewrittenOn extends RewrittenFile {
   readonly stream: string
 }
 
-/** The files of candles that the runs of all recorded days replaced, oldest first. @throws DamagedFileError */
-const readRewritten = async (root: string): Promise<readonly RewrittenOn[]> => {
+/** The files of candles that the runs of all recorded days replaced, oldest first. `warn` is told which days are damaged. */
+const readRewritten = async (root: string, warn: Warn): Promise<readonly RewrittenOn[]> => {
   const all: RewrittenOn[] = []
   for (const day of await listDays(root)) {
-    const entry = (await readRecordedDay(root, day))?.entries[REWRITTEN]
+    const entry = (await readUndamaged(root, day, warn))?.entries[REWRITTEN]
     if (entry === undefined) continue
     // A file without a time was recorded by an older version: that of the record counts.
     for (const [stream, files] of Object.entries((await unpack(entry)) as Rewritten))
@@ -32,10 +32,10 @@ const readRewritten = async (root: string): Promise<readonly RewrittenOn[]> => {
 export const setRewritten = async (
   connection: DuckDBConnection,
   views: readonly View[],
-  { root, until }: { readonly root: string; readonly until?: Day | undefined },
+  { root, until, warn }: { readonly root: string; readonly until?: Day | undefined; readonly warn: Warn },
 ): Promise<void> => {
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
-  const rows = (await readRewritten(root)).map(({ knownAt, ...row }) => ({
+  const rows = (await readRewritten(root, warn)).map(({ knownAt, ...row }) => ({
     ...{ ...row, known_at: formatSecond(Date.parse(knownAt)) },
     is_later: until !== undefined && row.day > until,
   }))

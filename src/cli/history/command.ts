@@ -7,7 +7,7 @@ import type { AddCommand, Command } from '../dependencies.js'
 import { dayOption, exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { formatBytes, formatQuantity } from '../terminal/format.js'
-import { printJson, printLines } from '../terminal/print.js'
+import { printJson, printLines, printWarning } from '../terminal/print.js'
 import { readSize, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 
@@ -55,7 +55,7 @@ export const addHistory: AddCommand = (program, { io, dependencies, act }) => {
 
 const historyCommand: Command<HistoryFlags> = (
   { action, before, limit, json = false, ...place },
-  { env, stdout, scheduler },
+  { env, stdout, stderr, scheduler },
   dependencies,
 ) =>
   defer((): Observable<number> => {
@@ -71,7 +71,8 @@ const historyCommand: Command<HistoryFlags> = (
         else printLines(summaryLines(summary, limit, columns), stdout)
         return
       }
-      const deleted = await pruneHistory(out, { ...(before === undefined ? {} : { before }), now: scheduler.now() })
+      const warn = (text: string): void => printWarning(clean(text), stderr)
+      const deleted = await pruneHistory(out, { ...(before === undefined ? {} : { before }), now: scheduler.now(), warn })
       if (json) printJson({ folder: out, deleted }, stdout)
       else printLines(deletedLines(deleted, columns), stdout)
     }).pipe(map(() => 0))

@@ -7,8 +7,9 @@ import { listTables } from '../../pipeline/list-tables.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
-import { printLines } from '../terminal/print.js'
+import { printLines, printWarning } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 
 interface QueryFlags {
   readonly sql: string
@@ -42,6 +43,7 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
       const query = await runQuery(await resolveQuery(flags.sql, out), source, (stop) => (interrupt = stop))
       if (query.usedDay !== undefined && query.usedDay !== flags.asOf)
         io.stderr.write(`as of ${query.usedDay}, the newest recorded day until ${flags.asOf}\n`)
+      for (const warning of query.warnings) printWarning(clean(warning), io.stderr)
       try {
         if (!subscriber.closed) await printResult(query.result, flags, io)
       } catch (error) {

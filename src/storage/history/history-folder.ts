@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DamagedFileError } from '../../model/errors.js'
 import { type Day, readDay as readValidDay } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../atomic-file.js'
 import { listNames, statFile } from '../file-system.js'
@@ -7,7 +8,7 @@ import { deleteTemporaryFiles } from '../folder-names.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
 import { listBases, listChain, toBasePath } from './bases.js'
-import { type DayRecord, formatDay, readDay } from './day-file.js'
+import { type DayRecord, formatDay, type ReadableRecord, readDay, readWhatIsReadable } from './day-file.js'
 import { WORK_FOLDER } from './history-reader.js'
 
 /**
@@ -23,6 +24,23 @@ export const listDays = async (root: string): Promise<readonly Day[]> =>
 
 /** @throws DamagedFileError */
 export const readRecordedDay = (root: string, day: Day): Promise<DayRecord | undefined> => readDay(toDayPath(root, day))
+
+/** Receives what is to be told to people, such as that a damaged day was left out. */
+export type Warn = (text: string) => void
+
+/** What can be read of a recorded day; `warn` is told what cannot. `undefined` if there is no record, or nothing can be read. */
+export const readUndamaged = async (root: string, day: Day, warn: Warn): Promise<ReadableRecord | undefined> => {
+  const path = toDayPath(root, day)
+  try {
+    const record = await readWhatIsReadable(path)
+    if (record !== undefined && record.damaged.length > 0) warn(`${path} is damaged: it has lost ${record.damaged.join(', ')}`)
+    return record
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error
+    warn(error.message)
+    return undefined
+  }
+}
 
 /** Deletes the temporary files of a killed run. Call with the folder locked. */
 export const deleteInterruptedWrites = async (root: string): Promise<void> => {
@@ -43,32 +61,38 @@ export interface PrunedFile {
 }
 
 /**
- * What can be deleted: the days before a day, if one is given, and the bases that no other day needs. Deletes nothing.
+ * What can be deleted: the days before a day, if one is given, and the bases that no other day needs. Deletes nothing. While a day that stays is
+ * damaged, all bases stay: it may be restored from a backup, and would need them.
  */
-const findPrunable = async (root: string, before?: Day): Promise<readonly PrunedFile[]> => {
+const findPrunable = async (root: string, before: Day | undefined, warn: Warn): Promise<readonly PrunedFile[]> => {
   const days = await listDays(root)
   const gone = days.filter((day) => before !== undefined && day < before)
   const all = await listBases(root)
   const needed = new Set<string>()
+  let isDamaged = false
+  const noteDamage: Warn = (text) => {
+    isDamaged = true
+    warn(`${text}; no base is deleted before that`)
+  }
   for (const day of days.slice(gone.length))
-    for (const { base } of Object.values((await readRecordedDay(root, day))?.entries ?? {}))
+    for (const { base } of Object.values((await readUndamaged(root, day, noteDamage))?.entries ?? {}))
       for (const { name } of listChain(all, base)) needed.add(name)
-  const bases = all.filter(({ name }) => !needed.has(name))
+  const bases = isDamaged ? [] : all.filter(({ name }) => !needed.has(name))
   // Days go first: a base without days is harmless.
   const paths = [...gone.map((day) => toDayPath(root, day)), ...bases.map(({ name }) => toBasePath(root, name))]
   return paths.map((path) => ({ path, bytes: statFile(path)?.size ?? 0 }))
 }
 
-/** Deletes what `findPrunable` finds, with the folder locked: a run may be about to use a base. Resolves to what was deleted. */
+/** Deletes what `findPrunable` finds, with the folder locked: a run may be about to use a base. Resolves to what was deleted; `warn` is told which days are damaged. */
 export const pruneHistory = async (
   root: string,
-  { before, now }: { readonly before?: Day; readonly now: number },
+  { before, now, warn = () => undefined }: { readonly before?: Day; readonly now: number; readonly warn?: Warn },
 ): Promise<readonly PrunedFile[]> => {
   await checkFolderFormat(root)
   if ((await listDays(root)).length === 0 && (await listBases(root)).length === 0) return []
   const release = await acquireLock(statePaths(root).lock, now)
   try {
-    const files = await findPrunable(root, before)
+    const files = await findPrunable(root, before, warn)
     for (const { path } of files) await rm(path, { force: true })
     return files
   } finally {

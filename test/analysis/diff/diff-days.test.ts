@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffDays } from '../../../src/analysis/diff/diff-days.js'
@@ -51,6 +51,15 @@ const changesOf = async (root: string, since: string, until?: string) =>
   ])
 
 describe('the difference between recorded days', () => {
+  it('leaves out a damaged day between them, and names its file', async () => {
+    const root = await generate()
+    truncateSync(join(root, '.scripstream', 'history', '2026-02-03.day'), 100)
+    const { notes, changes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })
+    expect(changes.map(({ symbol }) => symbol)).toContain('S5')
+    expect(notes.filter((note) => note.includes('2026-02-03.day is damaged'))).toHaveLength(1)
+    await expect(changesOf(root, '2026-02-03')).rejects.toThrow('2026-02-03.day is damaged')
+  })
+
   it('has what changed between two days, and from which day on a stock is listed, has left or is renamed', async () => {
     const root = await generate()
     expect(await changesOf(root, '2026-02-02', '2026-02-04')).toEqual([

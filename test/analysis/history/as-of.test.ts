@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runQuery } from '../../../src/analysis/query.js'
@@ -23,9 +23,9 @@ const roundFractions = (rows: readonly (readonly (string | null)[])[]): readonly
   rows.map((row) => row.map((value) => (/^-?\d+\.\d+$/.test(value ?? '') ? Number(value).toPrecision(9) : value)))
 
 const ask = async (sql: string, out: string, asOf?: string) => {
-  const { result, close, usedDay } = await runQuery(sql, { out, tables, asOf })
+  const { result, close, usedDay, warnings } = await runQuery(sql, { out, tables, asOf })
   try {
-    return { rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))), usedDay }
+    return { rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))), usedDay, warnings }
   } finally {
     close()
   }
@@ -74,6 +74,9 @@ const generate = async (): Promise<string> => {
   }
   return root
 }
+
+/** Cuts the file of a recorded day within its first line, as a full disk would. */
+const truncate = (root: string, day: string): void => truncateSync(join(root, '.scripstream', 'history', `${day}.day`), 100)
 
 describe.runIf(duckdb)('a query as of a day', () => {
   it('sees every list as it was on that day, or on the newest recorded day before it', async () => {
@@ -165,6 +168,17 @@ describe.runIf(duckdb)('the schema history', () => {
       const { rows } = await ask('select distinct day from history.surveillance order by day', root, day)
       expect(rows.flat(), day).toEqual(DAYS.filter((one, index) => one <= day && index !== MISSED))
     }
+  })
+
+  it('leaves out a damaged day, and names its file', async () => {
+    const root = await generate()
+    truncate(root, DAYS[3] as string)
+    const { rows, warnings } = await ask('select distinct day from history.surveillance order by day', root)
+    expect(rows.flat()).toEqual(DAYS.filter((_, index) => index !== MISSED && index !== 3))
+    expect(warnings).toEqual([expect.stringMatching(/2026-02-05\.day is damaged/)])
+    expect(await ask('from surveillance', root, DAYS[5])).toMatchObject({ usedDay: DAYS[5], warnings: [] })
+    await expect(ask('from surveillance', root, DAYS[3])).rejects.toThrow(/2026-02-05\.day is damaged/)
+    expect((await ask('from rewritten', root)).warnings).toHaveLength(1)
   })
 
   it('is empty without a record', async () => {
@@ -271,6 +285,18 @@ describe.runIf(duckdb)('filings as of a day', () => {
     expect(await captions('2026-02-05')).toEqual(['later', 'old'])
     expect(await captions('2026-02-09')).toEqual(['later', 'old'])
     expect(await captions('2026-02-10')).toEqual(['late "quoted"\n€', 'later', 'old'])
+  })
+
+  it('are answered on other days than a damaged one, with a warning that names its file', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    store(root, undefined, [filing('old', '2026-01-05')])
+    for (const day of ['2026-02-05', '2026-02-06', '2026-02-09']) await record(root, day)
+    truncate(root, '2026-02-06')
+    const { rows, warnings } = await ask('select caption from filings', root, '2026-02-09')
+    expect(rows).toEqual([['old']])
+    expect(warnings).toEqual([expect.stringMatching(/2026-02-06\.day is damaged/)])
+    await expect(ask('select caption from filings', root, '2026-02-06')).rejects.toThrow(/2026-02-06\.day is damaged/)
   })
 
   it('of a file that was new on a day are unknown before', async () => {

@@ -54,6 +54,18 @@ describe('the summary of a history', () => {
 })
 
 describe('pruning', () => {
+  it('deletes old days although a later one is damaged, keeps all bases, and names the damaged file', async () => {
+    const root = await folderWithDays({ '2026-02-09': ['a'], '2026-02-10': ['a'], '2026-02-11': ['a'] })
+    const history = join(root, '.scripstream', 'history')
+    mkdirSync(join(history, 'bases'))
+    writeFileSync(join(history, 'bases', `a.json 2026-02-09 ${'0'.repeat(16)}.base`), 'x')
+    writeFileSync(join(history, '2026-02-10.day'), 'x')
+    const warnings: string[] = []
+    const deleted = await pruneHistory(root, { before: '2026-02-10', now: 0, warn: (text) => void warnings.push(text) })
+    expect(deleted.map(({ path }) => path)).toEqual([join(history, '2026-02-09.day')])
+    expect(warnings).toEqual([expect.stringContaining('2026-02-10.day is damaged')])
+  })
+
   it('waits for no run: it is refused while one uses the folder, and changes nothing', async () => {
     const root = await folderWithDays({ '2026-02-10': ['a'], '2026-02-11': ['a'] })
     const release = await acquireLock(join(root, '.scripstream', 'lock'), 0)

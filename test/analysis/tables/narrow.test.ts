@@ -104,7 +104,7 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
     const duck = await openDuckDb()
     try {
       const chosen = all.filter(({ name }) => name === 'candles_adjusted')
-      const { selects } = await prepareRelations(duck.connection, chosen, { tables, folder: await openFolder(out) })
+      const { selects } = await prepareRelations(duck.connection, chosen, { tables, folder: await openFolder(out), warn: () => undefined })
       const stored = async () => (await duck.connection.runAndReadAll('select table_name from duckdb_tables() order by 1')).getRows().flat()
       await createRelations(duck.connection, selects)
       expect(await stored()).toEqual(['adjustments', 'symbol_isins'])

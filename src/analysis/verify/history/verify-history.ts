@@ -1,8 +1,7 @@
 import { dayToNumber } from '../../../market/candle-file.js'
-import { DamagedFileError } from '../../../model/errors.js'
 import { type Day, lastWeekday } from '../../../model/trading-day.js'
-import { type DayRecord, readWhatIsReadable } from '../../../storage/history/day-file.js'
-import { listDays, toDayPath } from '../../../storage/history/history-folder.js'
+import type { DayRecord } from '../../../storage/history/day-file.js'
+import { listDays, readUndamaged } from '../../../storage/history/history-folder.js'
 import { withTemporaryHistory } from '../../history/open-history.js'
 import type { CheckName, Finding, HistoryRange, Unchecked } from '../finding.js'
 import { findFailingStreams } from './failing.js'
@@ -54,16 +53,8 @@ const readRecords = async (root: string): Promise<{ readonly records: readonly D
   const records: DayRecord[] = []
   const findings: Finding[] = []
   for (const day of (await listDays(root)).slice(-1 - DAYS_BEFORE)) {
-    const path = toDayPath(root, day)
-    try {
-      const record = await readWhatIsReadable(path)
-      if (record === undefined) continue
-      records.push(record)
-      if (record.damaged.length > 0) findings.push(createDamage(root, day, `${path} is damaged: it has lost ${record.damaged.join(', ')}`))
-    } catch (error) {
-      if (!(error instanceof DamagedFileError)) throw error
-      findings.push(createDamage(root, day, error.message))
-    }
+    const record = await readUndamaged(root, day, (text) => findings.push(createDamage(root, day, text)))
+    if (record !== undefined) records.push(record)
   }
   return { records, findings }
 }
