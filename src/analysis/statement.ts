@@ -48,7 +48,7 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   const tables = all.filter(({ name }) => names.tables.includes(name))
   const unknown = names.tables.filter((name) => !names.common.includes(name) && !tables.some((table) => table.name === name))
   const file = unknown.find((name) => /\W/.test(name))
-  if (file !== undefined) throw new UsageError(`${file} is not a table: ${HINT}`)
+  if (file !== undefined) throw new UsageError(`${file} is not a table: ${file.startsWith(RECORDED) ? nameRecorded(all) : HINT}`)
   // Views of all tables but the days of each are needed to list them, and for DuckDB's "did you mean".
   const isListing = names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
   return {
@@ -58,6 +58,11 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
     isListing,
   }
 }
+
+const RECORDED = 'history.'
+
+const nameRecorded = (all: readonly Columned[]): string =>
+  `the recorded lists are ${all.flatMap(({ name }) => (name.startsWith(RECORDED) ? [name] : [])).join(', ')}`
 
 /** A view of many columns is planned with those that the statement may read. */
 const narrowTable = (table: Columned, { words, rows, tables, aliases, isWhole }: Names): Columned => {

@@ -151,6 +151,11 @@ describe.runIf(duckdb)('a query as of a day', () => {
 })
 
 describe.runIf(duckdb)('the schema history', () => {
+  it('has the recorded lists, which a refusal names', async () => {
+    const refusal = /^history\.candles is not a table: the recorded lists are history\.\w+(, history\.\w+)+$/
+    await expect(ask('from history.candles', await generate())).rejects.toThrow(refusal)
+  })
+
   it('has all days of a list, with the day and the time of collection', async () => {
     const root = await generate()
     const { rows } = await ask("select day, known_at, stage from history.surveillance where list = 'GSM' order by day", root)
