@@ -1,3 +1,4 @@
+import { CollectError } from './collect-error.js'
 import type { Settings } from './settings.js'
 
 /** Removes from a text what identifies the user to a provider. */
@@ -63,11 +64,25 @@ export const redactRecord = <T extends object>(record: T, redact: Redact): T => 
   return clean
 }
 
-/** Redacts the messages of an error and its causes, in place. */
+/** Redacts the texts of an error and its causes, in place: messages, stacks, other own texts, and those of the failed request and its response. */
 export const redactError = (error: unknown, redact: Redact): unknown => {
   for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
     inner.message = redact(inner.message)
     if (inner.stack !== undefined) inner.stack = redact(inner.stack)
+    Object.assign(inner, redactTexts(inner, redact))
+    if (!(inner instanceof CollectError)) continue
+    const { request, response } = inner
+    if (request) Object.assign(inner, { request: { ...request, ...redactTexts(request, redact) } })
+    if (response) Object.assign(inner, { response: { ...response, ...redactTexts(response, redact) } })
   }
   return error
 }
+
+/** The own texts of an object that have a secret, redacted. */
+const redactTexts = (owner: object, redact: Redact): object =>
+  Object.fromEntries(
+    Object.entries(owner).flatMap(([name, value]) => {
+      const text = typeof value === 'string' ? redact(value) : value
+      return text === value ? [] : [[name, text]]
+    }),
+  )
