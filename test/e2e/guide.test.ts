@@ -92,7 +92,7 @@ describe('the guide "Add a stream in ten minutes"', () => {
 
   it('passes lint, types and every test of the registry, without another change', () => {
     expect(listRegistryTests().length).toBeGreaterThan(20)
-    const tests = `npx vitest run --no-isolate --test-timeout=120000 ${listRegistryTests().join(' ')}`
+    const tests = `npx vitest run --no-isolate --max-workers=2 --test-timeout=120000 ${listRegistryTests().join(' ')}`
     copy.run(['npm run --silent lint', 'npm run --silent typecheck', tests].join('\n'))
   }, 1_200_000)
 })
