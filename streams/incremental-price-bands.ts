@@ -20,7 +20,7 @@ export const PriceBandChange = row({
   To: column(z.string(), {
     about: 'band from then on, percent or No Band',
     sql: 'to_band',
-    further: [{ name: 'to_percent', type: 'DOUBLE', comment: 'band from then on, percent; NULL if there is none', from: { row: ['To'] } }],
+    further: [{ name: 'to_percent', type: 'DOUBLE', comment: 'band from then on, percent; NULL without a band', from: { row: ['To'] } }],
   }),
   'Sr. No': column(z.string().optional(), { about: 'position in the published list', sql: ['place', 'BIGINT'] }),
 })

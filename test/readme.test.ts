@@ -7,7 +7,7 @@ const ROOT = new URL('../', import.meta.url)
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
-  'UPGRADING.md',
+  'src/storage/UPGRADING.md',
   'src/cli/README.md',
   'src/analysis/README.md',
   'src/analysis/tables/README.md',
@@ -45,7 +45,7 @@ it('checks the page of every folder', () => {
   const found = ['src', 'streams', 'sinks', 'test'].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
   )
-  expect(found.filter((file) => file.endsWith('README.md')).sort()).toEqual(pages.filter((page) => page.includes('/')).sort())
+  expect(found.filter((file) => /(README|UPGRADING)\.md$/.test(file)).sort()).toEqual(pages.filter((page) => page.includes('/')).sort())
 })
 
 it.each(pages.filter((page) => page.includes('/')))('%s names source files that exist', (page) => {

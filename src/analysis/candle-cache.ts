@@ -30,7 +30,7 @@ interface CacheRequest {
 }
 
 /**
- * Opens the copy of the current candle files, and writes it first if there is none. Its name depends on the sizes and times of the files, so
+ * Opens the copy of the current candle files, and writes it first if it is missing. Its name depends on the sizes and times of the files, so
  * that an old copy is never used. Undefined if it cannot be written, or is not worth it.
  */
 export const openCandleCache = async (connection: DuckDBConnection, request: CacheRequest): Promise<CandleCache | undefined> => {

@@ -18,7 +18,7 @@ export const checkFolder = async (root: string): Promise<void> => {
     throw new UsageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
 }
 
-/** The report of the last run in a folder; undefined if there is none. */
+/** The report of the last run in a folder; undefined without one. */
 export const readReport = async (root: string): Promise<RunReport | undefined> => {
   await checkFolderFormat(root)
   const report = await readStateDocument(statePaths(root).report)

@@ -38,7 +38,7 @@ export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall 
 export interface StoredHistory {
   /** The number of its days. */
   readonly count: number
-  /** Epoch seconds of its newest candle; 0 if there is none. */
+  /** Epoch seconds of its newest candle; 0 without one. */
   readonly newest: number
   /** By the number of their day. */
   readonly closes: ReadonlyMap<number, number>

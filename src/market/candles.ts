@@ -142,7 +142,7 @@ const copyRows = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
   return follows === CLOSE ? createCsvCandles(csv.subarray(0, to), length) : undefined
 }
 
-/** Reads the whole number at an offset; 0 if there is none. */
+/** Reads the whole number at an offset; 0 without one. */
 const readTime = (bytes: Buffer, from: number): number => {
   let time = 0
   for (let at = from; ; at += 1) {

@@ -59,9 +59,9 @@ export interface ScriptReport {
   readonly bytes: number
   /** The first few failures, then the first few warnings (those name no item). */
   readonly problems: readonly Problem[]
-  /** Every stored file that was replaced instead of continued; absent if there is none. */
+  /** Every stored file that was replaced instead of continued; absent without one. */
   readonly rewritten?: readonly RewrittenFile[]
-  /** Every kind of failure of this run, with the service; absent if there is none. */
+  /** Every kind of failure of this run, with the service; absent without one. */
   readonly causes?: readonly ReportedCause[]
   /** Why the stream failed. */
   readonly error?: string
@@ -133,14 +133,14 @@ export interface RunReport {
   /** Stocks in the run: the whole master list, or those that `--symbols` selects. */
   readonly stocks: number
   readonly scripts: Readonly<Record<string, ScriptReport>>
-  /** Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then. Absent if there is none. */
+  /** Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then. Absent without one. */
   readonly wrongSymbols?: readonly WrongSymbol[]
   /**
    * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each stream failed, or may lack
    * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.
    */
   readonly missing?: Readonly<Record<string, number | 'all'>>
-  /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent if there is none. */
+  /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */
   readonly drift?: readonly Drift[]
   /** The workers of the run; only in a fleet. */
   readonly fleet?: FleetState

@@ -4,7 +4,7 @@ export const didYouMean = (name: string, candidates: readonly string[]): string 
   return near === undefined ? '' : ` Did you mean ${near}?`
 }
 
-/** The candidate that differs by one letter, or by two where the name has six or more; undefined if there is none. */
+/** The candidate that differs by one letter, or by two where the name has six or more; undefined without one. */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
   return findBest(name, candidates, () => most)

@@ -17,14 +17,14 @@ export interface RunSnapshot {
   readonly part?: RunSnapshot
 }
 
-/** The run that left the folder complete; `undefined` if there is none. */
+/** The run that left the folder complete; `undefined` without one. */
 export const readCompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).complete)
 
-/** The run of everything that ended last and still describes the folder; `undefined` if there is none. */
+/** The run of everything that ended last and still describes the folder; `undefined` without one. */
 export const readLastFullRun = async (root: string): Promise<RunSnapshot | undefined> =>
   (await readCompleteRun(root)) ?? (await readSnapshot(statePaths(root).incomplete))
 
-/** The run of everything that a wanted one is a part of; `undefined` if there is none. */
+/** The run of everything that a wanted one is a part of; `undefined` without one. */
 export const findFullRun = async (root: string, isPartOf: (whole: RunRecord) => boolean): Promise<RunSnapshot | undefined> => {
   const snapshot = await readLastFullRun(root)
   return snapshot && isPartOf(snapshot.run) ? snapshot : undefined

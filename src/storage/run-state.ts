@@ -52,7 +52,7 @@ export const statePaths = (root: string) => {
   }
 }
 
-/** Reads the record of an unfinished run; `undefined` if there is none. */
+/** Reads the record of an unfinished run; `undefined` without one. */
 export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunRecord | undefined> => {
   const record = await readStateDocument(path)
   return isRunRecord(record) ? record : undefined

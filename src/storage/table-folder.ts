@@ -28,7 +28,7 @@ export interface LabelledFiles extends TableFiles {
   readonly paths: readonly string[]
 }
 
-/** Opens an output folder. @throws UsageError if there is none, or if an output in it is a link that points outside */
+/** Opens an output folder. @throws UsageError if the folder is missing, or if an output in it is a link that points outside */
 export const openFolder = async (out: string): Promise<TableFolder> => {
   await requireFolder(out)
   const root = await realpath(out)

@@ -49,7 +49,7 @@ describe('the log file', () => {
     expect(all.length).toBeGreaterThanOrEqual(9)
   })
 
-  it('that cannot be written any more is told once, and stops no run', async () => {
+  it('that cannot be written any more is reported once, and stops no run', async () => {
     const folder = join(temporaryFolder(), 'logs')
     mkdirSync(folder)
     const { log, failures } = await open(join(folder, 'run.log'))

@@ -31,7 +31,7 @@ const errorOf = async (...args: readonly string[]): Promise<string> => {
   return io.err.text().replaceAll(root, 'ROOT')
 }
 
-describe('an error is told in plain words, without the text of the system or of a library', () => {
+describe('an error is written in plain words, without the text of the system or of a library', () => {
   it.each([
     [['run', '--config', 'ROOT/none.json'], 'cannot use the configuration file ROOT/none.json: it does not exist'],
     [['run', '--config', 'ROOT/folder'], 'cannot use the configuration file ROOT/folder: it is a directory'],

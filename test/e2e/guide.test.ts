@@ -18,7 +18,7 @@ const COPIED = [
   'LICENSE',
   'SECURITY.md',
 ]
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'UPGRADING.md']
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 
 /** The code blocks of the guide "Add a stream in ten minutes", in their order. */
 interface Guide {

@@ -44,7 +44,7 @@ describe('telemetry', () => {
     )
 
   it(
-    'is told what ended a run without a report, and nothing after an end with one or without an error',
+    'gets what ended a run without a report, and nothing after an end with one or without an error',
     marbles((m) => {
       const ends: unknown[] = []
       const telemetry: Telemetry = () => ({ ...silent, over: (error) => void ends.push(error) })

@@ -48,7 +48,7 @@ export interface Brief {
   readonly counts: Readonly<Partial<Record<Section, number>>>
   /** Candle histories that were fetched again instead of extended, for example because a split has adjusted all prices. */
   readonly rewritten: readonly RewrittenFile[]
-  /** The run that it is compared with; null if there is none. */
+  /** The run that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
   /** Findings of `verify` that are not accepted, errors and recent days first; absent if it did not run. */
   readonly findings?: readonly Finding[]

@@ -28,7 +28,7 @@ export interface Difference {
   readonly asOf?: string
   /** The recorded day that is compared, if not the last run. */
   readonly day?: Day
-  /** The run, or the recorded day, that it is compared with; null if there is none. */
+  /** The run, or the recorded day, that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string; readonly day?: Day } | null
   /** What could not be compared, and why. */
   readonly notes: readonly string[]

@@ -48,7 +48,7 @@ interface DocumentVersions {
   readonly after: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly titleOf: (row: Row) => string
-  /** The address of its document; empty if there is none. */
+  /** The address of its document; empty without one. */
   readonly urlOf: (row: Row) => string
 }
 

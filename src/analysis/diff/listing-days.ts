@@ -6,7 +6,7 @@ import { readUndamaged, type Warn } from '../../storage/history/history-folder.j
 import type { OpenHistory } from '../history/open-history.js'
 import type { Change } from './change.js'
 
-/** A history, and what is told which days are damaged and left out. */
+/** A history, and where warnings about damaged days, which are left out, go. */
 interface ListedHistory extends OpenHistory {
   readonly warn: Warn
 }

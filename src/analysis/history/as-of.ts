@@ -166,7 +166,7 @@ export interface DaySelection {
   readonly warn: Warn
 }
 
-/** Reads all recorded days of a table, or those until a day. `first` is the first of them. `warn` is told what is damaged and left out. */
+/** Reads all recorded days of a table, or those until a day. `first` is the first of them. `warn` gets what is damaged and left out. */
 export const readAllDays = async (
   connection: DuckDBConnection,
   folder: TableFolder,

@@ -58,7 +58,7 @@ export const readRecorded = async (source: CopySource, work: string): Promise<Ta
   return { files, select: await buildSelect(source.table, folder) }
 }
 
-/** The path of a Parquet copy of a table from recorded files; written if there is none. */
+/** The path of a Parquet copy of a table from recorded files; written first if missing. */
 export const openTableCopy = async (connection: DuckDBConnection, source: CopySource): Promise<string> => {
   const { root, table } = source
   return openCopy(root, nameCopy(source), async (path, work) => {

@@ -40,7 +40,7 @@ interface FilledView extends TableReader {
 
 /**
  * Puts the days of the history into the SQL of the view `first_seen`, if its rows are read. Without a history it stays as it is.
- * `warn` is told which days are damaged.
+ * `warn` gets the damaged days.
  */
 export const fillFirstSeen = async (
   connection: DuckDBConnection,

@@ -15,7 +15,7 @@ interface RewrittenOn extends RewrittenFile {
   readonly stream: string
 }
 
-/** The files of candles that the runs of all recorded days replaced, oldest first. `warn` is told which days are damaged. */
+/** The files of candles that the runs of all recorded days replaced, oldest first. `warn` gets the damaged days. */
 const readRewritten = async (root: string, warn: Warn): Promise<readonly RewrittenOn[]> => {
   const all: RewrittenOn[] = []
   for (const day of await listDays(root)) {

@@ -66,14 +66,14 @@ export const formatDay = ({ day, entries }: DayRecord): readonly Buffer[] => {
   return [Buffer.from(`${JSON.stringify(header)}\n`), ...all.map(([, { bytes }]) => bytes)]
 }
 
-/** Reads the record of a day; `undefined` if there is none. @throws DamagedFileError if any part of it is damaged */
+/** Reads the record of a day; `undefined` without one. @throws DamagedFileError if any part of it is damaged */
 export const readDay = async (path: string): Promise<DayRecord | undefined> => {
   const record = await readWhatIsReadable(path)
   if (record !== undefined && record.damaged.length > 0) throw createDamagedError(path)
   return record
 }
 
-/** Reads what can be read of the record of a day; `undefined` if there is none. @throws DamagedFileError if nothing can be read */
+/** Reads what can be read of the record of a day; `undefined` without one. @throws DamagedFileError if nothing can be read */
 export const readWhatIsReadable = async (path: string): Promise<ReadableRecord | undefined> => {
   const file = await readFile(path).catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return undefined

@@ -28,7 +28,7 @@ export const readRecordedDay = (root: string, day: Day): Promise<DayRecord | und
 /** Receives what is to be told to people, such as that a damaged day was left out. */
 export type Warn = (text: string) => void
 
-/** What can be read of a recorded day; `warn` is told what cannot. `undefined` if there is no record, or nothing can be read. */
+/** What can be read of a recorded day; `warn` gets what cannot be read. `undefined` if there is no record, or nothing can be read. */
 export const readUndamaged = async (root: string, day: Day, warn: Warn): Promise<ReadableRecord | undefined> => {
   const path = toDayPath(root, day)
   try {
@@ -83,7 +83,7 @@ const findPrunable = async (root: string, before: Day | undefined, warn: Warn): 
   return paths.map((path) => ({ path, bytes: statFile(path)?.size ?? 0 }))
 }
 
-/** Deletes what `findPrunable` finds, with the folder locked: a run may be about to use a base. Resolves to what was deleted; `warn` is told which days are damaged. */
+/** Deletes what `findPrunable` finds, with the folder locked: a run may be about to use a base. Resolves to what was deleted; `warn` gets the damaged days. */
 export const pruneHistory = async (
   root: string,
   { before, now, warn = () => undefined }: { readonly before?: Day; readonly now: number; readonly warn?: Warn },

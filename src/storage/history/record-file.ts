@@ -12,7 +12,7 @@ import type { HistoryReader } from './history-reader.js'
 import { encodeRows } from './row-codec.js'
 import type { Rows } from './rows.js'
 
-/** The state of a file: its base, and the difference from it, which is empty if there is none. Without a base, its content. */
+/** The state of a file: its base, and the difference from it, empty if equal. Without a base, its content. */
 export type FileState = Pick<Entry, 'base' | 'bytes'>
 
 export interface Recording {
@@ -53,7 +53,7 @@ export const recordFile = async (recording: Recording, file: string): Promise<Fi
   return { base: await writeBase(root, { file, day, parent: base }, { bytes: [difference], temporary }), bytes: NOTHING }
 }
 
-/** The bytes of the first recorded difference of a file from a base; infinite if there is none. */
+/** The bytes of the first recorded difference of a file from a base; infinite without one. */
 const findFirstDifference = async (root: string, file: string, base: Base): Promise<number> => {
   for (const day of await listDays(root)) {
     if (day < base.day) continue

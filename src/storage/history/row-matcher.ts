@@ -8,7 +8,7 @@ const MAX_SAMPLES = 2_000
 const ROWS_PER_TURN = 2_000
 
 /**
- * Creates a function that finds the number of the row that a row continues; -1 if there is none. Rows are the same if they are until the end
+ * Creates a function that finds the number of the row that a row continues; -1 without a match. Rows are the same if they are until the end
  * of their first values: as few as tell nearly all rows apart, such as symbol and series. Any pairing is correct; a good one makes the
  * difference small.
  */

@@ -43,7 +43,7 @@ export interface FolderState {
 
 /** `GET /api/changes`: what the last run changed. */
 export interface FolderChanges {
-  /** The run that it is compared with, as of when (ISO 8601); null if there is none. */
+  /** The run that it is compared with, as of when (ISO 8601); null without one. */
   readonly since: { readonly asOf?: string } | null
   /** Sections in the order of the summary; those without a change are left out. */
   readonly sections: readonly { readonly section: string; readonly about: string; readonly count: number }[]

@@ -53,7 +53,7 @@ const describePrices = (context: ListContext, all: readonly SummarizedItem[]) =>
   }
 }
 
-/** Candles are about the newest session, not about the day of the run; where they end before it, the reader is told. */
+/** Candles are about the newest session, not about the day of the run; where they end before it, the panel says so. */
 const describeCandles = ({ day: fetched, ...about }: About, session: number | undefined, problem: string | undefined): About => {
   if (session === undefined) return problem === undefined ? about : { ...about, problem }
   const day = numberToDay(session)

@@ -37,7 +37,7 @@ export const describePrice = (candles: CandleArrays, about: About): PriceFacts |
   }
 }
 
-/** The index of the last candle before a day; -1 if there is none. */
+/** The index of the last candle before a day; -1 without one. */
 const findLastBefore = (days: Int32Array, day: number): number => days.findLastIndex((one) => one < day)
 
 const average = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length

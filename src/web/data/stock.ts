@@ -18,7 +18,7 @@ interface FoundFile {
   readonly shown: ShownCandles
 }
 
-/** The stock of a symbol, also of one that it had earlier; undefined if there is none. */
+/** The stock of a symbol, also of one that it had earlier; undefined without one. */
 const findStock = async (folder: MarketFolder, symbol: string): Promise<(StockContext & { readonly oldSymbol?: string }) | undefined> => {
   const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
   const listed = names.bySymbol.get(symbol) ?? names.bySymbol.get(symbol.toUpperCase())

@@ -5,7 +5,7 @@ interface FoundView {
   readonly place: Place
 }
 
-/** The view of a URL; undefined if there is none. */
+/** The view of a URL; undefined without one. */
 export const findView = (views: readonly AnyView[], url: URL): FoundView | undefined => {
   for (const view of views) {
     const params = matchPath(view.path, url.pathname)

@@ -51,7 +51,7 @@ interface FoundRoute {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** The route of a request. @throws AnswerError if there is none, or if it has another method */
+/** The route of a request. @throws AnswerError if the route is unknown, or if it has another method */
 export const findRoute = (routes: readonly Route[], method: string, path: string): FoundRoute => {
   const found = routes.flatMap((route) => {
     const params = matchPath(route.path, path)
