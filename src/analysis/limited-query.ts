@@ -92,7 +92,7 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       stop()
-      reject(new UsageError(`stopped after ${Math.round(timeMs / 1_000)} s; ask for fewer days, stocks or columns`))
+      reject(new UsageError(`stopped after ${Math.round(timeMs / 1_000)} s; select fewer days, stocks or columns`))
     }, timeMs)
   })
   signal.addEventListener('abort', stop)

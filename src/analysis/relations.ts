@@ -24,7 +24,7 @@ export interface RelationSource {
   readonly past?: Pick<PastDay, 'day' | 'work'> | undefined
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
   readonly used?: readonly Columned[]
-  /** Is told which recorded days are damaged and left out. */
+  /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
 }
 

@@ -45,7 +45,7 @@ export const toQueryError = (error: unknown): unknown => {
   if (error.message.startsWith('Out of Memory')) {
     const limit = /\/([\d.]+ \w+) used\)/.exec(error.message)?.[1]
     const room = limit === undefined ? '' : ` (${limit})`
-    return new UsageError(`the query needs more memory than it may use${room}; ask for fewer days, stocks or columns`, { cause: error })
+    return new UsageError(`the query needs more memory than it may use${room}; select fewer days, stocks or columns`, { cause: error })
   }
   return new UsageError(
     error.message

@@ -229,5 +229,5 @@ it.runIf(duckdb)('a query that needs too much memory names its limit and the rem
   const work = runQuery(sql, { out, tables: listTables(streams), room: { threads: '1', memory_limit: '64MB' } }).then(({ result }) =>
     result.getRows(),
   )
-  await expect(work).rejects.toThrow(/^the query needs more memory than it may use \(61\.0 MiB\); ask for fewer days, stocks or columns$/)
+  await expect(work).rejects.toThrow(/^the query needs more memory than it may use \(61\.0 MiB\); select fewer days, stocks or columns$/)
 })

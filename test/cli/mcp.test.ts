@@ -105,14 +105,18 @@ describe.skipIf(!duckdb)('the MCP server', () => {
     expect((await query('from range(2000)')).rows).toHaveLength(100)
     const long = await query(`select repeat('x', 15000) as x from range(10)`)
     expect([long.rows?.length, long.isCut]).toEqual([2, true])
-    expect(await query(`select repeat('x', 50000) as x`)).toMatchObject({ rows: [], isCut: true })
+    expect(await query(`select repeat('x', 50000) as x`)).toMatchObject({
+      rows: [],
+      isCut: true,
+      note: expect.stringContaining('longer than 40000'),
+    })
     const { isError } = await ask(client, 'query', { sql: 'from range(5)', limit: 100_000 })
     expect(isError).toBe(true)
   })
 
   it('stops a statement after the time limit, and answers the next one', async () => {
     const client = await connect(out, 50)
-    const late = { isError: true, text: 'stopped after 0 s; ask for fewer days, stocks or columns' }
+    const late = { isError: true, text: 'stopped after 0 s; select fewer days, stocks or columns' }
     expect(await ask(client, 'query', { sql: ENDLESS })).toEqual(late)
     expect((await ask(client, 'tables')).isError).toBe(false)
   })

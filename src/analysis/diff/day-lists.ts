@@ -9,7 +9,7 @@ interface ListsOfDay {
   readonly days: readonly Day[]
   readonly day: Day
   readonly target: string
-  /** Is told which earlier days are damaged and left out. */
+  /** Gets the damaged earlier days, which are left out. */
   readonly warn: Warn
 }
 

@@ -22,7 +22,7 @@ export interface SeenDocuments {
   /** The last day; the present if absent. */
   readonly until: Day | undefined
   readonly notes: string[]
-  /** Is told which days are damaged and left out. */
+  /** Gets the damaged days, which are left out. */
   readonly warn: Warn
 }
 

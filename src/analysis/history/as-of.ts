@@ -59,7 +59,7 @@ export interface PastDay {
   readonly day: Day
   /** A folder for the lists of that day. */
   readonly work: string
-  /** Is told which days are damaged. */
+  /** Gets the damaged days. */
   readonly warn: Warn
 }
 

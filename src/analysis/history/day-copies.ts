@@ -72,7 +72,7 @@ export const openTableCopy = async (connection: DuckDBConnection, source: CopySo
 interface SeenDays {
   readonly root: string
   readonly days: readonly Day[]
-  /** Is told which days are damaged. */
+  /** Gets the damaged days. */
   readonly warn: Warn
 }
 

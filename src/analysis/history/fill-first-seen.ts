@@ -29,7 +29,7 @@ interface SeenSource {
   readonly until?: Day | undefined
   /** The tables and views whose rows are read; all if absent. */
   readonly used?: readonly Columned[]
-  /** Is told which recorded days are damaged and left out. */
+  /** Gets the damaged recorded days, which are left out. */
   readonly warn: Warn
 }
 

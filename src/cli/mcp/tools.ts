@@ -2,6 +2,7 @@ import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { sectionNames } from '../../analysis/diff/change.js'
 import { UsageError } from '../../model/errors.js'
+import { omitUndefined } from '../../model/row.js'
 import { listColumns } from '../../model/table.js'
 import { escapeUnprintable, findClosest } from '../../model/text.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
@@ -78,8 +79,8 @@ const toResult = ({ facts, list, items, isCut = false }: Answer): CallToolResult
     if (room < 0) break
     shown.push(item)
   }
-  const isShort = isCut || shown.length < items.length
-  const rest = isShort ? { isCut: true, note: `only the first ${shown.length}: use a condition, an aggregate or fewer columns` } : {}
+  const which = shown.length > 0 ? `only the first ${shown.length}` : `the first alone is longer than ${MAX_CHARACTERS} characters`
+  const rest = isCut || shown.length < items.length ? { isCut: true, note: `${which}: use a condition, an aggregate or fewer columns` } : {}
   const fields = Object.entries({ ...facts, ...rest }).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
   const text = `{${[...fields, `${JSON.stringify(list)}:[\n${shown.join(',\n')}\n]`].join(',\n')}}`
   return { content: [{ type: 'text', text: escapeUnprintable(text) }] }
@@ -152,8 +153,7 @@ const addQuery = (add: AddTool, { out, streams, timeMs = TIME_LIMIT_MS }: ToolSo
         signal,
       )
       const items = rows.map((row) => `[${row.map((cell, place) => toCell(cell, columns[place]?.isNumber)).join(',')}]`)
-      const known = { ...(usedDay === undefined ? {} : { as_of: usedDay }), ...(warnings === undefined ? {} : { warnings }) }
-      const facts = { ...known, columns: columns.map(({ name }) => name) }
+      const facts = omitUndefined({ as_of: usedDay, warnings, columns: columns.map(({ name }) => name) })
       return { facts, list: 'rows', items, isCut }
     },
   )

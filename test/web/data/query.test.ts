@@ -66,7 +66,7 @@ describe.skipIf(!duckdb)('a query of the page', () => {
 
   it('is ended after the time limit, and the next one runs', async () => {
     const run = createQueryRunner(folder, 50)
-    await expect(run({ sql: ENDLESS }, signal)).rejects.toThrow('stopped after 0 s; ask for fewer days, stocks or columns')
+    await expect(run({ sql: ENDLESS }, signal)).rejects.toThrow('stopped after 0 s; select fewer days, stocks or columns')
     expect(await createQueryRunner(folder)({ sql: 'select 1' }, signal)).toMatchObject({ rows: [['1']] })
   })
 
