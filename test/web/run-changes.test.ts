@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { toRunLogEntry } from '../../src/model/run-log.js'
@@ -10,12 +10,15 @@ import { send, startServer } from './support.js'
 
 const MASTER = 'master_isin_map.json'
 
-it('compares the day of a run with the recorded day before it, and says why it cannot', async () => {
+const BANDS = 'complete_price_bands.json'
+
+it('compares the day of an earlier run with the recorded day before it, and says what it cannot compare and why', async () => {
   const out = temporaryFolder()
   const runs = [
     ['r1', '2026-02-11', ['A', 'B']],
     ['r2', '2026-02-12', ['A', 'B']],
     ['r3', '2026-02-12', ['A', 'C']],
+    ['r4', '2026-02-13', ['A', 'C']],
   ] as const
   const lines: string[] = []
   for (const [run, day, symbols] of runs) {
@@ -23,21 +26,44 @@ it('compares the day of a run with the recorded day before it, and says why it c
     const report = runReport({ run, asOf: at, startedAt: at, finishedAt: at, scripts: {} })
     const list = symbols.map((symbol) => stock(symbol, `INE${symbol.repeat(9)}`))
     writeFileSync(join(out, MASTER), JSON.stringify(list))
+    if (run === 'r3') writeFileSync(join(out, BANDS), '[]')
     lines.push(`${JSON.stringify(toRunLogEntry(report, {}))}\n`)
-    const history = { files: [{ stream: 'master-data', file: MASTER, isPerItem: false }], documents: [] }
+    const history = {
+      files: [MASTER, ...(run === 'r3' ? [BANDS] : [])].map((file) => ({ stream: 'master-data', file, isPerItem: false })),
+      documents: [],
+    }
     const scripts = { 'master-data': { outcome: 'success' } } as never
     const record = { run, asOf: Date.parse(at), configuration: 'c', chosen: {} }
     expect(await recordDay(out, { history, record, report: { ...report, scripts }, isPartOfEnded: false })).toBeUndefined()
   }
-  writeFileSync(join(out, '.scripstream/runs.ndjson'), lines.join(''))
+  const failed = runReport({ run: 'failed', outcome: 'failed', asOf: '2026-02-14T14:30:00.000Z' })
+  writeFileSync(join(out, '.scripstream/runs.ndjson'), [...lines, JSON.stringify(toRunLogEntry(failed, {}))].join(''))
+  // What `run` saves for `diff`: the bands that no recorded day has.
+  const previous = join(out, '.scripstream/previous')
+  mkdirSync(previous)
+  writeFileSync(join(previous, 'note.json'), JSON.stringify({ run: 'r3', outputs: [MASTER, BANDS] }))
+  copyFileSync(join(out, MASTER), join(previous, MASTER))
+  writeFileSync(join(previous, BANDS), JSON.stringify([{ Symbol: 'A', Band: '5' }]))
+  writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band: '10' }]))
   const { origin } = await startServer(out)
   const ask = async (run: string) => JSON.parse((await send(origin, `/api/runs/${run}/changes`)).body) as unknown
   expect(await ask('r3')).toMatchObject({
-    since: '2026-02-11',
+    since: { asOf: '2026-02-10T18:30:00.000Z' },
     sections: [{ section: 'listings', count: 2 }],
-    listings: [{ symbol: 'C' }, { symbol: 'B' }],
+    stocks: [
+      { symbol: 'B', hasNoPage: true },
+      { symbol: 'C', changes: [{ section: 'listings' }] },
+    ],
+    notes: [
+      `${BANDS} was not compared: neither 2026-02-11 nor an earlier day has a record of it`,
+      expect.stringMatching(/^results, filings, .* are not compared here/),
+    ],
   })
   expect(await ask('r2')).toMatchObject({ since: null, reason: 'a later run has replaced the record of this day' })
   expect(await ask('r1')).toMatchObject({ since: null, reason: 'no day before it is recorded' })
+  expect(await ask('failed')).toMatchObject({ since: null, reason: 'it failed, and has written no files' })
+  const last = JSON.parse((await send(origin, '/api/changes')).body) as unknown
+  expect(last).toMatchObject({ sections: [{ section: 'bands', count: 1 }] })
+  expect(await ask('r4')).toEqual(last)
   expect(await ask('none')).toEqual({ error: 'no run none is recorded in this folder' })
 })

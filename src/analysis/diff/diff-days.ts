@@ -7,7 +7,7 @@ import { listDays } from '../../storage/history/history-folder.js'
 import { findUsedDay } from '../history/as-of.js'
 import { withTemporaryHistory } from '../history/open-history.js'
 import { checkFolder } from '../output-folder.js'
-import { writeLists } from './day-lists.js'
+import { warnOfGaps, writeLists } from './day-lists.js'
 import { compareOutputs, type Difference, type DiffOptions } from './diff.js'
 import type { FileComparison } from './file-comparison.js'
 import { addListingDays, markReturned } from './listing-days.js'
@@ -32,26 +32,33 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   if (until !== undefined && until <= since) throw new UsageError(`${until} is not after ${since}; the earlier day comes first`)
   const days = await listDays(root)
   const [from, to] = [findUsedDay(root, days, since), until === undefined ? undefined : findUsedDay(root, days, until)]
-  const later = days.filter((day) => day > from)
+  const laterDays = days.filter((day) => day > from)
   const { documents } = createHistoryRequest(
     streams.map((stream) => ({ stream, state: 'waiting' })),
     options,
   )
-  const damages = new Set<string>()
-  const warn = (text: string): void => void damages.add(text)
+  const warnings = new Set<string>()
+  const warn = (text: string): void => void warnings.add(text)
   return withTemporaryHistory(root, async (open, work) => {
     const history = { ...open, warn }
     const previous = await writeLists(history, { days, day: from, target: join(work, from), warn })
-    const now = to === undefined ? root : (await writeLists(history, { days, day: to, target: join(work, `until ${to}`), warn })).root
+    const later = to === undefined ? undefined : await writeLists(history, { days, day: to, target: join(work, `until ${to}`), warn })
+    const now = later?.root ?? root
     let countLost = (): number => 0
     const extend = async (lists: FileComparison, notes: string[]): Promise<FileComparison> => {
-      const seen = await addSeenDocuments(root, lists, { files: documents, days: later, until: to, notes, warn })
+      const seen = await addSeenDocuments(root, warnOfGaps(lists, { since: from, until: to, before: previous, after: later, now }, warn), {
+        files: documents,
+        days: laterDays,
+        until: to,
+        notes,
+        warn,
+      })
       countLost = seen.countLost
       return seen
     }
     const { notes, counts, changes } = await compareOutputs(root, { previous, now, extend }, options)
     const earlier = days.filter((day) => day < from)
-    const range = later.filter((day) => to === undefined || day <= to)
+    const range = laterDays.filter((day) => to === undefined || day <= to)
     const listed = await addListingDays(history, range, await markReturned(history, earlier, changes))
     const lost = countLost()
     return {
@@ -59,7 +66,7 @@ export const diffDays = async (root: string, { since, until, streams, ...options
       since: { day: from },
       ...(to === undefined ? {} : { day: to }),
       counts,
-      notes: [...notes, ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]), ...damages],
+      notes: [...notes, ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]), ...warnings],
       changes: listed,
     }
   })

@@ -1,7 +1,5 @@
 // Earlier runs of the folder.
 
-import type { FolderChanges } from './state.js'
-
 /** One run in the list. */
 export interface RunRow {
   readonly run: string
@@ -46,16 +44,6 @@ export interface RunStream {
   readonly missing?: { readonly count: number | 'all'; readonly items?: readonly string[] }
   /** Its duration in the run before, if it was part of it. */
   readonly beforeMs?: number
-}
-
-/** `GET /api/runs/:id/changes`: the day of a run against the recorded day before it. */
-export interface RunChanges {
-  /** The recorded day before, `YYYY-MM-DD`; null without one, with the reason. */
-  readonly since: string | null
-  readonly reason?: string
-  readonly sections: FolderChanges['sections']
-  /** The stocks that were added, have left or were renamed. */
-  readonly listings: readonly { readonly symbol: string; readonly detail: string }[]
 }
 
 /** `GET /api/runs/:id` */

@@ -41,10 +41,12 @@ export interface FolderState {
   readonly outputs: readonly StreamState[]
 }
 
-/** `GET /api/changes`: what the last run changed. */
+/** `GET /api/changes`: what the last run changed; `GET /api/runs/:id/changes`: what a run changed. */
 export interface FolderChanges {
-  /** The run that it is compared with, as of when (ISO 8601); null without one. */
+  /** The run, or the recorded day, that it is compared with, as of when (ISO 8601); null without one. */
   readonly since: { readonly asOf?: string } | null
+  /** Why there is nothing to compare with; absent if there is. */
+  readonly reason?: string
   /** Sections in the order of the summary; those without a change are left out. */
   readonly sections: readonly { readonly section: string; readonly about: string; readonly count: number }[]
   /** Stocks with the rarest changes first; at most 100. */
@@ -54,6 +56,7 @@ export interface FolderChanges {
     readonly hasNoPage?: true
     readonly changes: readonly { readonly section: string; readonly detail: string }[]
   }[]
+  /** What could not be compared, and why. */
   readonly notes: readonly string[]
 }
 

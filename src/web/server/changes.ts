@@ -29,9 +29,12 @@ export const createChanges = (folder: ComparedFolder, compare = () => compareLas
   }
 }
 
+/** Nothing to compare, and why. */
+export const nothingToCompare = (reason: string): FolderChanges => ({ since: null, reason, sections: [], stocks: [], notes: [] })
+
 /** A folder without a master list, of a run that failed early, has nothing to compare. */
 const answerNothing = (error: unknown): FolderChanges => {
-  if (error instanceof UsageError && error.code === 'no-outputs') return { since: null, sections: [], stocks: [], notes: [] }
+  if (error instanceof UsageError && error.code === 'no-outputs') return nothingToCompare('there is no master list')
   throw error
 }
 
@@ -39,11 +42,24 @@ const answerNothing = (error: unknown): FolderChanges => {
 export const compareLastRun = (folder: ComparedFolder): Promise<FolderChanges> => compareOutputs(folder).catch(answerNothing)
 
 const compareOutputs = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
-  const { since, counts, changes, notes } = await diff(out, { exchange })
+  const difference = await diff(out, { exchange })
+  if (difference.since === null) return nothingToCompare('this is the first run of the folder')
+  return toFolderChanges(out, difference, omitUndefined({ asOf: difference.since.asOf }))
+}
+
+/** What the page shows of a comparison; `since` is the run that it starts from. */
+export const toFolderChanges = async (
+  out: string,
+  { counts, changes, notes }: Difference,
+  since: FolderChanges['since'],
+): Promise<FolderChanges> => {
   const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
   return {
-    since: since && omitUndefined({ asOf: since.asOf }),
-    sections: toSections(counts),
+    since,
+    sections: sectionNames.flatMap((section) => {
+      const count = counts[section] ?? 0
+      return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
+    }),
     stocks: groupByStock(changes, new Set())
       .slice(0, MAX_STOCKS)
       .map(({ symbol, changes: own }) => ({
@@ -54,10 +70,3 @@ const compareOutputs = async ({ out, exchange }: ComparedFolder): Promise<Folder
     notes,
   }
 }
-
-/** The sections that have changes. */
-export const toSections = (counts: Difference['counts']): FolderChanges['sections'] =>
-  sectionNames.flatMap((section) => {
-    const count = counts[section] ?? 0
-    return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
-  })

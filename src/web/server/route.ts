@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { RunLogEntry } from '../../model/run-log.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import type { RunChanges } from '../api/runs.js'
 import type { FolderChanges } from '../api/state.js'
 import { AnswerError } from './guard.js'
 import type { LiveHub } from './live-hub.js'
@@ -19,8 +18,8 @@ export interface Served {
   readonly live: LiveHub
   /** What the last run changed. */
   readonly readChanges: () => Promise<FolderChanges>
-  /** What the day of one of the recorded runs changed. */
-  readonly readRunChanges: (runs: readonly RunLogEntry[], id: string) => Promise<RunChanges>
+  /** What one of the recorded runs changed. */
+  readonly readRunChanges: (runs: readonly RunLogEntry[], id: string) => Promise<FolderChanges>
 }
 
 export interface RouteRequest {

@@ -17,6 +17,10 @@ export const toRunRow = (entry: RunLogEntry): RunRow => {
   })
 }
 
+/** The run that wrote the files of the folder: one that failed as a whole wrote none. */
+export const findLastWriter = (runs: readonly RunLogEntry[]): RunLogEntry | undefined =>
+  runs.findLast(({ outcome }) => outcome !== 'failed')
+
 /** @throws AnswerError if the folder has no such run */
 export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly entry: RunLogEntry; readonly index: number } => {
   const index = runs.findLastIndex(({ run }) => run === id)

@@ -51,7 +51,8 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
-  const served: Served = { ...folder, workers, live, readChanges: createChanges(folder, compare), readRunChanges: createRunChanges(folder) }
+  const readChanges = createChanges(folder, compare)
+  const served: Served = { ...folder, workers, live, readChanges, readRunChanges: createRunChanges({ ...folder, readChanges }) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     setSafetyHeaders(response)

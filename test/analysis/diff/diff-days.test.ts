@@ -86,6 +86,34 @@ describe('the difference between recorded days', () => {
     expect(difference.changes).toMatchObject([{ from: '2026-02-05', to: 'now' }])
   })
 
+  it('says which lists have no record of one of the days', async () => {
+    const root = temporaryFolder()
+    const [bands, asm, gsm, deals] = [
+      'complete_price_bands.json',
+      'nse_asm_list.json',
+      'nse_gsm_list.json',
+      'bulk_block_deals.json',
+    ] as const
+    const days = { '2026-02-02': [asm, gsm], '2026-02-03': [asm], '2026-02-04': [asm, bands], '2026-02-05': [gsm, bands, deals] }
+    for (const [day, lists] of Object.entries(days)) {
+      for (const file of ['master_isin_map.json', ...lists]) writeFileSync(join(root, file), '[]')
+      const files = ['master_isin_map.json', ...lists].map((file) => ({ stream: 'master-data', file, isPerItem: false }))
+      const report = { ...runReport({}), scripts: { 'master-data': { outcome: 'success' } } } as unknown as RunReport
+      const record = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
+      await recordDay(root, { history: { files, documents: [] }, record, report, isPartOfEnded: false })
+    }
+    const { notes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-03', until: '2026-02-05' })
+    expect(notes).toEqual([
+      `${asm} was compared up to its record of 2026-02-04: 2026-02-05 has none`,
+      `${gsm} was compared with its record of 2026-02-02: 2026-02-03 has none`,
+      `${bands} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
+      `${deals} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
+    ])
+    expect((await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes).toContain(
+      `${gsm} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`,
+    )
+  })
+
   it('changes nothing in the folder', async () => {
     const root = await generate()
     const before = filesIn(root)

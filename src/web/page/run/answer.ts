@@ -6,6 +6,7 @@ import {
   formatBytes,
   formatDay,
   formatDayOf,
+  formatDaysIn,
   formatDuration,
   formatInstant,
   formatNumber,
@@ -41,19 +42,22 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
     <b>${formatInstant(last.asOf)}</b>. The run took ${formatDuration(took)} and ended ${formatAgo(last.at, now)}.`
 }
 
-const describeChanges = (changes: FolderChanges | Error | undefined): TemplateResult | string => {
+/** What a run changed, in numbers. */
+export const describeChanges = (changes: FolderChanges | Error | undefined): TemplateResult | string => {
   if (changes === undefined) return 'What changed is being compared …'
   if (changes instanceof Error) return `What changed could not be compared: ${changes.message}`
-  const { since, sections } = changes
-  if (since === null) return 'Nothing to compare with yet: this is the first run of the folder.'
+  const { since, reason = '', sections, notes } = changes
+  if (since === null) return `Nothing to compare with: ${formatDaysIn(reason)}.`
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
-  if (sections.length === 0) return `Nothing changed since ${before}.`
-  return html`Changed since ${before}:
-    ${sections.map((one, index) => html`${index === 0 ? nothing : ' · '}<a href="#changes" title=${one.about}>${countSection(one)}</a>`)}`
+  const links = [
+    ...sections.map((one) => html`<a href="#changes" title=${one.about}>${countSection(one)}</a>`),
+    ...(notes.length > 0 ? [html`<a href="#changes">not all compared</a>`] : []),
+  ]
+  return html`${sections.length === 0 ? 'No change found since' : 'Changed since'} ${before}${links.map((link, index) => html`${index === 0 ? ': ' : ' · '}${link}`)}`
 }
 
 /** Such as `6 price bands`. */
-export const countSection = ({ section, count }: FolderChanges['sections'][number]): string =>
+const countSection = ({ section, count }: FolderChanges['sections'][number]): string =>
   `${formatNumber(count)}\u00a0${SECTION_WORDS[section] ?? section}`
 
 /** Sections whose names say little after a number. */

@@ -2,16 +2,17 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { FolderChanges } from '../../api/state.js'
 import { formatDaysIn, formatNumber, formatQuantity } from '../parts/format.js'
 import { listLinked, stockLink } from '../parts/stock-link.js'
+import type { PageContext } from '../view.js'
 
 const SHOWN = 15
 
 /** What the last run changed, stock by stock; the rarest changes first. */
 export const renderChanges = (
   changes: FolderChanges | Error | undefined,
-  { isWhole, onMore }: { readonly isWhole: boolean; readonly onMore: () => void },
+  { place, setQuery }: Pick<PageContext, 'place' | 'setQuery'>,
 ): TemplateResult | typeof nothing => {
-  if (changes === undefined || changes instanceof Error || changes.since === null || changes.stocks.length === 0) return nothing
-  const shown = isWhole ? changes.stocks : changes.stocks.slice(0, SHOWN)
+  if (changes === undefined || changes instanceof Error || changes.stocks.length + changes.notes.length === 0) return nothing
+  const shown = place.query.has('all') ? changes.stocks : changes.stocks.slice(0, SHOWN)
   const list = listLinked(changes.stocks)
   const more = changes.stocks.length - shown.length
   return html`
@@ -25,8 +26,8 @@ export const renderChanges = (
           </tr>`,
         )}</tbody>
       </table></div>
-      ${more > 0 ? html`<button class="link" type="button" @click=${onMore}>${formatQuantity(more, 'stock')} more</button>` : nothing}
-      ${changes.notes.map((note) => html`<p class="soft">${note}</p>`)}
+      ${more > 0 ? html`<button class="link" type="button" @click=${() => setQuery({ all: '1' })}>${formatQuantity(more, 'stock')} more</button>` : nothing}
+      ${changes.notes.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)}
     </section>
   `
 }

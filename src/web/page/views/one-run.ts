@@ -1,14 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { OneRun, RunChanges, RunStream } from '../../api/runs.js'
+import type { OneRun, RunStream } from '../../api/runs.js'
+import type { FolderChanges } from '../../api/state.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { formatBytes, formatDay, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
-import { countSection } from '../run/answer.js'
+import { formatBytes, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { describeChanges } from '../run/answer.js'
+import { renderChanges } from '../run/changes.js'
 import type { PageContext, View } from '../view.js'
 import { MARKS, outcomeWord, toPath } from './runs.js'
 
 interface RunParts {
   readonly run: OneRun
-  changes?: RunChanges | Error
+  changes?: FolderChanges | Error
 }
 
 const asked = new WeakSet<RunParts>()
@@ -25,14 +27,14 @@ export const oneRunView: View<RunParts> = {
     if (!asked.has(parts)) {
       asked.add(parts)
       // Comparing takes a moment: the figures are shown before.
-      fetchJson<RunChanges>(`/api/runs/${encodeURIComponent(parts.run.run)}/changes`)
+      fetchJson<FolderChanges>(`/api/runs/${encodeURIComponent(parts.run.run)}/changes`)
         .then(
           (changes) => Object.assign(parts, { changes }),
           (error: unknown) => Object.assign(parts, { changes: error instanceof Error ? error : new Error(String(error)) }),
         )
         .finally(page.update)
     }
-    return renderOneRun(parts.run, parts.changes)
+    return renderOneRun(parts, page)
   },
   keys: ({ go }) => [
     { keys: '[', about: 'the run before', act: () => followLink('earlier', go) },
@@ -45,7 +47,7 @@ const followLink = (id: string, go: PageContext['go']): void => {
   if (href) go(href)
 }
 
-const renderOneRun = (run: OneRun, changes: RunChanges | Error | undefined): TemplateResult => {
+const renderOneRun = ({ run, changes }: RunParts, page: PageContext): TemplateResult => {
   const [mark, tone] = MARKS[run.outcome] ?? ['', '']
   const failing = run.streams.filter(({ problems, error, missing }) => problems.length > 0 || error !== undefined || missing !== undefined)
   return html`
@@ -64,7 +66,6 @@ const renderOneRun = (run: OneRun, changes: RunChanges | Error | undefined): Tem
       ${run.error === undefined ? nothing : html`<p class="failed">${run.error}</p>`}
       <p class="changed">${describeChanges(changes)}</p>
     </section>
-    ${renderListings(changes)}
     <div class="scroll"><table class="rows">
       <thead><tr>
         <th>stream</th><th>result</th><th class="number">took</th><th class="number" title="Duration of the same stream in the run before">before</th><th class="number">items</th><th class="number">failed</th>
@@ -74,27 +75,9 @@ const renderOneRun = (run: OneRun, changes: RunChanges | Error | undefined): Tem
       <tbody>${run.streams.map(renderStream)}</tbody>
     </table></div>
     ${failing.length === 0 ? nothing : html`<section><h2>Failures and notes</h2>${failing.map(renderFailures)}</section>`}
+    ${renderChanges(changes, page)}
   `
 }
-
-/** What the day of the run changed, in numbers. */
-const describeChanges = (changes: RunChanges | Error | undefined): string => {
-  if (changes === undefined) return 'What its day changed is being compared …'
-  if (changes instanceof Error) return `What its day changed could not be compared: ${changes.message}`
-  const { since, reason = '', sections } = changes
-  if (since === null) return `What its day changed is unknown: ${reason}.`
-  return sections.length === 0
-    ? `Nothing changed since ${formatDay(since)}.`
-    : `Changed since ${formatDay(since)}: ${sections.map(countSection).join(' · ')}`
-}
-
-/** The stocks that were added, have left or were renamed. */
-const renderListings = (changes: RunChanges | Error | undefined): TemplateResult | typeof nothing =>
-  changes === undefined || changes instanceof Error || changes.listings.length === 0
-    ? nothing
-    : html`<section><h2>Stocks added, renamed or gone</h2><ul class="problems">${changes.listings.map(
-        ({ symbol, detail }) => html`<li><b>${symbol}</b> ${formatDaysIn(detail)}</li>`,
-      )}</ul></section>`
 
 /** A zero says nothing where a number means trouble. */
 const trouble = (value: number, tone: string): TemplateResult =>

@@ -105,7 +105,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
     ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)}`}
-    ${active ? nothing : renderChanges(data.changes, { isWhole: query.has('all'), onMore: () => page.setQuery({ all: '1' }) })}
+    ${active ? nothing : renderChanges(data.changes, page)}
   `
 }
 
