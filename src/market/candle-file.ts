@@ -36,18 +36,22 @@ export interface CandleFile {
   readonly isTruncated: boolean
 }
 
-/** Reads a candle file from its bytes: ten times faster than from text. */
-export const readCandleFile = (bytes: Buffer): CandleFile => {
+/**
+ * Reads a candle file from its bytes: ten times faster than from text. Who reads thousands of files passes arrays with room for all lines,
+ * which the next file overwrites: new ones for each file cost more than the reading.
+ */
+export const readCandleFile = (bytes: Buffer, columns = createCandleArrays(countLines(bytes))): CandleFile => {
   const hasHeader = bytes.subarray(0, HEADER.length).equals(HEADER)
-  const columns = createArrays(countLines(bytes))
   const cells = new Float64Array(CANDLE_COLUMNS.length)
   let [at, line, length] = hasHeader ? [HEADER.length, 2, 0] : [0, 1, 0]
   let badLine: CandleFile['badLine']
-  for (let end = bytes.indexOf(LINE_FEED, at); end >= 0; end = bytes.indexOf(LINE_FEED, at)) {
-    if (readLine(bytes, at, end, cells)) setCandle(columns, length++, cells)
+  // Behind the last line end, nothing is read: V8 reads an array twice as fast in a loop that never reads past its end.
+  for (const last = bytes.lastIndexOf(LINE_FEED); at <= last; line += 1) {
+    const read = readLine(bytes, at, cells)
+    const end = read < 0 ? bytes.indexOf(LINE_FEED, at) : read
+    if (read >= 0) setCandle(columns, length++, cells)
     else badLine ??= { number: line, candlesBefore: length, isLast: end === bytes.length - 1 }
     at = end + 1
-    line += 1
   }
   return { candles: { ...columns, length }, hasHeader, ...(badLine ? { badLine } : {}), isTruncated: at < bytes.length }
 }
@@ -58,7 +62,8 @@ const countLines = (bytes: Buffer): number => {
   return lines
 }
 
-const createArrays = (room: number): CandleArrays => ({
+/** Arrays for that many candles. */
+export const createCandleArrays = (room: number): CandleArrays => ({
   length: 0,
   time: new Float64Array(room),
   day: new Int32Array(room),
@@ -82,32 +87,38 @@ const setCandle = ({ time, day, open, high, low, close, volume }: CandleArrays, 
 // Numbers as JavaScript prints them, so that every line that a run wrote is valid.
 const NUMBER_PATTERN = /^-?\d+(?:\.\d+)?(?:e[+-]\d+)?$/
 
-/** Reads the numbers of a line into `cells`; false unless they are the six of a candle. A timestamp in milliseconds is not. */
-const readLine = (bytes: Buffer, from: number, end: number, cells: Float64Array): boolean => {
-  let start = from
+/**
+ * Reads the numbers of a line that has an end into `cells`. Returns its end, or -1 unless they are the six of a candle; a timestamp in
+ * milliseconds is not.
+ */
+const readLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
+  let at = from
   for (let cell = 0; cell < cells.length; cell += 1) {
-    let at = start
-    let [digits, decimals, isPlain, hasPoint] = [0, 0, true, false]
-    for (; at < end && bytes[at] !== COMMA; at += 1) {
-      const byte = bytes[at] as number
-      if (byte >= ZERO && byte <= NINE) {
+    const start = at
+    let digits = 0
+    let decimals = 0
+    let byte = bytes[at] as number
+    for (; byte >= ZERO && byte <= NINE; byte = bytes[++at] as number) digits = digits * 10 + byte - ZERO
+    if (byte === POINT && at > start) {
+      byte = bytes[++at] as number
+      for (; byte >= ZERO && byte <= NINE; byte = bytes[++at] as number) {
         digits = digits * 10 + byte - ZERO
-        if (hasPoint) decimals += 1
-      } else if (byte === POINT && !hasPoint && at > start) hasPoint = true
-      else isPlain = false
+        decimals += 1
+      }
+      if (decimals === 0) return -1
     }
-    if (at === start) return false
-    if (cell === 0 && !(isPlain && !hasPoint && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS)) return false
+    const isPlain = byte === COMMA || byte === LINE_FEED
+    while (byte !== COMMA && byte !== LINE_FEED) byte = bytes[++at] as number
+    if (at === start || byte !== (cell < cells.length - 1 ? COMMA : LINE_FEED)) return -1
+    if (cell === 0 && !(isPlain && decimals === 0 && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS)) return -1
     // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else uses `Number`.
-    const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length && !(hasPoint && decimals === 0)
+    const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length
     const value = isExact ? digits / (POWERS[decimals] as number) : parseNumber(bytes.toString('latin1', start, at))
-    if (!Number.isFinite(value)) return false
+    if (!Number.isFinite(value)) return -1
     cells[cell] = value
-    if (cell === cells.length - 1) return at === end
-    if (at >= end) return false
-    start = at + 1
+    at += 1
   }
-  return false
+  return at - 1
 }
 
 const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)
@@ -151,7 +162,7 @@ export const formatAppended = (stored: Uint8Array, candles: Candles): readonly (
   while (end > HEADER.length) {
     const start = bytes.lastIndexOf(LINE_FEED, end - 2) + 1
     // A truncated line may start with part of a timestamp, which would look like an older one.
-    const isWhole = bytes[end - 1] === LINE_FEED && readLine(bytes, start, end - 1, cells)
+    const isWhole = bytes[end - 1] === LINE_FEED && readLine(bytes, start, cells) === end - 1
     if (isWhole && (cells[0] as number) < from) break
     end = start
   }

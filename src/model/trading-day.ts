@@ -51,7 +51,8 @@ export const readDay = (text: unknown): Day | undefined => {
   const day = typeof text === 'string' ? /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0] : undefined
   if (day === undefined) return undefined
   const at = Date.parse(`${day}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) ? day : undefined
+  // A day such as 30 February is one of the next month.
+  return new Date(at).getUTCDate() === Number(day.slice(-2)) ? day : undefined
 }
 
 const splitDay = (day: Day): [number, number, number] => {

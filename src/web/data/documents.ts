@@ -10,8 +10,11 @@ import type { MarketFolder } from './market-folder.js'
 import { toPanel } from './market-lists.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
-/** The first records of files, by path, with the size and time of the file. */
-type HeadCache = Map<string, { readonly stamp: string; readonly rows: readonly Row[] }>
+/** A document without its stock. */
+type Found<R> = Omit<R, 'symbol' | 'name'>
+
+/** The first documents of files, by path, with the size and time of the file; only what is shown of them. */
+type HeadCache<R> = Map<string, { readonly stamp: string; readonly documents: readonly Found<R>[] }>
 
 const FILES_PER_TURN = 50
 /** A file has the newest records first; a filing takes about 700 bytes. */
@@ -21,13 +24,14 @@ const MAX_SHOWN = 120
 
 /** Filings and news of the newest day: the heads of some thousand files, of which only changed ones are read again. */
 export const createDocumentsReader = (folder: MarketFolder): (() => Promise<DocumentsAnswer>) => {
-  const caches: Record<'filings' | 'news', HeadCache> = { filings: new Map(), news: new Map() }
+  const filingSource: HeadSource<Announcement> = { cache: new Map(), fileOf: toFilingsFile, convert: toFiling }
+  const newsSource: HeadSource<NewsRow> = { cache: new Map(), fileOf: toNewsFile, convert: toNews }
   let busy: Promise<DocumentsAnswer> | undefined
   const read = async (): Promise<DocumentsAnswer> => {
     const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
     const runDay = getRunDay(facts)
-    const filings = await readHeads(folder, names, { cache: caches.filings, fileOf: toFilingsFile, convert: toFiling })
-    const news = await readHeads(folder, names, { cache: caches.news, fileOf: toNewsFile, convert: toNews })
+    const filings = await readHeads(folder, names, filingSource)
+    const news = await readHeads(folder, names, newsSource)
     const panel = <R extends Announcement>(stream: string, all: readonly R[]): Panel<R> => {
       const { day, rows } = takeNewestDay(all, runDay)
       const { about, ...list } = toPanel({ facts }, stream, { rows, isMissing: all.length === 0 }, MAX_SHOWN)
@@ -49,64 +53,61 @@ export const toNewsFile = (fileName: string): string => `market_news/${fileName}
 
 /** What the market page shows of a stock's filings or news. */
 interface HeadSource<R> {
-  readonly cache: HeadCache
+  readonly cache: HeadCache<R>
   readonly fileOf: (fileName: string) => string
-  readonly convert: (row: Row) => Omit<R, 'symbol' | 'name'> | undefined
+  readonly convert: (row: Row) => Found<R> | undefined
 }
 
 const readHeads = async <R extends Announcement>(
   { root }: MarketFolder,
   { items }: StockNames,
-  { cache, fileOf, convert }: HeadSource<R>,
+  source: HeadSource<R>,
 ): Promise<readonly R[]> => {
   const all: R[] = []
+  // Used for each file in turn: to collect the memory of thousands of files takes longer than to read them.
+  const memory = Buffer.allocUnsafe(HEAD_BYTES)
   for (const [place, { value, fileName }] of items.entries()) {
-    for (const row of readHead(join(root, fileOf(fileName)), cache)) {
-      const found = convert(row)
-      if (found !== undefined) all.push({ symbol: value.Symbol, name: value.Name, ...found } as R)
-    }
+    for (const found of readHead(join(root, source.fileOf(fileName)), source, memory))
+      all.push({ symbol: value.Symbol, name: value.Name, ...found } as R)
     if (place % FILES_PER_TURN === 0) await yieldTurn()
   }
   return all
 }
 
-/** The first complete records of a file; none if it does not exist or is damaged. */
-const readHead = (path: string, cache: HeadCache): readonly Row[] => {
+/** The first complete documents of a file; none if it does not exist or is damaged. */
+const readHead = <R>(path: string, { cache, convert }: HeadSource<R>, memory: Buffer): readonly Found<R>[] => {
   try {
     const { size, mtimeMs } = statSync(path)
     const stamp = `${size} ${mtimeMs}`
     const known = cache.get(path)
-    if (known?.stamp === stamp) return known.rows
-    const rows = parseFirstRecords(readBytes(path)).slice(0, MAX_PER_STOCK).map(cutTexts)
-    cache.set(path, { stamp, rows })
-    return rows
+    if (known?.stamp === stamp) return known.documents
+    const documents = parseFirstRecords(readBytes(path, memory), MAX_PER_STOCK).flatMap((row) => convert(row) ?? [])
+    cache.set(path, { stamp, documents })
+    return documents
   } catch {
     cache.delete(path)
     return []
   }
 }
 
-const readBytes = (path: string): string => {
+const readBytes = (path: string, memory: Buffer): string => {
   const file = openSync(path, 'r')
   try {
-    const buffer = Buffer.allocUnsafe(HEAD_BYTES)
-    return buffer.toString('utf8', 0, readSync(file, buffer, 0, HEAD_BYTES, 0))
+    return memory.toString('utf8', 0, readSync(file, memory, 0, HEAD_BYTES, 0))
   } finally {
     closeSync(file)
   }
 }
 
 /** The records at the start of the first list in a JSON text that may be cut. */
-export const parseFirstRecords = (text: string): readonly Row[] => {
+export const parseFirstRecords = (text: string, most = Number.POSITIVE_INFINITY): readonly Row[] => {
   const rows: Row[] = []
-  let [depth, start, isText] = [0, -1, false]
-  for (let at = text.indexOf('[') + 1; at > 0 && at < text.length; at += 1) {
+  let [depth, start] = [0, -1]
+  for (let at = text.indexOf('[') + 1; at > 0 && at < text.length && rows.length < most; at += 1) {
     const character = text[at]
-    if (isText) {
-      if (character === '\\') at += 1
-      else if (character === '"') isText = false
-    } else if (character === '"') isText = true
-    else if (character === '{' || character === '[') {
+    if (character === '"') {
+      at = findTextEnd(text, at)
+    } else if (character === '{' || character === '[') {
       if (depth === 0) start = at
       depth += 1
     } else if (character === '}' || character === ']') {
@@ -120,13 +121,17 @@ export const parseFirstRecords = (text: string): readonly Row[] => {
   return rows
 }
 
-/** Only what is shown stays in memory. */
-const cutTexts = ({ news_date, caption, descriptor, file_url, Title, Sentiment, PublishDate }: Row): Row => ({
-  ...{ news_date, caption, descriptor, file_url },
-  ...{ Title, Sentiment, PublishDate },
-})
+/** Where the text that starts at a quote ends: at the next quote behind an even number of backslashes. */
+const findTextEnd = (text: string, start: number): number => {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before -= 1
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
+}
 
-const toFiling = (row: Row): Omit<Announcement, 'symbol' | 'name'> | undefined => {
+const toFiling = (row: Row): Found<Announcement> | undefined => {
   const at = readText(row.news_date).slice(0, 16)
   const [title, kind] = [readText(row.caption) || readText(row.descriptor), readText(row.descriptor)]
   if (readDay(at) === undefined || title === '') return undefined
@@ -136,7 +141,7 @@ const toFiling = (row: Row): Omit<Announcement, 'symbol' | 'name'> | undefined =
 /** Only addresses of the web; a text of the provider must not become a script. */
 export const toLink = (url: unknown): { readonly url?: string } => (/^https?:\/\//i.test(readText(url)) ? { url: readText(url) } : {})
 
-const toNews = (row: Row): Omit<NewsRow, 'symbol' | 'name'> | undefined => {
+const toNews = (row: Row): Found<NewsRow> | undefined => {
   const at = toMinute(row.PublishDate)
   const title = readText(row.Title)
   return at === undefined || title === '' ? undefined : { at, title, sentiment: readText(row.Sentiment).toLowerCase() || 'unknown' }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { keepLastOfDays } from '../../analysis/verify/candle-series.js'
-import { type CandleArrays, readCandleFile } from '../../market/candle-file.js'
+import { type CandleArrays, createCandleArrays, readCandleFile } from '../../market/candle-file.js'
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { type Adjustment, adjustCandles, findFactorSteps } from './adjustments.js'
 
@@ -34,12 +34,31 @@ const TAIL_BYTES = 16_000
 const MIN_CANDLES = 202
 const RECENT = 60
 
+/** The shortest line of a candle is `1,1,1,1,1,1`. */
+const MIN_LINE_BYTES = 12
+
+/** Memory for the end of a file. Each file overwrites that of the one before: collecting new memory for each took as long as reading. */
+export interface TailMemory {
+  readonly bytes: Buffer
+  readonly candles: CandleArrays
+}
+
+export const createTailMemory = (): TailMemory => ({
+  bytes: Buffer.allocUnsafeSlow(TAIL_BYTES),
+  candles: createCandleArrays(Math.ceil(TAIL_BYTES / MIN_LINE_BYTES)),
+})
+
+interface SummaryOptions {
+  readonly size: number
+  readonly adjustments: readonly Adjustment[]
+  /** Older candles do not count. */
+  readonly since: number
+  readonly memory: TailMemory
+}
+
 /** Reads the last candles of a file of `size` bytes; undefined if it has none. Synchronous: several times faster than awaiting each file. */
-export const readPriceSummary = (
-  path: string,
-  { size, adjustments, since }: { readonly size: number; readonly adjustments: readonly Adjustment[]; readonly since: number },
-): PriceSummary | undefined => {
-  const stored = readTail(path, size)
+export const readPriceSummary = (path: string, { size, adjustments, since, memory }: SummaryOptions): PriceSummary | undefined => {
+  const stored = readTail(path, size, memory)
   const candles = dropBefore(adjustCandles(stored, findFactorSteps(stored, adjustments)), since)
   const { length, day, close } = candles
   if (length === 0) return undefined
@@ -65,14 +84,14 @@ const dropBefore = (candles: CandleArrays, since: number): CandleArrays => {
 }
 
 /** Reads more of the file if the end has too few candles, and all of it if they are not in order. */
-const readTail = (path: string, size: number): CandleArrays => {
+const readTail = (path: string, size: number, memory: TailMemory): CandleArrays => {
   const file = openSync(path, 'r')
   try {
     for (let bytes = TAIL_BYTES; ; bytes *= 2) {
-      const { candles, isWhole } = readEnd(file, { size, bytes })
+      const { candles, isWhole } = readEnd(file, { size, bytes, memory })
       const ordered = keepLastOfDays(candles)
       if (isWhole || (hasEnough(candles) && ordered === candles)) return ordered
-      if (ordered !== candles) return keepLastOfDays(readEnd(file, { size, bytes: size }).candles)
+      if (ordered !== candles) return keepLastOfDays(readEnd(file, { size, bytes: size, memory }).candles)
     }
   } finally {
     closeSync(file)
@@ -83,11 +102,13 @@ const readTail = (path: string, size: number): CandleArrays => {
 const hasEnough = ({ length, day }: CandleArrays): boolean =>
   length >= MIN_CANDLES && (day[0] as number) <= (day[length - 2] as number) - DAYS_OF_52_WEEKS
 
-const readEnd = (file: number, { size, bytes }: { readonly size: number; readonly bytes: number }) => {
-  const buffer = Buffer.allocUnsafe(Math.min(bytes, size))
-  const end = buffer.subarray(0, readSync(file, buffer, 0, buffer.length, size - buffer.length))
+const readEnd = (file: number, { size, bytes, memory }: { readonly size: number; readonly bytes: number; readonly memory: TailMemory }) => {
+  const length = Math.min(bytes, size)
+  const buffer = length <= TAIL_BYTES ? memory.bytes.subarray(0, length) : Buffer.allocUnsafe(length)
+  const end = buffer.subarray(0, readSync(file, buffer, 0, length, size - length))
   const isWhole = bytes >= size
-  return { candles: readCandleFile(isWhole ? end : end.subarray(end.indexOf('\n') + 1)).candles, isWhole }
+  const lines = isWhole ? end : end.subarray(end.indexOf('\n') + 1)
+  return { candles: readCandleFile(lines, length <= TAIL_BYTES ? memory.candles : undefined).candles, isWhole }
 }
 
 const describeSession = ({ day, high, low, close, volume }: CandleArrays, index: number): SessionFacts => {
@@ -104,8 +125,11 @@ const describeSession = ({ day, high, low, close, volume }: CandleArrays, index:
   const usual = averageOf(volume, 20, index - 1)
   const yearStart = at(day, index) - DAYS_OF_52_WEEKS
   const hasYear = at(day, 0) <= yearStart && index > 0
-  const first = day.findIndex((one) => one >= yearStart)
-  const year = <T>(values: Float64Array, pick: (...all: number[]) => T): T => pick(...values.subarray(first, index))
+  let [first, highest, lowest] = [index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (; first > 0 && at(day, first - 1) >= yearStart; first -= 1) {
+    highest = Math.max(highest, at(high, first - 1))
+    lowest = Math.min(lowest, at(low, first - 1))
+  }
   return {
     day: day[index] as number,
     close: last,
@@ -114,7 +138,7 @@ const describeSession = ({ day, high, low, close, volume }: CandleArrays, index:
     volumeTimes: usual !== undefined && usual > 0 ? at(volume, index) / usual : undefined,
     isAbove50: sma50 === undefined ? undefined : last > sma50,
     isAbove200: sma200 === undefined ? undefined : last > sma200,
-    isNewHigh: hasYear && at(high, index) > year(high, Math.max),
-    isNewLow: hasYear && at(low, index) < year(low, Math.min),
+    isNewHigh: hasYear && at(high, index) > highest,
+    isNewLow: hasYear && at(low, index) < lowest,
   }
 }

@@ -7,7 +7,7 @@ import { getErrorCode } from '../../storage/file-system.js'
 import { findAdjustments, readActions } from './adjustments.js'
 import { getRunDay, readRunFacts } from './freshness.js'
 import type { MarketFolder } from './market-folder.js'
-import { type PriceSummary, readPriceSummary, type SessionFacts } from './price-summary.js'
+import { createTailMemory, type PriceSummary, readPriceSummary, type SessionFacts } from './price-summary.js'
 import { readStockNames } from './stocks.js'
 
 /** A stock or an index with the end of its candles. */
@@ -37,13 +37,14 @@ export const summarizeItems = async (
   { candles, items, adjustmentsOf, since }: SummaryRequest,
 ): Promise<readonly SummarizedItem[]> => {
   const found: SummarizedItem[] = []
+  const memory = createTailMemory()
   for (const [place, item] of items.entries()) {
     const path = join(root, candles, `${item.fileName}.csv`)
     const adjustments = adjustmentsOf?.get(item.key) ?? []
     const summary = summarize(
       path,
       cache,
-      (size) => readPriceSummary(path, { size, adjustments, since }),
+      (size) => readPriceSummary(path, { size, adjustments, since, memory }),
       `${since} ${JSON.stringify(adjustments)}`,
     )
     if (summary !== undefined) found.push({ item, summary })

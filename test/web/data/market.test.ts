@@ -1,6 +1,7 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addDays } from '../../../src/model/trading-day.js'
 import { createMarketReader, readMarketLists } from '../../../src/web/data/market.js'
 import { readStock } from '../../../src/web/data/stock.js'
 import { collected, duckdb, objectsOf } from '../../analysis/support.js'
@@ -75,6 +76,28 @@ describe('the market', () => {
     )
     utimesSync(path, 1, 1)
     expect((await read()).breadth.advances).toBe(2)
+  })
+
+  it('keeps the candles of one file apart from those of the files read after it', async () => {
+    const rows = (from: number, days: number) =>
+      Array.from({ length: days }, (_, place) => [addDays(TODAY, place + 1 - days), from + place] as const)
+    const index = (symbol: string) => ({ Sym: symbol, DispSym: symbol, Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX' })
+    const folder = marketWith({
+      ...three([5, -3, 0]),
+      'ohlcv_data/A.csv': candleFile(rows(100, 900)),
+      'all_indices_list.json': ['FIRST', 'NEXT', 'UNORDERED'].map(index),
+      'ohlcv_data/indices/FIRST.csv': candleFile(rows(500, 300)),
+      'ohlcv_data/indices/NEXT.csv': candleFile(rows(9_000, 300)),
+      'ohlcv_data/indices/UNORDERED.csv': candleFile(rows(20, 400).toReversed()),
+    })
+    const { breadth, indices } = await createMarketReader(folder)()
+    expect(indices.rows.map(({ closes }) => closes.slice(-3))).toEqual([
+      [797, 798, 799],
+      [9_297, 9_298, 9_299],
+      [417, 418, 419],
+    ])
+    // Only the first stock has enough candles.
+    expect(breadth).toMatchObject({ above200Pct: 100, newHighs: 1 })
   })
 
   it('without candles says why', async () => {
