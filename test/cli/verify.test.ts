@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { readRecordedChecks } from '../../src/analysis/verify/recorded-checks.js'
 import { runProgram } from '../../src/cli/program.js'
 import { Settings } from '../../src/model/settings.js'
 import { streams } from '../../streams/registry.js'
-import { createTestDependencies, createTestIo } from './support.js'
+import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 /** A folder with one stock, whose one candle is there twice. */
 const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
@@ -38,6 +39,24 @@ describe('the exit code of verify', () => {
 
   it('is 0 for a check that finds nothing', async () => {
     expect((await verified({}, '--only', 'unordered-candles')).code).toBe(0)
+  })
+})
+
+describe('the result of verify', () => {
+  it('is kept for the page if all was checked, and not after a selection', async () => {
+    const report = join(out, '.scripstream/report.json')
+    mkdirSync(join(out, '.scripstream'), { recursive: true })
+    writeFileSync(report, JSON.stringify(runReport({ run: 'r1', scripts: {} })))
+    for (const selection of [
+      ['--only', 'files'],
+      ['--since', '2026-01-01'],
+      ['--symbols', 'INFY'],
+    ])
+      await verified({}, ...selection)
+    expect(await readRecordedChecks(out, 'r1')).toBeUndefined()
+    await verified({}, '--quiet')
+    expect(await readRecordedChecks(out, 'r1')).toMatchObject({ findings: [{ check: 'duplicate-candles' }] })
+    rmSync(report)
   })
 })
 

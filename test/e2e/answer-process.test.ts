@@ -1,18 +1,25 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readRecordedChecks } from '../../src/analysis/verify/recorded-checks.js'
+import { toRunLogEntry } from '../../src/model/run-log.js'
 import { duckdb, folderWith } from '../analysis/support.js'
+import { runReport } from '../cli/support.js'
 import { stock } from '../web/data/support.js'
 import { start } from './command.js'
 
 const isLinux = process.platform === 'linux'
 
 /** Serves a folder with two stocks. Each process notes its arguments in `processes.txt`. */
-const serve = async () => {
-  const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')] })
+const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
+  const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')], ...files })
   const note = join(out, 'note.cjs')
-  writeFileSync(note, "require('node:fs').appendFileSync('processes.txt', process.argv.slice(2, 4).join(' ') + '\\n')")
+  writeFileSync(
+    note,
+    "require('node:fs').appendFileSync('processes.txt', [...process.argv.slice(2, 4), require('node:os').getPriority()].join(' ') + '\\n')",
+  )
   const child = start(['serve', '--out', out, '--port', '0'], { cwd: out, env: { NODE_OPTIONS: `--require "${note}"` } })
   onTestFinished(async () => {
     if (child.kill('SIGTERM')) await once(child, 'close')
@@ -25,7 +32,7 @@ const serve = async () => {
     return { status: response.status, body: (await response.json()) as { readonly rows?: unknown; readonly error?: string } }
   }
   const listProcesses = () => readFileSync(join(out, 'processes.txt'), 'utf8').trim().split('\n')
-  return { pid: child.pid ?? 0, origin, ask, listProcesses }
+  return { pid: child.pid ?? 0, origin, out, ask, listProcesses }
 }
 
 const listChildren = (pid: number): string => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -60,6 +67,26 @@ describe('what the last run changed', () => {
     const changes = await read()
     expect(changes).toMatchObject({ since: null, sections: [] })
     expect(await read()).toEqual(changes)
-    expect(listProcesses()).toEqual(['serve --out', 'serve --answer'])
+    expect(listProcesses()).toEqual(['serve --out 0', 'serve --answer 0'])
+  })
+})
+
+describe('the data checks of a run', () => {
+  it('are made in a process of its own with the lowest priority, once, and kept in the folder', async () => {
+    const report = runReport({ run: 'r1', scripts: {} })
+    const { origin, out, listProcesses } = await serve({
+      '.scripstream/report.json': report,
+      '.scripstream/runs.ndjson': JSON.stringify(toRunLogEntry(report, {})),
+      'market_news/A_news.json': '{',
+    })
+    const read = async () => (await fetch(`${origin}/api/runs/r1/checks`)).json()
+    const checks = await read()
+    expect(checks).toMatchObject({
+      tone: 'failed',
+      kinds: [{ check: 'files', findings: [{ subject: 'A', detail: expect.stringMatching(/^market_news.A_news.json: /) }] }],
+    })
+    expect(await read()).toEqual(checks)
+    expect(listProcesses()).toEqual(['serve --out 0', `serve --answer ${constants.priority.PRIORITY_LOW}`])
+    expect(await readRecordedChecks(out, 'r1')).toMatchObject({ findings: [{ check: 'files' }] })
   })
 })

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import type { Browser } from 'playwright-core'
+import { firstValueFrom, ReplaySubject } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport } from '../../src/model/report.js'
@@ -13,6 +14,7 @@ import { runReport, scriptReport } from '../cli/support.js'
 import { noBrowser, openPage, startBrowser } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
+import { stock } from '../web/data/support.js'
 import { started } from '../web/support.js'
 
 let browser: Browser
@@ -176,6 +178,29 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.getByText(HOSTILE).waitFor()
     await page.keyboard.press('[')
     await page.waitForURL('**/runs/r1')
+    expect(problems).toEqual([])
+  })
+
+  it('shows the data checks of the last run when they are made, with texts of the provider as text, and in one line on the first page', async () => {
+    const out = folderOf(failed)
+    writeFileSync(join(out, 'master_isin_map.json'), JSON.stringify([stock('M&M')]))
+    const begin = new ReplaySubject<void>(1)
+    const finding = { check: 'large-moves', severity: 'warning', symbol: 'M&M', day: '2026-02-12', detail: `moved ${HOSTILE}` } as const
+    const facts = { run: 'r2', checkedAt: '2026-02-12T14:40:00.000Z', stocks: 1, files: 1, accepted: 0, notes: [], acceptedStamp: 0 }
+    const check = async () => {
+      await firstValueFrom(begin)
+      return { ...facts, findings: [finding] }
+    }
+    const { page, problems } = await open(out, '/runs/r2', { check })
+    await page.getByRole('status').getByText('The files are being checked').waitFor()
+    begin.next()
+    const checks = page.locator('#checks')
+    await checks.getByText('1 finding of 1 kind: 1 warning').waitFor()
+    await checks.getByText(`12 Feb 2026: moved ${HOSTILE}`).waitFor()
+    await checks.locator('a[href="/stock/M%26M"]').waitFor()
+    await page.goto(new URL('/', page.url()).href)
+    await page.getByRole('link', { name: '1 finding of 1 kind: 1 warning' }).click()
+    await page.waitForURL('**/runs/r2')
     expect(problems).toEqual([])
   })
 

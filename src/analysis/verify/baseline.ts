@@ -8,7 +8,8 @@ import { getErrorCode, toStorageError } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
 import { type AcceptedFinding, CHECKS, type Finding, severities } from './finding.js'
 
-const toPath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
+/** The list of accepted findings. */
+export const toBaselinePath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
 
 /**
  * The accepted findings of a folder; none without a file.
@@ -16,7 +17,7 @@ const toPath = (root: string): string => join(statePaths(root).folder, 'accepted
  * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next `--accept` would replace it
  */
 export const readBaseline = async (root: string): Promise<readonly AcceptedFinding[]> => {
-  const path = toPath(root)
+  const path = toBaselinePath(root)
   const damaged = (why: string): StorageError =>
     new StorageError(`${path} is damaged: ${why}; repair it, or delete it and accept the findings again`)
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -46,7 +47,8 @@ const isAccepted = (entry: unknown): entry is AcceptedFinding =>
   readDay(entry.accepted) !== undefined
 
 /** The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error is another finding. */
-const toKey = ({ check, severity, symbol, day, file }: Finding): string => JSON.stringify([check, severity, symbol, day, file])
+export const toFindingKey = ({ check, severity, symbol, day, file }: Finding): string =>
+  JSON.stringify([check, severity, symbol, day, file])
 
 /** The accepted findings of renamed stocks, under the present symbols. */
 export const followRenames = (entries: readonly AcceptedFinding[], renames: ReadonlyMap<string, string>): readonly AcceptedFinding[] =>
@@ -66,12 +68,12 @@ export interface ComparedFindings {
 }
 
 export const compareWithBaseline = (findings: readonly Finding[], baseline: readonly AcceptedFinding[]): ComparedFindings => {
-  const known = new Set(baseline.map(toKey))
-  const found = new Set(findings.map(toKey))
+  const known = new Set(baseline.map(toFindingKey))
+  const found = new Set(findings.map(toFindingKey))
   return {
-    fresh: findings.filter((finding) => !known.has(toKey(finding))),
-    accepted: baseline.filter((entry) => found.has(toKey(entry))),
-    stale: baseline.filter((entry) => !found.has(toKey(entry))),
+    fresh: findings.filter((finding) => !known.has(toFindingKey(finding))),
+    accepted: baseline.filter((entry) => found.has(toFindingKey(entry))),
+    stale: baseline.filter((entry) => !found.has(toFindingKey(entry))),
   }
 }
 
@@ -84,7 +86,7 @@ export interface Acceptance {
 
 /** Findings of which each identity is accepted once, with the day and the reason. */
 export const acceptFindings = (findings: readonly Finding[], { on, reason }: Acceptance): readonly AcceptedFinding[] => {
-  const byKey = new Map(findings.map((finding) => [toKey(finding), finding]))
+  const byKey = new Map(findings.map((finding) => [toFindingKey(finding), finding]))
   return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail }) =>
     omitUndefined({ check, severity, symbol, other, day, file, detail, accepted: on, reason }),
   )
@@ -92,9 +94,9 @@ export const acceptFindings = (findings: readonly Finding[], { on, reason }: Acc
 
 /** Writes one finding per line, sorted, so that a difference between two versions shows what was accepted. */
 export const writeBaseline = async (root: string, entries: readonly AcceptedFinding[]): Promise<void> => {
-  const path = toPath(root)
+  const path = toBaselinePath(root)
   const sorted = entries
-    .map((entry) => ({ key: toKey(entry), line: JSON.stringify(entry) }))
+    .map((entry) => ({ key: toFindingKey(entry), line: JSON.stringify(entry) }))
     .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
   const text = sorted.length === 0 ? '[]\n' : `[\n${sorted.map(({ line }) => line).join(',\n')}\n]\n`
   try {

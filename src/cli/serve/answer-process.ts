@@ -1,29 +1,32 @@
 import { spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
 import { text } from 'node:stream/consumers'
+import type { RecordedChecks } from '../../analysis/verify/recorded-checks.js'
 import { CollectError, UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { toSpillFolder } from '../../storage/duckdb.js'
 import type { QueryAnswer, QueryRequest } from '../../web/api/query.js'
 import type { FolderChanges } from '../../web/api/state.js'
 import type { QueryRunner } from '../../web/data/query.js'
+import type { CheckRunner } from '../../web/server/checks.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import { readText } from '../options.js'
 
 /** The hidden option of `serve` with which it answers the task on stdin instead. */
 const ANSWER = '--answer'
 
-type Task = { readonly query: QueryRequest } | { readonly changes: 'last-run' }
+type Task = { readonly query: QueryRequest } | { readonly changes: 'last-run' } | { readonly checks: 'present-files' }
 type Reply = { readonly answer: unknown } | { readonly refusal: string }
 
 /**
  * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB, of which DuckDB returns little to
  * the system before the process ends, and the changes of a run 200 MB. The server stays below 300 MB, and neither it nor a run in it ends if
- * memory runs out.
+ * memory runs out. Checks have the lowest priority: a page that is open must not slow a run.
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
-): { readonly ask: QueryRunner; readonly compare: () => Promise<FolderChanges> } => {
+): { readonly ask: QueryRunner; readonly compare: () => Promise<FolderChanges>; readonly check: CheckRunner } => {
   let isBusy = false
   return {
     ask: async (query, signal) => {
@@ -36,13 +39,38 @@ export const createAnswerProcesses = (
       }
     },
     compare: async () => (await runTask(settings, { changes: 'last-run' })) as FolderChanges,
+    check: async () => {
+      const late = AbortSignal.timeout(CHECK_TIME_MS)
+      try {
+        return ((await runTask(settings, { checks: 'present-files' }, late)) as RecordedChecks | null) ?? undefined
+      } catch (error) {
+        if (!late.aborted) throw error
+        throw new UsageError(`stopped after ${CHECK_TIME_MS / 60_000} min; "scripstream verify" has no limit`)
+      }
+    },
+  }
+}
+
+/** Ten times what the checks of the whole market take. */
+const CHECK_TIME_MS = 180_000
+/** Twice what they need. */
+const CHECK_HEAP_MB = 1_000
+
+const lowerPriority = (pid: number): void => {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW)
+  } catch {
+    // It has ended already, or the system does not permit it.
   }
 }
 
 const runTask = async ({ out, streams }: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<unknown> => {
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
-  const child = spawn(node ?? process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const isCheck = 'checks' in task
+  const limits = isCheck ? [`--max-old-space-size=${CHECK_HEAP_MB}`] : []
+  const child = spawn(node ?? process.execPath, [...limits, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  if (isCheck && child.pid !== undefined) lowerPriority(child.pid)
   const kill = (): boolean => child.kill('SIGKILL')
   signal?.addEventListener('abort', kill)
   process.on('exit', kill)
@@ -62,9 +90,14 @@ const runTask = async ({ out, streams }: Pick<Settings, 'out' | 'streams'>, task
   }
 }
 
+/** V8 prints a page of addresses. */
+const OUT_OF_MEMORY = /heap out of memory/
+
 const readReply = (printed: string, complaint: string): unknown => {
   if (printed === '')
-    throw new UsageError(`the process ended without an answer${complaint === '' ? ': memory may have run out' : `: ${complaint.trim()}`}`)
+    throw new UsageError(
+      `the process ended without an answer: ${complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim()}`,
+    )
   const reply = JSON.parse(printed) as Reply
   if ('refusal' in reply) throw new UsageError(reply.refusal)
   return reply.answer
@@ -73,12 +106,17 @@ const readReply = (printed: string, complaint: string): unknown => {
 /** The other side: reads a task from stdin and prints its answer, or why it was refused. */
 export const answerTask = async (
   { out, exchange }: Pick<Settings, 'out' | 'exchange'>,
-  { stdout }: Pick<ProcessIo, 'stdout'>,
+  { stdout, scheduler }: Pick<ProcessIo, 'stdout' | 'scheduler'>,
   { streams }: Pick<Dependencies, 'streams'>,
 ): Promise<number> => {
   const task = JSON.parse(readText('-', ANSWER)) as Task
   const answer = async (): Promise<unknown> => {
     if ('changes' in task) return (await import('../../web/server/changes.js')).compareLastRun({ out, exchange })
+    if ('checks' in task) {
+      const { verifyAndRecord } = await import('../folder-readers.js')
+      // Null, because JSON has no undefined.
+      return (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
+    }
     const { createQueryRunner } = await import('../../web/data/query.js')
     return createQueryRunner({ root: out, exchange, streams })(task.query, new AbortController().signal)
   }

@@ -93,8 +93,10 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit }), stdout)
     }
     return defer(async () => {
-      const { verify } = await import('../folder-readers.js')
-      return verify(settings.out, verifying)
+      const { verify, verifyAndRecord } = await import('../folder-readers.js')
+      const isWhole = only === undefined && symbols === undefined && since === undefined
+      if (!isWhole) return verify(settings.out, verifying)
+      return (await verifyAndRecord(settings.out, verifying, () => scheduler.now())).verification
     }).pipe(
       map((verification) => {
         print(verification)

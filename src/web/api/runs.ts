@@ -46,6 +46,37 @@ export interface RunStream {
   readonly beforeMs?: number
 }
 
+/** What the checks of `verify` say of a run, in a sentence. */
+export interface ChecksSummary {
+  readonly run: string
+  readonly tone: 'ok' | 'waiting' | 'failed' | 'soft'
+  readonly text: string
+  /** When the checks ended, ISO 8601; absent if they were not made. */
+  readonly checkedAt?: string
+}
+
+/** `GET /api/runs/:id/checks` */
+export interface RunChecks extends ChecksSummary {
+  readonly kinds: readonly {
+    readonly check: string
+    readonly about: string
+    readonly count: number
+    /** The first few, new ones first. */
+    readonly findings: readonly {
+      /** The stock, index or file; absent if it is about the market. */
+      readonly subject?: string
+      /** Whether the subject is a stock with a page. */
+      readonly hasPage: boolean
+      readonly isNew: boolean
+      readonly detail: string
+    }[]
+  }[]
+  /** What else is to be known, such as what could not be checked and why. */
+  readonly notes: readonly string[]
+  /** The run whose files are in the folder, if it is another one. */
+  readonly present?: string
+}
+
 /** `GET /api/runs/:id` */
 export interface OneRun extends RunRow {
   readonly streams: readonly RunStream[]

@@ -1,6 +1,7 @@
 // What the server answers about the folder as a whole.
 
 import type { LivePhase, LiveRunState } from './live.js'
+import type { ChecksSummary } from './runs.js'
 
 /** How a stream stands in the folder. */
 export interface StreamState {
@@ -39,6 +40,8 @@ export interface FolderState {
   /** The last run that has ended; absent if there was none. */
   readonly last?: LiveRunState
   readonly outputs: readonly StreamState[]
+  /** What is known of the data checks of the present files; absent before the first run. */
+  readonly checks?: ChecksSummary
 }
 
 /** `GET /api/changes`: what the last run changed; `GET /api/runs/:id/changes`: what a run changed. */

@@ -13,7 +13,7 @@ import type { Served } from './route.js'
 
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
-  const { out, version, streams, live } = served
+  const { out, version, streams, live, checks } = served
   const [report, runs] = await Promise.all([readReport(out), readRunLog(out)])
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
   return omitUndefined({
@@ -24,6 +24,7 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
     answer: describeAnswer({ report, outputs, now }),
     last: report && toRunState(report, served),
     outputs,
+    checks: await checks.summarize(runs),
   })
 }
 

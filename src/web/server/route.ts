@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { RunLogEntry } from '../../model/run-log.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import type { FolderChanges } from '../api/state.js'
+import type { ChecksReader } from './checks.js'
 import { AnswerError } from './guard.js'
 import type { LiveHub } from './live-hub.js'
 
@@ -18,6 +19,8 @@ export interface Served {
   readonly live: LiveHub
   /** What the last run changed. */
   readonly readChanges: () => Promise<FolderChanges>
+  /** What the checks of `verify` found in the files of runs. */
+  readonly checks: ChecksReader
   /** What one of the recorded runs changed. */
   readonly readRunChanges: (runs: readonly RunLogEntry[], id: string) => Promise<FolderChanges>
 }

@@ -14,5 +14,6 @@ export const routes: readonly Route[] = [
     path: '/api/runs/:id/changes',
     answer: async ({ params }, { out, readRunChanges }) => readRunChanges(await readRunLog(out), params.id ?? ''),
   },
+  { path: '/api/runs/:id/checks', answer: async ({ params }, { out, checks }) => checks.read(await readRunLog(out), params.id ?? '') },
   { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRunLog(out), params.id ?? '') },
 ]

@@ -6,22 +6,19 @@ import { formatError } from '../../model/errors.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import { createLiveFileReader } from '../../storage/live-file.js'
 import { type Asset, readAssets } from './assets.js'
-import { createChanges } from './changes.js'
 import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { createLiveHub, type LiveSource } from './live-hub.js'
+import { createRunReaders, type RunWork } from './readers.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
-import { createRunChanges } from './run-changes.js'
 
-export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'> {
+export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, RunWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
   /** Answers queries, in another process for example; in this one if absent. */
   readonly ask?: Parameters<typeof createDataRoutes>[1]
-  /** Compares the last run with the one before it, likewise. */
-  readonly compare?: Parameters<typeof createChanges>[1]
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -46,13 +43,12 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, workers = {}, ask, compare, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, workers = {}, ask, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
   const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
-  const readChanges = createChanges(folder, compare)
-  const served: Served = { ...folder, workers, live, readChanges, readRunChanges: createRunChanges({ ...folder, readChanges }) }
+  const served: Served = { ...folder, workers, live, ...createRunReaders(folder, live, { compare, check }) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     setSafetyHeaders(response)

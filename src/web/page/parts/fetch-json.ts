@@ -23,6 +23,13 @@ export const fetchJson = async <T>(path: string, options: RequestInit = {}): Pro
   throw new PageError((body as ApiError | undefined)?.error ?? `the server answered ${response.status}`, response.status)
 }
 
+/** Loads what takes a moment, after the rest of the view is shown; an error is shown in its place. */
+export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, update: () => void): void => {
+  fetchJson<T>(path)
+    .then(set, (error: unknown) => set(error instanceof Error ? error : new Error(String(error))))
+    .finally(update)
+}
+
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
   throw new PageError('The server of this page has ended. Start "scripstream serve" again, then reload.')

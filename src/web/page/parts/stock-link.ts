@@ -1,6 +1,7 @@
 import { html, type TemplateResult } from 'lit-html'
 
 export const stockPath = (symbol: string): string => `/stock/${encodeURIComponent(symbol)}`
+export const runPath = (run: string): string => `/runs/${encodeURIComponent(run)}`
 export const indexPath = (key: string): string => `/index/${encodeURIComponent(key)}`
 
 const LIST = 'stock-list'

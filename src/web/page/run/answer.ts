@@ -13,6 +13,8 @@ import {
   formatQuantity,
   formatTime,
 } from '../parts/format.js'
+import { runPath } from '../parts/stock-link.js'
+import { renderChecksLine } from './checks.js'
 
 const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
 
@@ -20,7 +22,7 @@ const RUNNING: readonly string[] = ['success', 'partial', 'failed']
 
 /** The first thing on the page: is the data complete and fresh, and what changed? */
 export const renderAnswer = (
-  { answer, last }: FolderState,
+  { answer, last, checks }: FolderState,
   changes: FolderChanges | Error | undefined,
   now: number,
 ): TemplateResult => html`
@@ -31,6 +33,7 @@ export const renderAnswer = (
       ${last === undefined ? nothing : describeLast(last, now)}
     </p>
     ${last === undefined ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
+    ${checks === undefined ? nothing : renderChecksLine(checks, runPath(checks.run))}
   </section>
 `
 

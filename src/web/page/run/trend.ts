@@ -1,6 +1,7 @@
 import { html, type SVGTemplateResult, svg, type TemplateResult } from 'lit-html'
 import type { RunRow } from '../../api/runs.js'
 import { formatDuration, formatInstant, formatNumber } from '../parts/format.js'
+import { runPath } from '../parts/stock-link.js'
 
 const HEIGHT = 96
 const TOP = 16
@@ -33,7 +34,7 @@ const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kin
     const value = read(run)
     const height = most === 0 ? 0 : Math.max(value > 0 ? 2 : 0, (value / most) * (HEIGHT - TOP))
     return svg`
-      <a href=${`/runs/${encodeURIComponent(run.run)}`} tabindex="-1" aria-label=${`${title}: ${format(value)}, ${run.outcome}`}><g transform=${`translate(${index * step} 0)`}>
+      <a href=${runPath(run.run)} tabindex="-1" aria-label=${`${title}: ${format(value)}, ${run.outcome}`}><g transform=${`translate(${index * step} 0)`}>
         <title>${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}, ${format(value)}</title>
         <rect class="hit" width=${step} height=${HEIGHT} />
         <rect class=${`bar ${kind} ${run.outcome}`} x="1" y=${HEIGHT - height} width=${step - 2} height=${height} />

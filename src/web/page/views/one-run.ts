@@ -1,16 +1,19 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { OneRun, RunStream } from '../../api/runs.js'
+import type { OneRun, RunChecks, RunStream } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { fetchJson } from '../parts/fetch-json.js'
+import { fetchJson, fetchLater } from '../parts/fetch-json.js'
 import { formatBytes, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { runPath } from '../parts/stock-link.js'
 import { describeChanges } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
+import { renderChecks, renderChecksLine } from '../run/checks.js'
 import type { PageContext, View } from '../view.js'
-import { MARKS, outcomeWord, toPath } from './runs.js'
+import { MARKS, outcomeWord } from './runs.js'
 
 interface RunParts {
   readonly run: OneRun
   changes?: FolderChanges | Error
+  checks?: RunChecks | Error
 }
 
 const asked = new WeakSet<RunParts>()
@@ -20,19 +23,15 @@ export const oneRunView: View<RunParts> = {
   path: '/runs/:id',
   title: ({ params }) => `Run ${params.id ?? ''}`,
   load: async ({ params }, signal) => {
-    const path = `/api/runs/${encodeURIComponent(params.id ?? '')}`
-    return { run: await fetchJson<OneRun>(path, { signal }) }
+    return { run: await fetchJson<OneRun>(`/api${runPath(params.id ?? '')}`, { signal }) }
   },
   render: (parts, page) => {
     if (!asked.has(parts)) {
       asked.add(parts)
-      // Comparing takes a moment: the figures are shown before.
-      fetchJson<FolderChanges>(`/api/runs/${encodeURIComponent(parts.run.run)}/changes`)
-        .then(
-          (changes) => Object.assign(parts, { changes }),
-          (error: unknown) => Object.assign(parts, { changes: error instanceof Error ? error : new Error(String(error)) }),
-        )
-        .finally(page.update)
+      // Comparing and checking take a moment: the figures are shown before.
+      const path = `/api${runPath(parts.run.run)}`
+      fetchLater<FolderChanges>(`${path}/changes`, (changes) => Object.assign(parts, { changes }), page.update)
+      fetchLater<RunChecks>(`${path}/checks`, (checks) => Object.assign(parts, { checks }), page.update)
     }
     return renderOneRun(parts, page)
   },
@@ -42,20 +41,22 @@ export const oneRunView: View<RunParts> = {
   ],
 }
 
+const PENDING = { run: '', tone: 'soft', text: 'being made …' } as const
+
 const followLink = (id: string, go: PageContext['go']): void => {
   const href = document.getElementById(id)?.getAttribute('href')
   if (href) go(href)
 }
 
-const renderOneRun = ({ run, changes }: RunParts, page: PageContext): TemplateResult => {
+const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): TemplateResult => {
   const [mark, tone] = MARKS[run.outcome] ?? ['', '']
   const failing = run.streams.filter(({ problems, error, missing }) => problems.length > 0 || error !== undefined || missing !== undefined)
   return html`
     <section class="answer">
       <p class="pager">
         <a href="/runs">All runs</a>
-        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${toPath(run.earlier)}>← run before</a>`}
-        ${run.later === undefined ? nothing : html`<a id="later" href=${toPath(run.later)}>run after →</a>`}
+        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
+        ${run.later === undefined ? nothing : html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
       </p>
       <h1><span class=${tone} aria-hidden="true">${mark}</span> Run of ${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}</h1>
       <p>
@@ -65,6 +66,7 @@ const renderOneRun = ({ run, changes }: RunParts, page: PageContext): TemplateRe
       </p>
       ${run.error === undefined ? nothing : html`<p class="failed">${run.error}</p>`}
       <p class="changed">${describeChanges(changes)}</p>
+      ${checks instanceof Error ? nothing : renderChecksLine(checks ?? PENDING, '#checks')}
     </section>
     <div class="scroll"><table class="rows">
       <thead><tr>
@@ -75,7 +77,7 @@ const renderOneRun = ({ run, changes }: RunParts, page: PageContext): TemplateRe
       <tbody>${run.streams.map(renderStream)}</tbody>
     </table></div>
     ${failing.length === 0 ? nothing : html`<section><h2>Failures and notes</h2>${failing.map(renderFailures)}</section>`}
-    ${renderChanges(changes, page)}
+    ${renderChecks(checks)} ${renderChanges(changes, page)}
   `
 }
 

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LiveRunState, LiveStream } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { fetchJson } from '../parts/fetch-json.js'
+import { fetchJson, fetchLater } from '../parts/fetch-json.js'
 import { contentWidth } from '../parts/size.js'
 import { renderAnswer, renderFigures, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
@@ -63,23 +63,13 @@ export const runView: View<RunData> = {
 
 const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
-const loadChanges = (data: RunData, page: PageContext): void => {
-  if (data.state.last === undefined) return
-  fetchJson<FolderChanges>('/api/changes')
-    .then(
-      (changes) => Object.assign(data, { changes }),
-      (error: unknown) => Object.assign(data, { changes: error instanceof Error ? error : new Error(String(error)) }),
-    )
-    .finally(page.update)
-}
-
 const asked = new WeakSet<RunData>()
 
 const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { state } = data
   if (!asked.has(data)) {
     asked.add(data)
-    loadChanges(data, page)
+    if (state.last !== undefined) fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
   }
   const now = Date.now()
   const live = session?.store.run()

@@ -5,6 +5,7 @@ import { fetchJson } from '../parts/fetch-json.js'
 import { formatDayOf, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
 import { contentWidth } from '../parts/size.js'
 import { emptyState } from '../parts/states.js'
+import { runPath } from '../parts/stock-link.js'
 import { renderTrend } from '../run/trend.js'
 import type { PageContext, View } from '../view.js'
 
@@ -49,7 +50,7 @@ const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): 
       </tr></thead>
       <tbody>${shown.map(
         (run, index) => html`<tr>
-          <td><a href=${toPath(run.run)}>${formatInstant(Date.parse(run.startedAt))}</a></td>
+          <td><a href=${runPath(run.run)}>${formatInstant(Date.parse(run.startedAt))}</a></td>
           <td>${outcomeWord(run.outcome)}</td>
           <td>${formatDayOf(Date.parse(run.asOf))}</td>
           <td class="number">${formatDuration(run.durationMs)}</td>
@@ -71,8 +72,6 @@ const describeGrowth = (stocks: number, before = stocks): TemplateResult | typeo
 
 const describeChecks = ({ error, missing, drift }: RunRow): string =>
   error ?? [...missing, ...(drift > 0 ? [`answers changed in ${formatQuantity(drift, 'place')}`] : [])].join(', ')
-
-export const toPath = (run: string): string => `/runs/${encodeURIComponent(run)}`
 
 /** `12 runs: 10 complete, 2 partial`. */
 const describeRuns = (runs: readonly RunRow[]): string => {

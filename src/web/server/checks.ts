@@ -1,0 +1,109 @@
+import { readStocks } from '../../analysis/output-folder.js'
+import { listCheckedRuns, type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../analysis/verify/recorded-checks.js'
+import { CollectError, UsageError } from '../../model/errors.js'
+import { omitUndefined } from '../../model/row.js'
+import type { RunLogEntry } from '../../model/run-log.js'
+import { type Day, toDay } from '../../model/trading-day.js'
+import type { ChecksSummary, RunChecks } from '../api/runs.js'
+import { describeChecks, type EarlierChecks, summarizeChecks } from './check-summary.js'
+import { findLastWriter, findRun, toRunRow } from './runs.js'
+
+/** Makes the checks of the files that are present; undefined if a run replaces them meanwhile. */
+export type CheckRunner = () => Promise<RecordedChecks | undefined>
+
+/** What the checks of `verify` found in the files of runs. */
+export interface ChecksReader {
+  /** Of the run that wrote the present files: made now if they are not known yet. Of an earlier run: what was kept. */
+  readonly read: (runs: readonly RunLogEntry[], id: string) => Promise<RunChecks>
+  /** What is known of the present files, without making any check. */
+  readonly summarize: (runs: readonly RunLogEntry[]) => Promise<ChecksSummary | undefined>
+}
+
+interface ChecksFolder {
+  /** The output folder. */
+  readonly out: string
+  readonly live: { readonly isActive: () => boolean }
+}
+
+const refuse: CheckRunner = () => Promise.reject(new UsageError('run "scripstream verify"'))
+
+export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = refuse): ChecksReader => {
+  let known: RecordedChecks | undefined
+  let active: Promise<RecordedChecks | undefined> | undefined
+  /** Each accepted finding changes the result. */
+  const isCurrent = (checks: RecordedChecks | undefined, run: string): checks is RecordedChecks =>
+    checks?.run === run && checks.acceptedStamp === readAcceptedStamp(out)
+
+  const readPresent = async (run: string): Promise<RecordedChecks | undefined> => {
+    if (isCurrent(known, run)) return known
+    const recorded = await readRecordedChecks(out, run)
+    if (!isCurrent(recorded, run)) return undefined
+    known = recorded
+    return recorded
+  }
+  /** One check at a time, for however many readers. */
+  const make = async (): Promise<RecordedChecks | undefined> => {
+    active ??= check().finally(() => {
+      active = undefined
+    })
+    const made = await active
+    known = made ?? known
+    return made
+  }
+  const describe = async (runs: readonly RunLogEntry[], checks: RecordedChecks): Promise<RunChecks> => {
+    const earlier = await findEarlier(out, runs, checks.run)
+    const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
+    return { ...summarizeChecks(checks, earlier), ...describeChecks(checks, earlier, listed) }
+  }
+  const readOfWriter = async (runs: readonly RunLogEntry[], run: string): Promise<RunChecks> => {
+    const present = await readPresent(run)
+    if (present) return describe(runs, present)
+    if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
+    try {
+      const made = await make()
+      return made?.run === run ? describe(runs, made) : notMade(run, 'A run began during the checks. Its files are checked after it.')
+    } catch (error) {
+      if (error instanceof CollectError) return { ...notMade(run, `The data could not be checked: ${error.message}.`), tone: 'failed' }
+      throw error
+    }
+  }
+  return {
+    read: async (runs, id) => {
+      const { entry } = findRun(runs, id)
+      const writer = findLastWriter(runs)
+      if (writer?.run === id) return readOfWriter(runs, id)
+      const kept = await readRecordedChecks(out, id)
+      const { notes, ...checks } = kept ? await describe(runs, kept) : notMade(id, describeUnchecked(entry, writer))
+      const found = kept && writer ? [`this was found before the run of ${toDay(Date.parse(writer.asOf))} replaced files`] : []
+      return omitUndefined({ ...checks, notes: [...found, ...notes], present: writer?.run })
+    },
+    summarize: async (runs) => {
+      const run = findLastWriter(runs)?.run
+      const present = run === undefined ? undefined : await readPresent(run)
+      if (present) return summarizeChecks(present, await findEarlier(out, runs, present.run))
+      return run === undefined ? undefined : notMade(run, 'not made yet; open them to start')
+    },
+  }
+}
+
+const notMade = (run: string, text: string): RunChecks => ({ run, tone: 'soft', text, kinds: [], notes: [] })
+
+const describeUnchecked = (entry: RunLogEntry, writer: RunLogEntry | undefined): string => {
+  if (entry.outcome === 'failed') return 'This run failed and has written no files.'
+  const { lost, drift } = toRunRow(entry)
+  const warnings = Object.values(entry.scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
+  const recorded = `Recorded of it: ${lost} failed items, ${warnings} warnings, ${drift} changes in the form of answers.`
+  const replaced = writer === undefined ? '' : ` The run of ${toDay(Date.parse(writer.asOf))} has replaced files of it since.`
+  return `Its data was not checked.${replaced} ${recorded}`
+}
+
+/** The newest checks of a run of an earlier day. */
+const findEarlier = async (out: string, runs: readonly RunLogEntry[], run: string): Promise<EarlierChecks | undefined> => {
+  const index = runs.findLastIndex((one) => one.run === run)
+  const dayOf = ({ asOf }: RunLogEntry): Day => toDay(Date.parse(asOf))
+  const own = runs[index]
+  const checked = new Set(await listCheckedRuns(out))
+  const before = own && runs.slice(0, index).findLast((one) => dayOf(one) < dayOf(own) && checked.has(one.run))
+  const checks = before && (await readRecordedChecks(out, before.run))
+  return checks && { day: dayOf(before), checks }
+}

@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it, vi } from 'vitest'
+import type { Finding } from '../../src/analysis/verify/finding.js'
+import { type RecordedChecks, readAcceptedStamp } from '../../src/analysis/verify/recorded-checks.js'
+import { UsageError } from '../../src/model/errors.js'
+import { toRunLogEntry } from '../../src/model/run-log.js'
+import { readRunLog } from '../../src/storage/run-state.js'
+import type { RunChecks } from '../../src/web/api/runs.js'
+import type { FolderState } from '../../src/web/api/state.js'
+import { createChecks } from '../../src/web/server/checks.js'
+import { createLiveRun } from '../../src/web/server/live-run.js'
+import type { PageServerOptions } from '../../src/web/server/serve.js'
+import { streams } from '../../streams/registry.js'
+import { folderWith } from '../analysis/support.js'
+import { runReport } from '../cli/support.js'
+import { stock } from './data/support.js'
+import { send, started, startServer } from './support.js'
+
+const move = (symbol: string, day: string): Finding => ({
+  check: 'large-moves',
+  severity: 'warning',
+  symbol,
+  day,
+  detail: `moved on ${day}`,
+})
+const broken: Finding = { check: 'files', severity: 'error', file: 'a.json', detail: 'it is not valid JSON' }
+
+const checksOf = (run: string, findings: readonly Finding[], changes: Partial<RecordedChecks> = {}): RecordedChecks => ({
+  ...{ run, checkedAt: '2026-02-12T14:40:00.000Z', stocks: 2, files: 9, findings, accepted: 0, notes: [], acceptedStamp: 0, ...changes },
+})
+
+/** Runs of three days, of which the last one failed; `kept` are the checks that were kept of some. */
+const folderOf = (...kept: readonly RecordedChecks[]): string => {
+  const log = (run: string, day: string, changes: object = {}): string =>
+    `${JSON.stringify(toRunLogEntry(runReport({ run, asOf: `${day}T14:30:00.000Z`, ...changes }), {}))}\n`
+  const out = folderWith({
+    'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')],
+    '.scripstream/report.json': runReport({ run: 'r2', asOf: '2026-02-12T14:30:00.000Z' }),
+    '.scripstream/runs.ndjson': `${log('r1', '2026-02-11')}${log('r2', '2026-02-12')}${log('r3', '2026-02-13', { outcome: 'failed' })}`,
+    '.scripstream/cache/checks/x': '',
+  })
+  for (const checks of kept) writeFileSync(join(out, `.scripstream/cache/checks/${checks.run}.json.gz`), gzipSync(JSON.stringify(checks)))
+  return out
+}
+
+const serve = async (out: string, changes: Partial<PageServerOptions> = {}) => {
+  const { origin } = await startServer(out, changes)
+  const get = async <T>(path: string): Promise<T> => JSON.parse((await send(origin, path)).body) as T
+  return { read: (run: string) => get<RunChecks>(`/api/runs/${run}/checks`), state: () => get<FolderState>('/api/state') }
+}
+
+describe('the data checks of a run', () => {
+  it('are made once of the files that are present, and again when findings were accepted', async () => {
+    const out = folderOf()
+    const check = vi.fn(async () => checksOf('r2', [broken, move('A', '2026-02-12')], { acceptedStamp: readAcceptedStamp(out) }))
+    const { read, state } = await serve(out, { check })
+    expect((await state()).checks).toMatchObject({ run: 'r2', text: 'not made yet; open them to start' })
+    expect(check).toHaveBeenCalledTimes(0)
+    const one = await read('r2')
+    expect(one).toMatchObject({ tone: 'failed', text: '2 findings of 2 kinds: 1 error, 1 warning', checkedAt: '2026-02-12T14:40:00.000Z' })
+    expect(one.kinds).toMatchObject([
+      { check: 'files', count: 1, findings: [{ subject: 'a.json', hasPage: false, isNew: false }] },
+      { check: 'large-moves', findings: [{ subject: 'A', hasPage: true, detail: 'moved on 2026-02-12' }] },
+    ])
+    expect(one.notes).toEqual(['which findings are new is unknown: no earlier day was checked'])
+    await read('r2')
+    expect(check).toHaveBeenCalledTimes(1)
+    writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]')
+    await read('r2')
+    expect(check).toHaveBeenCalledTimes(2)
+  })
+
+  it('are made once for readers who ask at the same time', async () => {
+    const out = folderOf()
+    const isActive = vi.fn(() => false)
+    const check = vi.fn(async () => {
+      // The last thing that a reader asks before it waits.
+      await vi.waitFor(() => expect(isActive).toHaveBeenCalledTimes(2))
+      return checksOf('r2', [broken])
+    })
+    const checks = createChecks({ out, live: { isActive } }, check)
+    const runs = await readRunLog(out)
+    const [one, other] = await Promise.all([checks.read(runs, 'r2'), checks.read(runs, 'r2')])
+    expect(one).toEqual(other)
+    expect(check).toHaveBeenCalledTimes(1)
+  })
+
+  it('that were kept are shown without a check, with what is new since the day before', async () => {
+    const findings = ['2026-02-01', '2026-02-02', '2026-02-03', '2026-02-04', '2026-02-12'].map((day) => move('A', day))
+    const out = folderOf(checksOf('r1', findings.slice(0, 4)), checksOf('r2', findings, { accepted: 3, notes: ['no bands'] }))
+    const { read, state } = await serve(out)
+    const text = '5 findings of 1 kind: 5 warnings; 1 new since 2026-02-11 (3 accepted earlier)'
+    expect((await state()).checks).toMatchObject({ tone: 'waiting', text })
+    const { kinds, notes } = await read('r2')
+    expect(kinds).toMatchObject([{ count: 5, findings: [{ isNew: true, detail: 'moved on 2026-02-12' }, {}, {}, {}] }])
+    expect(notes).toEqual(['not checked: no bands'])
+  })
+
+  it('of an earlier run are those that were kept, or what was recorded of it, with a way to those of the present files', async () => {
+    const { read } = await serve(folderOf())
+    expect(await read('r1')).toMatchObject({ tone: 'soft', present: 'r2', kinds: [] })
+    expect((await read('r1')).text).toMatch(
+      /^Its data was not checked. The run of 2026-02-12 has replaced files of it since. Recorded of it: /,
+    )
+    expect(await read('r3')).toMatchObject({ present: 'r2', text: 'This run failed and has written no files.' })
+    const kept = await serve(folderOf(checksOf('r1', [])))
+    expect(await kept.read('r1')).toMatchObject({
+      ...{ tone: 'ok', text: 'No findings in 9 files of 2 stocks', present: 'r2' },
+      notes: ['this was found before the run of 2026-02-12 replaced files'],
+    })
+  })
+
+  it('are not made while a run is active, and say why they could not be made', async () => {
+    const live = createLiveRun(streams, { workers: {} })
+    live.event(started([], { streams: [] }))
+    const check = vi.fn(async () => checksOf('r2', []))
+    const active = await serve(folderOf(), { check, live: () => live.state(2_000) })
+    expect((await active.read('r2')).text).toBe('A run is active. Its files are checked after it.')
+    expect(check).toHaveBeenCalledTimes(0)
+    const began = await serve(folderOf(), { check: async () => undefined })
+    expect((await began.read('r2')).text).toMatch(/^A run began during the checks/)
+    const failing = await serve(folderOf(), { check: () => Promise.reject(new UsageError('memory may have run out')) })
+    expect(await failing.read('r2')).toMatchObject({ tone: 'failed', text: 'The data could not be checked: memory may have run out.' })
+  })
+})
