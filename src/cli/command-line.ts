@@ -1,3 +1,5 @@
+import { quoteShell } from '../model/text.js'
+
 /** The arguments of a run, with only the given streams selected. */
 export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => {
   const others = args.filter((arg, index) => !isChoice(arg) && !isChoiceValue(args, index))
@@ -30,7 +32,9 @@ export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
  * have unescaped characters) or in its query. What `--notify` names may be a secret as a whole.
  */
 export const formatCommandLine = (args: readonly string[]): string =>
-  ['scripstream', ...hideNotify(args).map((arg) => quote(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(' ')
+  ['scripstream', ...hideNotify(args).map((arg) => quoteShell(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(
+    ' ',
+  )
 
 const hideNotify = (args: readonly string[]): readonly string[] =>
   args.map((arg, index) => (args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…')))
@@ -44,5 +48,3 @@ const isSelection = (arg: string): boolean => SELECTIONS.some((option) => arg ==
 const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
 
 const isChoiceValue = (args: readonly string[], index: number): boolean => ['--only', '--skip'].includes(args[index - 1] ?? '')
-
-const quote = (arg: string): string => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)

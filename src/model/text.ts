@@ -55,3 +55,6 @@ export const asBuffer = (bytes: Uint8Array): Buffer =>
 
 /** `2,775`. */
 export const formatThousands = (count: number): string => count.toLocaleString('en-US')
+
+/** An argument as typed in a POSIX shell. */
+export const quoteShell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -3,6 +3,7 @@ import type { Brief } from '../../src/analysis/brief/brief.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { marketHtml } from '../../src/cli/report/market-html.js'
 import { readMarket } from '../../src/cli/report/read-market.js'
+import { addDays } from '../../src/model/trading-day.js'
 import { streams } from '../../streams/registry.js'
 import { candleFile, marketWith, report, stock } from '../web/data/support.js'
 
@@ -24,10 +25,18 @@ const read = async (): Promise<string> => marketHtml(await readMarket({ root: fo
 describe('the market in the report', () => {
   it('counts, and names the movers and deals of the day', async () => {
     const html = await read()
-    expect(html).toContain('<h2>Market of 2026-02-12</h2>')
-    expect(html).toContain('1 stocks rose, 0 fell, 0 unchanged (1 of 2 have a candle)')
+    expect(html).toContain('<h2>Market of 12 Feb 2026</h2>')
+    expect(html).toContain('1 stock rose, 0 fell, 0 unchanged (1 of 2 have a candle)')
     expect(html).toContain('<tr><td>B</td><td class="n">110.00</td><td class="n">+10.00 %</td>')
     expect(html).toContain('<td class="n">10.00</td>')
+  })
+
+  it('says what the volume is compared with', async () => {
+    const days = Array.from({ length: 21 }, (_, place) => [addDays(TODAY, place - 20), 100 + place, place === 20 ? 5e6 : 1e6] as const)
+    const busy = marketWith({ 'master_isin_map.json': [stock('B')], 'ohlcv_data/B.csv': candleFile(days) })
+    const html = marketHtml(await readMarket({ root: busy.root, exchange: 'NSE', streams }))
+    expect(html).toContain('<td class="n">5.0 ×</td>')
+    expect(html).toContain('Volume: how many times the average of the 20 sessions before.')
   })
 
   it('escapes what the provider wrote, and says what is missing instead of showing zero', async () => {
@@ -37,6 +46,19 @@ describe('the market in the report', () => {
     expect(html).not.toMatch(/<(?:img|b|script)\b/)
     expect(html).toContain('<p class="note">circuit-stocks failed in the last run: static answered 503</p>')
     expect(html).not.toContain('0 stocks are at their limit')
+  })
+
+  it('has days, quantities and prices as people in India write them', async () => {
+    const detail = 'X bought 1234567 at 1440.5 on 2026-02-12 (bulk, 178 crore)'
+    const brief: Brief = {
+      ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
+      ...{ outputs: [], counts: { deals: 1 }, rewritten: [], since: { asOf: '2026-02-11T14:30:00.000Z' }, wrongSymbols: [], notes: [] },
+      changes: [{ symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] }],
+    }
+    const html = briefHtml(brief, { body: await read(), style: '' })
+    expect(html).toContain('X bought 12,34,567 at 1,440.50 on 12 Feb 2026')
+    expect(html).toContain('Changed since 11 Feb 2026 20:00 IST')
+    expect(html).not.toMatch(/\d{4}-\d\d-\d\d/)
   })
 
   it('needs nothing from elsewhere: no script, no address that a reader would load', async () => {

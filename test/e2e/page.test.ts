@@ -1,5 +1,8 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { toRunLogEntry } from '../../src/model/run-log.js'
+import { folderWith } from '../analysis/support.js'
+import { runReport, scriptReport } from '../cli/support.js'
 import { noBrowser, openPage, startBrowser } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
@@ -43,5 +46,17 @@ describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === u
     await page.keyboard.press('/')
     expect(await page.evaluate('document.activeElement.id')).toBe('search')
     expect(problems).toEqual([])
+  })
+
+  it.each(['/runs', '/runs/r1'])('shows %s on a phone without scrolling sideways', async (path) => {
+    const failed = scriptReport({ outcome: 'failed', error: 'no daily file for the 8 days up to 2026-02-11', durationMs: 599_900 })
+    const names = ['incremental-price-bands', 'complete-price-bands']
+    const report = runReport({ outcome: 'partial', durationMs: 599_900, scripts: Object.fromEntries(names.map((name) => [name, failed])) })
+    const missing = Object.fromEntries(names.map((name) => [name, 'all' as const]))
+    const out = folderWith({ '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n` })
+    const { page } = await open(out, path, { width: 390 })
+    await page.getByRole('table').waitFor()
+    expect(await page.evaluate("document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth")).toBe(0)
+    await page.locator('main').getByText('complete-price-bands').filter({ visible: true }).first().waitFor()
   })
 })

@@ -83,5 +83,7 @@ describe('the routes of data', () => {
     const refused = await query('drop table master')
     expect(refused.status).toBe(400)
     expect(parse(refused)).toEqual({ error: expect.stringContaining('query is read-only') })
+    const { error } = parse(await query('select symbol,\n  nam\nfrom screener'))
+    expect(error).toMatch(/^unknown column: nam .*\nLINE 2: {3}nam\n {8} {2}\^\ncolumns of screener: .{1000}/)
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLiveRun } from '../../src/web/server/live-run.js'
 import { DEFAULT_PORT, servePage } from '../../src/web/server/serve.js'
-import { tinyRegistry } from '../cli/support.js'
+import { runReport, tinyRegistry } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER, serveFolder } from '../support/page-server.js'
 import { parseEvents, send, started, startServer } from './support.js'
@@ -80,14 +80,18 @@ describe('the server of the page', () => {
     )
   })
 
-  it('names no path of this machine', async () => {
-    const out = temporaryFolder()
-    mkdirSync(join(out, '.scripstream'))
+  it('names the folder before its first run, quoted for a shell, and no path of this machine after it', async () => {
+    const out = join(temporaryFolder(), "my friend's data")
+    mkdirSync(join(out, '.scripstream'), { recursive: true })
     writeFileSync(join(out, '.scripstream', 'report.json'), '{"run":')
     const { origin } = await startServer(out)
+    expect(JSON.parse((await send(origin, '/api/state')).body)).toMatchObject({
+      ...{ isActive: false, answer: { word: 'No data yet' } },
+      folder: `'${out.replace("'", `'\\''`)}'`,
+    })
+    writeFileSync(join(out, '.scripstream', 'report.json'), JSON.stringify(runReport()))
     const { body, status } = await send(origin, '/api/state')
     expect(status).toBe(200)
     expect(body).not.toContain(join(out, '..'))
-    expect(JSON.parse(body)).toMatchObject({ isActive: false, answer: { word: 'No data yet' } })
   })
 })

@@ -1,7 +1,7 @@
 import type { Panel } from '../../web/api/about.js'
 import type { Breadth, ListsAnswer, MarketAnswer, Mover } from '../../web/api/market.js'
+import { formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../web/page/parts/format.js'
 import { escapeHtml } from '../brief/html.js'
-import { formatCount } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 
 /** Styles of the market; a mail program that drops them shows plain tables. */
@@ -15,29 +15,32 @@ const SHOWN_DEALS = 5
 /** The market at a glance, as HTML without scripts and without anything from elsewhere. */
 export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuits, deals }: MarketAnswer & ListsAnswer): string =>
   [
-    `<h2>Market${breadth.about.day === undefined ? '' : ` of ${breadth.about.day}`}</h2>`,
+    `<h2>Market${breadth.about.day === undefined ? '' : ` of ${formatDay(breadth.about.day)}`}</h2>`,
     note(breadth.about.problem),
     breadthHtml(breadth),
     table(indices, SHOWN_INDICES, ['Index', 'Value', 'Change'], ({ name, symbol, close, changePct }) => [
       name || symbol,
-      amount(close),
+      formatNumber(close, 2),
       percent(changePct),
     ]),
     moversHtml('Up most', gainers),
     moversHtml('Down most', losers),
-    moversHtml('Most volume against the usual', busiest),
-    circuits.total === 0 ? note(circuits.about.problem) : `<p>${formatCount(circuits.total)} stocks are at their limit.</p>`,
-    table(deals, SHOWN_DEALS, ['Deal', 'Client', 'Crore rupees'], ({ symbol, client, side, valueCr }) => [
+    moversHtml('Most volume', busiest),
+    busiest.rows.length === 0 ? '' : note('Volume: how many times the average of the 20 sessions before.'),
+    circuits.total === 0
+      ? note(circuits.about.problem)
+      : `<p>${formatQuantity(circuits.total, 'stock')} at the price limit of the day.</p>`,
+    table(deals, SHOWN_DEALS, ['Deal', 'Client', '₹ crore'], ({ symbol, client, side, valueCr }) => [
       symbol,
       `${client} ${side}`,
-      amount(valueCr),
+      formatNumber(valueCr, 2),
     ]),
   ]
     .filter((part) => part !== '')
     .join('\n')
     .concat('\n')
 
-const note = (problem: string | undefined): string => (problem === undefined ? '' : `<p class="note">${text(problem)}</p>`)
+const note = (problem: string | undefined): string => (problem === undefined ? '' : `<p class="note">${text(formatDaysIn(problem))}</p>`)
 
 const text = (value: string): string => escapeHtml(clean(value))
 
@@ -55,11 +58,11 @@ const breadthHtml = ({
 }: Breadth): string => {
   if (traded === 0) return ''
   const parts = [
-    `${formatCount(advances)} stocks rose, ${formatCount(declines)} fell, ${formatCount(unchanged)} unchanged (${formatCount(traded)} of ${formatCount(listed)} have a candle)`,
-    `52-week highs ${formatCount(newHighs)}, lows ${formatCount(newLows)}`,
-    ...(above50Pct === undefined ? [] : [`above the 50-day average ${above50Pct.toFixed(0)} %`]),
-    ...(above200Pct === undefined ? [] : [`above the 200-day average ${above200Pct.toFixed(0)} %`]),
-    `turnover ${formatCount(Math.round(turnoverCr))} crore rupees`,
+    `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell, ${formatNumber(unchanged)} unchanged (${formatNumber(traded)} of ${formatNumber(listed)} have a candle)`,
+    `52-week highs ${formatNumber(newHighs)}, lows ${formatNumber(newLows)}`,
+    ...(above50Pct === undefined ? [] : [`above the 50-day average ${formatPercent(above50Pct, 0)}`]),
+    ...(above200Pct === undefined ? [] : [`above the 200-day average ${formatPercent(above200Pct, 0)}`]),
+    `turnover ₹ ${formatNumber(turnoverCr)} crore`,
   ]
   return `<p>${parts.join('; ')}.</p>`
 }
@@ -67,9 +70,9 @@ const breadthHtml = ({
 const moversHtml = (title: string, movers: Panel<Mover>): string =>
   table(movers, SHOWN_MOVERS, [title, 'Close', 'Change', 'Volume'], ({ symbol, close, changePct, volumeTimes }) => [
     symbol,
-    amount(close),
+    formatNumber(close, 2),
     percent(changePct),
-    volumeTimes === undefined ? '' : `${volumeTimes.toFixed(1)} ×`,
+    volumeTimes === undefined ? '' : `${formatNumber(volumeTimes, 1)} ×`,
   ])
 
 /** The first rows of a panel; nothing, or why it has nothing, without any. The first column and `Client` are texts. */
@@ -81,9 +84,4 @@ const table = <R>({ rows, about }: Panel<R>, most: number, titles: readonly stri
   return `<table>\n${[cells('th', titles), ...rows.slice(0, most).map((row) => cells('td', toCells(row)))].join('\n')}\n</table>`
 }
 
-const amount = (value: number): string => {
-  const [whole = '', decimals = ''] = Math.abs(value).toFixed(2).split('.')
-  return `${value < 0 ? '-' : ''}${formatCount(Number(whole))}.${decimals}`
-}
-
-const percent = (value: number | undefined): string => (value === undefined ? '' : `${value > 0 ? '+' : ''}${value.toFixed(2)} %`)
+const percent = (value: number | undefined): string => (value === undefined ? '' : `${formatSigned(value, 2)} %`)

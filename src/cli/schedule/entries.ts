@@ -1,6 +1,7 @@
+import { quoteShell } from '../../model/text.js'
 import { padTwo } from '../terminal/format.js'
 import { docker, githubActions } from './hosted.js'
-import { type DailyJob, describeSettings, listCommands, quote, SESSIONS, toClock, toLocalClock, toShell, toWeekdays } from './job.js'
+import { type DailyJob, describeSettings, listCommands, SESSIONS, toClock, toLocalClock, toShell, toWeekdays } from './job.js'
 
 const cron = (job: DailyJob): string => {
   const { hour, minute, dayShift } = toLocalClock(job)
@@ -9,7 +10,7 @@ const cron = (job: DailyJob): string => {
 ${describeSettings(job)
   .map((line) => `# ${line}`)
   .join('\n')}
-${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${`cd ${quote(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')}
+${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${`cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')}
 `
 }
 

@@ -1,5 +1,6 @@
+import { quoteShell } from '../../model/text.js'
 import { padTwo } from '../terminal/format.js'
-import { type DailyJob, INDIA_OFFSET_MINUTES, listCommands, quote, SESSIONS, toClock, toShell, toWeekdays } from './job.js'
+import { type DailyJob, INDIA_OFFSET_MINUTES, listCommands, SESSIONS, toClock, toShell, toWeekdays } from './job.js'
 
 const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
 
@@ -30,7 +31,7 @@ ${[...job.needed, ...OPTIONAL_VARIABLES].map((name) => `      ${name}: \${{ secr
       # The folder of the day before: candles continue, and changes are found.
       - uses: actions/cache@v4
         with: { path: data, key: 'data-\${{ github.run_id }}', restore-keys: data- }
-${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.cjs', ...args].map(quote).join(' ')}`).join('\n')}
+${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.cjs', ...args].map(quoteShell).join(' ')}`).join('\n')}
       - uses: actions/upload-artifact@v4
         if: always()
         with: { name: market, path: ${exported === undefined ? 'data' : `"data\\n${exported}"`} }

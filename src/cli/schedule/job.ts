@@ -1,3 +1,5 @@
+import { quoteShell } from '../../model/text.js'
+
 /** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
 export interface DailyJob {
   /** Program and first arguments of the command, such as node and the path of scripstream. */
@@ -36,8 +38,6 @@ export const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
 /** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
 export const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
 
-export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
-
 /** The commands of a day: the later ones run only if the earlier ones succeeded. */
 export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (readonly string[])[] => {
   const settings = config === undefined ? [] : ['--config', config]
@@ -50,8 +50,8 @@ export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (rea
 
 export const toShell = (job: DailyJob, program: readonly string[] = job.program): string =>
   [
-    ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quote(value)}`),
-    ...listCommands(job).map((args) => [...program, ...args].map(quote).join(' ')),
+    ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quoteShell(value)}`),
+    ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
   ].join(' && ')
 
 /** What a person must know about the settings of an entry, as lines of a comment. */

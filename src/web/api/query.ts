@@ -18,4 +18,6 @@ export interface QueryAnswer {
   /** Whether there are more rows than the limit. */
   readonly isCut: boolean
   readonly ms: number
+  /** Recorded days that are damaged and left out. */
+  readonly warnings?: readonly string[]
 }

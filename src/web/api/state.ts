@@ -29,8 +29,8 @@ export interface FolderAnswer {
 
 /** `GET /api/state` */
 export interface FolderState {
-  /** The name of the folder, without its path. */
-  readonly folder: string
+  /** Only before the first run, for its command: the absolute path of the folder, quoted for a shell. */
+  readonly folder?: string
   readonly version: string
   /** Whether a run is active now. */
   readonly isActive: boolean

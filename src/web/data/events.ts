@@ -131,7 +131,7 @@ const readStockDeals = async ({ folder, names, item }: StockContext): Promise<So
 
 const toDealEvent = ({ day, client, side, kind, valueCr, quantity, price }: StoredDeal): StockEvent => ({
   ...({ day, kind: 'deal', mark: 'B' } as const),
-  title: `${client} ${side} ${quantity.toLocaleString('en-IN')} at ${price}`,
+  title: `${client} ${side} ${quantity.toLocaleString('en-IN')} at ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`,
   detail: `${kind} deal`,
   valueCr: side === 'sold' ? -valueCr : valueCr,
 })

@@ -46,9 +46,10 @@ export const createQueryRunner = ({ root, streams }: DataSource, timeMs = TIME_L
   }
 }
 
-const toAnswer = ({ columns, rows, isCut }: LimitedResult, ms: number): QueryAnswer => ({
+const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
   columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
   rows,
   isCut,
   ms: Math.round(ms),
+  ...(warnings === undefined ? {} : { warnings }),
 })

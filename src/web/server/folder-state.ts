@@ -1,9 +1,10 @@
-import { basename } from 'node:path'
+import { resolve } from 'node:path'
 import { describeFreshness } from '../../analysis/brief/brief.js'
 import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { countItems, countLost, isIdle } from '../../model/script-figures.js'
+import { quoteShell } from '../../model/text.js'
 import { readRunLog } from '../../storage/run-state.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderState } from '../api/state.js'
@@ -17,7 +18,7 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
   const [report, runs] = await Promise.all([readReport(out), readRunLog(out)])
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
   return omitUndefined({
-    folder: basename(out),
+    folder: report === undefined ? quoteShell(resolve(out)) : undefined,
     version,
     isActive: live.isActive(),
     phases: describePhases(streams),

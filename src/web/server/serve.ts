@@ -142,7 +142,8 @@ const sendError = (response: ServerResponse, error: unknown): void => {
   const status = error instanceof AnswerError ? error.status : 500
   // A body that was not read would be taken for the next request.
   response.setHeader('connection', 'close')
-  void sendJson(response, status, { error: formatError(error) })
+  // The lines of a refused query show its position.
+  void sendJson(response, status, { error: error instanceof AnswerError ? error.message : formatError(error) })
 }
 
 const readBody = async (request: IncomingMessage): Promise<unknown> => {

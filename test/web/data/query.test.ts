@@ -44,6 +44,13 @@ describe.skipIf(!duckdb)('a query of the page', () => {
     })
   })
 
+  it('names a recorded day that is damaged and left out', async () => {
+    const damaged = marketWith({ 'master_isin_map.json': [stock('A')], '.scripstream/history/2026-02-05.day': 'x' })
+    const answer = await createQueryRunner(damaged)({ sql: 'select count(*) from history.master' }, signal)
+    expect(answer).toMatchObject({ rows: [['0']], warnings: [expect.stringMatching(/2026-02-05\.day is damaged/)] })
+    expect(await createQueryRunner(folder)({ sql: 'select count(*) from history.master' }, signal)).not.toHaveProperty('warnings')
+  })
+
   it('is cut at the limit, and says so', async () => {
     const run = createQueryRunner(folder)
     expect(await run({ sql: 'from range(5)', limit: 3 }, signal)).toMatchObject({ rows: [['0'], ['1'], ['2']], isCut: true })

@@ -45,7 +45,7 @@ describe('a stock', () => {
       ['2026-02-20', 'D', 'Dividend'],
       ['2026-02-12', 'N', 'खबर 🙂'],
       ['2026-02-11', 'F', 'F'],
-      ['2026-02-10', 'B', 'X sold 1,50,000 at 200'],
+      ['2026-02-10', 'B', 'X sold 1,50,000 at 200.00'],
       ['2026-02-09', 'A', 'E'],
     ])
     expect(answer?.events.rows[3]).toMatchObject({ valueCr: -3 })

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import {
   formatAgo,
   formatBytes,
+  formatChange,
+  formatCountdown,
   formatDay,
+  formatDaysIn,
   formatDuration,
   formatInstant,
   formatLarge,
@@ -50,12 +53,29 @@ describe('times of the page', () => {
   })
 
   it.each([
-    [0, '0 s'],
+    [0, '0.0 s'],
+    [1_000, '1.0 s'],
+    [1_100, '1.1 s'],
     [18_900, '18.9 s'],
-    [60_000, '1 min 00 s'],
+    [59_940, '59.9 s'],
+    [59_960, '1 min 00 s'],
+    [72_300, '1 min 12 s'],
     [185_000, '3 min 05 s'],
     [3_720_000, '1 h 02 min'],
   ])('a duration of %d ms is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+
+  it.each([
+    [-5_000, '1 s'],
+    [1_000, '1 s'],
+    [1_100, '2 s'],
+    [61_000, '1 min 01 s'],
+  ])('%d ms to come are %s', (ms, text) => expect(formatCountdown(ms)).toBe(text))
+
+  it('are found in sentences, but not in names of files', () => {
+    expect(formatDaysIn('no candle of 2026-02-12 yet; until 2026-02-13.')).toBe('no candle of 12 Feb 2026 yet; until 13 Feb 2026.')
+    const path = '.scripstream/history/2026-02-12.day is damaged, from 2026-02-12T14:30'
+    expect(formatDaysIn(path)).toBe(path)
+  })
 
   it.each([
     [59_000, 'just now'],
@@ -73,3 +93,9 @@ it.each([
   [31_000_000, '31.0 MB'],
   [850_000_000, '850 MB'],
 ])('%d bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))
+
+it('writes the quantities and prices of deals as people in India do', () => {
+  expect(formatChange('X bought 1234567 at 1440.5 on 2026-02-12 (bulk, 178 crore); Y sold 900 at 7 on 2026-02-12')).toBe(
+    'X bought 12,34,567 at 1,440.50 on 12 Feb 2026 (bulk, 178 crore); Y sold 900 at 7.00 on 12 Feb 2026',
+  )
+})

@@ -1,11 +1,5 @@
 import { html, type TemplateResult } from 'lit-html'
-import { formatNumber, MISSING } from './format.js'
-
-/** `+1.2`, `−3`: with its sign. */
-export const formatSigned = (value: number | undefined, decimals = 1): string => {
-  const text = formatNumber(value, decimals)
-  return value !== undefined && value > 0 && /[1-9]/.test(text) ? `+${text}` : text
-}
+import { formatSigned, MISSING } from './format.js'
 
 /** A change in percent: its sign says what its colour says. */
 export const changeText = (percent: number | undefined, decimals = 1): TemplateResult => {

@@ -31,16 +31,25 @@ export const groupBySession = (days: readonly string[], events: readonly StockEv
 /** Letters of sessions that are closer would cover each other and the candles: then a dot says that something happened. */
 const MIN_PIXELS_FOR_LETTERS = 9
 
-/** One mark for each session: the letters of its events. `visible` is how many sessions are in view, on a chart of that width. */
+interface MarkOptions {
+  /** How many sessions are in view, on a chart of this width. */
+  readonly visible: number
+  readonly width: number
+  readonly day: string | undefined
+  /** The letters that the reader has switched off. */
+  readonly hidden: string
+}
+
+/** One mark for each session: the letters of its events. */
 export const toMarkers = (
   sessions: ReadonlyMap<string, readonly StockEvent[]>,
-  { visible, width, day }: { readonly visible: number; readonly width: number; readonly day: string | undefined },
+  { visible, width, day, hidden }: MarkOptions,
 ): SeriesMarker<string>[] => {
   const [accent, soft] = [readColour('--accent'), readColour('--soft')]
   return [...sessions]
     .flatMap(([time, events]): SeriesMarker<string>[] => {
       const letters = [...new Set(events.map(({ mark }) => mark))]
-        .filter((mark) => visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark))
+        .filter((mark) => !hidden.includes(mark) && (visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark)))
         .sort()
       if (letters.length === 0) return []
       const hasLetters = width / Math.max(1, visible) >= MIN_PIXELS_FOR_LETTERS

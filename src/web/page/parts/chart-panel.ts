@@ -12,7 +12,7 @@ export const DEFAULT_RANGE = '1Y'
 
 /** The chart of a stock or an index, for as long as its view is shown. */
 export interface ChartPanel {
-  readonly render: (content: Omit<ChartContent, 'range' | 'day'>, page: PageContext) => TemplateResult
+  readonly render: (content: Omit<ChartContent, 'range' | 'day' | 'hidden'>, page: PageContext) => TemplateResult
   readonly leave: () => void
 }
 
@@ -44,7 +44,12 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   }
   return {
     render: (shown, { place: { query } }) => {
-      content = { ...shown, range: query.get('range') ?? DEFAULT_RANGE, day: query.get('day') ?? undefined }
+      content = {
+        ...shown,
+        range: query.get('range') ?? DEFAULT_RANGE,
+        day: query.get('day') ?? undefined,
+        hidden: query.get('hide') ?? '',
+      }
       chart?.show(content)
       return renderChart(content, { page, hovered, mount })
     },
@@ -58,14 +63,14 @@ interface ChartState {
   readonly mount: (element: Element | undefined) => void
 }
 
-const renderChart = ({ candles, range }: ChartContent, { page, hovered, mount }: ChartState): TemplateResult => {
+const renderChart = ({ candles, range, events, hidden }: ChartContent, { page, hovered, mount }: ChartState): TemplateResult => {
   const index = hovered?.index ?? candles.days.length - 1
   const isAdjusted = page.place.query.get('adjusted') !== '0'
   return html`
     <section class="chart" aria-label="Chart">
       <div class="head">
         ${choices('Range', RANGES, { chosen: range, choose: (value) => page.setQuery({ range: value === DEFAULT_RANGE ? undefined : value }) })}
-        ${candles.isAdjusted ? html`<label><input type="checkbox" .checked=${isAdjusted} @change=${() => page.setQuery({ adjusted: isAdjusted ? '0' : undefined })}> adjusted for splits and bonuses</label>` : nothing}
+        ${candles.isAdjusted ? html`<label title="For splits and bonuses"><input type="checkbox" .checked=${isAdjusted} @change=${() => page.setQuery({ adjusted: isAdjusted ? '0' : undefined })}> adjusted</label>` : nothing}
         <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, index)}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
       </div>
@@ -74,11 +79,33 @@ const renderChart = ({ candles, range }: ChartContent, { page, hovered, mount }:
           ? html`<div class="canvas">${emptyLine('There are no candles of it in this folder.')}</div>`
           : html`<div class="canvas" role="img" aria-label=${describeAll(candles)} ${ref(mount)}></div>`
       }
+      ${legend(events, hidden, page)}
       <p class="hovered line">${(hovered?.events ?? []).slice(0, 3).map(({ mark, title }) => html`<span class="tag">${mark}</span> <bdi>${title}</bdi> `)}</p>
       <p class="attribution soft">Charts: <a href="https://www.tradingview.com/" target="_blank" rel="noreferrer">TradingView</a> Lightweight Charts™, © 2025 TradingView, Inc.</p>
     </section>
   `
 }
+
+const MARKS = [
+  ['D', 'dividend'],
+  ['S', 'split, bonus'],
+  ['B', 'deal'],
+  ['F', 'filing'],
+  ['N', 'news'],
+  ['A', 'announcement'],
+] as const
+
+/** What the marks mean; a click hides those of one kind, or shows them again. */
+const legend = (events: ChartContent['events'], hidden: string, page: PageContext): TemplateResult => html`
+  <div class="marks" role="group" aria-label="Marks on the chart">
+    ${MARKS.filter(([mark]) => events.some((event) => event.mark === mark)).map(([mark, word]) => {
+      const isHidden = hidden.includes(mark)
+      const toggle = (): void => page.setQuery({ hide: (isHidden ? hidden.replace(mark, '') : hidden + mark) || undefined })
+      return html`<button type="button" class="plain" aria-pressed=${!isHidden} @click=${toggle}><span class="tag">${mark}</span> ${word}</button>`
+    })}
+    ${events.some(({ mark }) => /[FNA]/.test(mark)) ? html`<span class="soft">• filings, news: zoom in</span>` : nothing}
+  </div>
+`
 
 const describeCleaned = ({ cleaned, about }: CandlesAnswer): { readonly problem?: string } => {
   const texts = [...(about.problem === undefined ? [] : [about.problem]), ...cleaned]

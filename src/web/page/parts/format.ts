@@ -16,6 +16,12 @@ export const formatNumber = (value: number | null | undefined, decimals = 0): st
   return `${value < 0 && !isZero ? '−' : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`
 }
 
+/** `+1.2`, `−3`: with its sign. */
+export const formatSigned = (value: number | undefined, decimals = 1): string => {
+  const text = formatNumber(value, decimals)
+  return value !== undefined && value > 0 && /[1-9]/.test(text) ? `+${text}` : text
+}
+
 /** In lakh and crore: `12.4 L`, `3,250 cr`; below a lakh as it is. */
 export const formatLarge = (value: number | null | undefined): string => {
   if (!isNumber(value)) return MISSING
@@ -44,8 +50,15 @@ export const formatDay = (day: string | null | undefined): string => {
   return name === undefined ? (day ?? MISSING) : `${Number(date)} ${name} ${year}`
 }
 
-/** A sentence of the server with its days as people write them. */
-export const formatDaysIn = (text: string): string => text.replace(/\b\d{4}-\d\d-\d\d\b/g, formatDay)
+/** A sentence of the server with its days as people write them. The name of a file stays as it is. */
+export const formatDaysIn = (text: string): string => text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
+
+/** A change in the words of `diff`, with the days, quantities and prices as people write them. */
+export const formatChange = (detail: string): string =>
+  formatDaysIn(detail).replace(
+    /( (?:bought|sold) )(\d+) at (\d+(?:\.\d+)?)/g,
+    (_, verb: string, quantity: string, price: string) => `${verb}${formatNumber(Number(quantity))} at ${formatNumber(Number(price), 2)}`,
+  )
 
 const inIndia = (at: number): string => new Date(at + INDIA_OFFSET_MS).toISOString()
 
@@ -58,12 +71,17 @@ export const formatTime = (at: number): string => `${inIndia(at).slice(11, 19)} 
 /** `12 Feb 2026, 20:00 IST`. */
 export const formatInstant = (at: number): string => `${formatDayOf(at)}, ${inIndia(at).slice(11, 16)} IST`
 
-/** `3.1 s`, `12 s`, `3 min 05 s`, `1 h 02 min`. */
+/** How long something took: `3.1 s`, `12.0 s`, `3 min 05 s`, `1 h 02 min`. */
 export const formatDuration = (ms: number | null | undefined): string => {
   if (!isNumber(ms)) return MISSING
   const tenths = Math.round(Math.max(0, ms) / 100)
-  if (tenths < 1_000 && tenths % 10 !== 0) return `${(tenths / 10).toFixed(1)} s`
-  const seconds = Math.round(Math.max(0, ms) / 1_000)
+  return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : formatClock(Math.round(ms / 1_000))
+}
+
+/** A time that is still running or to come, in whole seconds: `1 s` at least. */
+export const formatCountdown = (ms: number): string => formatClock(Math.max(1, Math.ceil(ms / 1_000)))
+
+const formatClock = (seconds: number): string => {
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${minutes} min ${padTwo(seconds % 60)} s`

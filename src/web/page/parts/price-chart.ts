@@ -22,6 +22,8 @@ export interface ChartContent {
   readonly range: string
   /** The day that the reader has chosen. */
   readonly day: string | undefined
+  /** The letters of the marks that the reader has switched off. */
+  readonly hidden: string
 }
 
 export interface ChartCallbacks {
@@ -77,7 +79,8 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
   const drawMarks = (): void => {
     const scale = chart.timeScale()
     const range = scale.getVisibleLogicalRange()
-    marks.setMarkers(toMarkers(bySession, { visible: range ? range.to - range.from : 0, width: scale.width(), day: shown?.day }))
+    const { day, hidden = '' } = shown ?? { day: undefined }
+    marks.setMarkers(toMarkers(bySession, { visible: range ? range.to - range.from : 0, width: scale.width(), day, hidden }))
   }
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {
@@ -96,7 +99,8 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
         bySession = groupBySession(content.candles.days, content.events)
         draw()
       }
-      if (before?.range !== content.range || before.candles.days.length !== content.candles.days.length) showRange(chart, content)
+      if (before?.range !== content.range || before.candles.days.length !== content.candles.days.length)
+        showRange(chart, content, element.clientWidth)
       if (before?.day !== content.day) showDay(chart, content)
       drawMarks()
     },
@@ -143,18 +147,18 @@ const candleColours = ({ up, down }: Colours) => ({
 const toCandles = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
   days.map((time, index) => ({ time, open: open[index] ?? 0, high: high[index] ?? 0, low: low[index] ?? 0, close: close[index] ?? 0 }))
 
-const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent): void => {
+/** Half a label of the time axis, which would be cut at the ends of it. */
+const LABEL_PIXELS = 20
+
+const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent, width: number): void => {
   const [first, last] = [days[0], days.at(-1)]
-  const months = MONTHS[range]
   if (first === undefined || last === undefined) return
-  if (months === undefined) {
-    chart.timeScale().fitContent()
-    return
-  }
+  const months = MONTHS[range]
   const start = new Date(`${last}T00:00:00Z`)
-  start.setUTCMonth(start.getUTCMonth() - months)
-  const from = findSession(days, start.toISOString().slice(0, 10)) ?? first
-  chart.timeScale().setVisibleLogicalRange({ from: days.indexOf(from) - 0.5, to: days.length + 1.5 })
+  start.setUTCMonth(start.getUTCMonth() - (months ?? 0))
+  const from = months === undefined ? 0 : days.indexOf(findSession(days, start.toISOString().slice(0, 10)) ?? first)
+  const room = (LABEL_PIXELS * (days.length - from)) / Math.max(1, width)
+  chart.timeScale().setVisibleLogicalRange({ from: from - (months === undefined ? room : 0.5), to: days.length + Math.max(1.5, room) })
 }
 
 /** Moves a chosen day into view. */

@@ -4,6 +4,7 @@ import type { FolderChanges, FolderState } from '../../api/state.js'
 import {
   formatAgo,
   formatBytes,
+  formatCountdown,
   formatDay,
   formatDayOf,
   formatDaysIn,
@@ -60,8 +61,10 @@ export const describeChanges = (changes: FolderChanges | Error | undefined): Tem
 }
 
 /** Such as `6 price bands`. */
-const countSection = ({ section, count }: FolderChanges['sections'][number]): string =>
-  `${formatNumber(count)}\u00a0${SECTION_WORDS[section] ?? section}`
+const countSection = ({ section, count }: FolderChanges['sections'][number]): string => {
+  const words = SECTION_WORDS[section] ?? section
+  return `${formatNumber(count)}\u00a0${count === 1 ? words.replace(/s(?=$| with)/, '') : words}`
+}
 
 /** Sections whose names say little after a number. */
 const SECTION_WORDS: Readonly<Record<string, string>> = {
@@ -77,7 +80,7 @@ const SECTION_WORDS: Readonly<Record<string, string>> = {
 export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
   const { share, done, total, leftMs, startedAt, isContinued, isRemainder } = run
   const percent = Math.floor(share * 100)
-  const left = leftMs === undefined ? '' : `, about ${formatDuration(Math.max(1_000, Math.ceil(leftMs / 1_000) * 1_000))} left`
+  const left = leftMs === undefined ? '' : `, about ${formatCountdown(leftMs)} left`
   const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
   return html`
     <section class="answer">
@@ -85,7 +88,7 @@ export const renderProgress = (run: LiveRunState, before: FolderState | undefine
       <progress max="100" value=${share * 100} aria-label="Progress of the run">${percent} %</progress>
       <p>
         ${kind}${formatNumber(done)}${total === undefined ? nothing : html` of ${formatNumber(total)}`} items since ${formatTime(startedAt)}
-        (${formatDuration(now - startedAt)}), as of ${formatInstant(run.asOf)}.
+        (${formatCountdown(now - startedAt)}), as of ${formatInstant(run.asOf)}.
       </p>
       <p class="changed">
         ${
@@ -111,7 +114,7 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
     ['items failed', formatNumber(lost), lost > 0 ? 'failed' : ''],
     ['requests', formatNumber(sum(({ requests }) => requests))],
     ['retries', formatNumber(sum(({ retries }) => retries))],
-    ['answers 429', formatNumber(sum(({ rateLimited }) => rateLimited))],
+    ['rate limited', formatNumber(sum(({ rateLimited }) => rateLimited))],
     ...(received > 0 ? [['received', formatBytes(received)] as const] : []),
     ...(hasEnded ? [] : [['received per second', run.bytesPerSecond === undefined ? '–' : formatBytes(run.bytesPerSecond)] as const]),
     ['files', formatNumber(sum(({ files }) => files))],

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { FolderChanges } from '../../api/state.js'
-import { formatDaysIn, formatNumber, formatQuantity } from '../parts/format.js'
+import { formatChange, formatDaysIn, formatQuantity } from '../parts/format.js'
 import { listLinked, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
@@ -22,7 +22,7 @@ export const renderChanges = (
         <tbody>${shown.map(
           ({ symbol, hasNoPage, changes: own }) => html`<tr>
             <th scope="row">${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</th>
-            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatDetail(detail)}`)}</td>
+            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatChange(detail)}`)}</td>
           </tr>`,
         )}</tbody>
       </table></div>
@@ -31,7 +31,3 @@ export const renderChanges = (
     </section>
   `
 }
-
-/** Days and large quantities as people write them. */
-const formatDetail = (detail: string): string =>
-  formatDaysIn(detail).replace(/(?<= (?:bought|sold) )\d+(?= at )/, (quantity) => formatNumber(Number(quantity)))

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatBytes, formatDuration, formatNumber, formatPercent } from '../parts/format.js'
+import { formatBytes, formatCountdown, formatNumber, formatPercent } from '../parts/format.js'
 import { describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ export const renderDetail = (stream: LiveStream, phases: readonly LivePhase[], n
     ...(stream.partial > 0 ? [['may lack rows', formatNumber(stream.partial)] as const] : []),
     ['requests', formatNumber(stream.requests)],
     ['retries', formatNumber(stream.retries)],
-    ['answers 429', formatNumber(stream.rateLimited)],
+    ['rate limited', formatNumber(stream.rateLimited)],
     ['open requests', stream.inFlight === undefined ? 'on other machines' : formatNumber(stream.inFlight)],
     ['workers', formatNumber(stream.workers)],
     ['received', stream.received === undefined ? '–' : formatBytes(stream.received)],
@@ -108,5 +108,5 @@ export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateRes
 /** How long a stopped run has been silent, or nothing. */
 export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
   isLost
-    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatDuration(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
+    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
     : nothing

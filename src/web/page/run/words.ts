@@ -1,5 +1,5 @@
 import type { LivePause, LiveStream } from '../../api/live.js'
-import { formatDuration, formatNumber, formatQuantity, formatTime } from '../parts/format.js'
+import { formatCountdown, formatDuration, formatNumber, formatQuantity, formatTime } from '../parts/format.js'
 
 /** A few words with a colour that means the same. */
 export interface Note {
@@ -15,13 +15,12 @@ const WHY: Readonly<Record<LivePause['why'], string>> = {
 
 /** Why and until when requests wait: `news: rate limit, until 20:02:07 IST (3 s)`. */
 export const describePause = ({ what, why, until, giveUpAt }: LivePause, now: number): string => {
-  const left = formatDuration(Math.max(1_000, Math.ceil((until - now) / 1_000) * 1_000))
+  const left = formatCountdown(until - now)
   const end = giveUpAt === undefined ? '' : `, given up at ${formatTime(giveUpAt)}`
   return `${what}: ${WHY[why]}, next request ${formatTime(until)} (in ${left})${end}`
 }
 
-const describeShortly = ({ why, until }: LivePause, now: number): string =>
-  `waits ${formatDuration(Math.max(1_000, Math.ceil((until - now) / 1_000) * 1_000))}: ${WHY[why]}`
+const describeShortly = ({ why, until }: LivePause, now: number): string => `waits ${formatCountdown(until - now)}: ${WHY[why]}`
 
 /** How a stream stands, in a few words. */
 export const describeStream = (stream: LiveStream, now: number): Note => {
@@ -42,7 +41,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       if (losses.length > 0) return { tone: 'failed', text: losses.join(', ') }
       if (secondPass !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
       if (total !== undefined && total > 0 && done >= total) return { tone: '', text: 'writes its files' }
-      return { tone: '', text: leftMs === undefined ? 'running' : `${formatDuration(Math.max(1, Math.ceil(leftMs / 1_000)) * 1_000)} left` }
+      return { tone: '', text: leftMs === undefined ? 'running' : `${formatCountdown(leftMs)} left` }
     }
     default: {
       const took = startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)

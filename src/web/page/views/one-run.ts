@@ -70,9 +70,9 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
     </section>
     <div class="scroll"><table class="rows">
       <thead><tr>
-        <th>stream</th><th>result</th><th class="number">took</th><th class="number" title="Duration of the same stream in the run before">before</th><th class="number">items</th><th class="number">failed</th>
-        <th class="number">incomplete</th><th class="number">requests</th><th class="number">retries</th><th class="number" title="Answers 429: too many requests">429</th>
-        <th class="number">files</th><th class="number">size</th>
+        <th>stream</th><th>result</th><th class="number">took</th><th class="number optional" title="Duration of the same stream in the run before">before</th><th class="number optional">items</th><th class="number">failed</th>
+        <th class="number optional">incomplete</th><th class="number optional">requests</th><th class="number optional">retries</th>
+        <th class="number optional" title="Answers 429: too many requests">rate limited</th><th class="number optional">files</th><th class="number optional">size</th>
       </tr></thead>
       <tbody>${run.streams.map(renderStream)}</tbody>
     </table></div>
@@ -82,21 +82,21 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
 }
 
 /** A zero says nothing where a number means trouble. */
-const trouble = (value: number, tone: string): TemplateResult =>
-  html`<td class=${`number ${value > 0 ? tone : 'soft'}`}>${value === 0 ? '·' : formatNumber(value)}</td>`
+const trouble = (value: number, tone: string, more = ''): TemplateResult =>
+  html`<td class=${`number ${value > 0 ? tone : 'soft'} ${more}`}>${value === 0 ? '·' : formatNumber(value)}</td>`
 
 const renderStream = (stream: RunStream): TemplateResult => html`
   <tr>
     <th scope="row">${stream.name}</th>
     <td>${outcomeWord(stream.outcome === 'success' ? 'complete' : stream.outcome)}</td>
     <td class="number">${formatDuration(stream.durationMs)}</td>
-    <td class="number soft">${formatDuration(stream.beforeMs)}</td>
-    <td class="number">${formatNumber(stream.done)}</td>
-    ${trouble(stream.lost, 'failed')} ${trouble(stream.partial, 'waiting')}
-    <td class="number">${formatNumber(stream.requests)}</td>
-    ${trouble(stream.retries, '')} ${trouble(stream.rateLimited, 'waiting')}
-    <td class="number">${formatNumber(stream.files)}</td>
-    <td class="number">${formatBytes(stream.bytes)}</td>
+    <td class="number soft optional">${formatDuration(stream.beforeMs)}</td>
+    <td class="number optional">${formatNumber(stream.done)}</td>
+    ${trouble(stream.lost, 'failed')} ${trouble(stream.partial, 'waiting', 'optional')}
+    <td class="number optional">${formatNumber(stream.requests)}</td>
+    ${trouble(stream.retries, '', 'optional')} ${trouble(stream.rateLimited, 'waiting', 'optional')}
+    <td class="number optional">${formatNumber(stream.files)}</td>
+    <td class="number optional">${formatBytes(stream.bytes)}</td>
   </tr>
 `
 

@@ -91,7 +91,7 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>
-    ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert">${state.error}</pre>`}
+    ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
     ${state.answer === undefined ? nothing : resultTable(state.answer, page)}
     ${state.asked === '' ? queryList(data.queries, start) : nothing}
     ${tableList(data.tables)}

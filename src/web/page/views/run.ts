@@ -118,9 +118,9 @@ const createIdleStreams = ({ phases }: FolderState): readonly LiveStream[] =>
       ...{ statuses: {}, files: 0, stored: 0, failures: [], warnings: [], pauses: [], marbles: [] },
     }))
 
-const renderFirstSteps = ({ folder }: FolderState): TemplateResult => html`
+const renderFirstSteps = ({ folder = '' }: FolderState): TemplateResult => html`
   <p class="first-steps">
-    Start a run into the folder <b>${folder}</b>: <code>scripstream run --out ${folder}</code>. This page shows the run live. To try it without a
-    provider: <code>scripstream run --simulate --out ${folder}</code>
+    Start a run: <code>scripstream run --out ${folder}</code>. This page shows it live. To try it without a provider:
+    <code>scripstream run --simulate --out ${folder}</code>
   </p>
 `

@@ -1,8 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { RunList, RunRow } from '../../api/runs.js'
-import { formatSigned } from '../parts/change.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { formatDayOf, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { formatDayOf, formatDuration, formatInstant, formatNumber, formatQuantity, formatSigned } from '../parts/format.js'
 import { contentWidth } from '../parts/size.js'
 import { emptyState } from '../parts/states.js'
 import { runPath } from '../parts/stock-link.js'
@@ -31,7 +30,7 @@ export const runsView: View<RunList> = {
     runs.length === 0
       ? emptyState(
           'No run is recorded yet',
-          html`Each run into this folder adds a line here: when, how long, what failed. Start one with <code>scripstream run</code>.`,
+          html`Each run into this folder adds a line here: when, how long, what failed. The <a href="/">run page</a> has the command that starts one.`,
         )
       : renderRuns(runs, page),
 }
@@ -45,21 +44,21 @@ const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): 
     ${renderTrend(runs, contentWidth())}
     <div class="scroll"><table class="rows">
       <thead><tr>
-        <th>started</th><th>outcome</th><th>as of</th><th class="number">took</th><th class="number">stocks</th><th class="number">requests</th>
-        <th class="number">retries</th><th class="number">failed</th><th>missing, and what needs a look</th>
+        <th>started</th><th>outcome</th><th class="optional">as of</th><th class="number">took</th><th class="number optional">stocks</th>
+        <th class="number optional">requests</th><th class="number optional">retries</th><th class="number">failed</th><th class="optional">missing, and what needs a look</th>
       </tr></thead>
       <tbody>${shown.map(
         (run, index) => html`<tr>
           <td><a href=${runPath(run.run)}>${formatInstant(Date.parse(run.startedAt))}</a></td>
           <td>${outcomeWord(run.outcome)}</td>
-          <td>${formatDayOf(Date.parse(run.asOf))}</td>
+          <td class="optional">${formatDayOf(Date.parse(run.asOf))}</td>
           <td class="number">${formatDuration(run.durationMs)}</td>
-          <td class="number">${describeGrowth(run.stocks, runs[index + 1]?.stocks)} ${formatNumber(run.stocks)}</td>
-          <td class="number">${formatNumber(run.requests)}</td>
-          <td class="number">${formatNumber(run.retries)}</td>
+          <td class="number optional">${describeGrowth(run.stocks, runs[index + 1]?.stocks)} ${formatNumber(run.stocks)}</td>
+          <td class="number optional">${formatNumber(run.requests)}</td>
+          <td class="number optional">${formatNumber(run.retries)}</td>
           <td class=${`number${run.lost > 0 ? ' failed' : ''}`}>${formatNumber(run.lost)}</td>
-          <td class="cut" title=${describeChecks(run)}>${describeChecks(run)}</td>
-        </tr>`,
+          <td class="cut optional" title=${describeChecks(run)}>${describeChecks(run)}</td>
+        </tr>${describeChecks(run) === '' ? nothing : html`<tr class="narrow"><td class="soft" colspan="4">${describeChecks(run)}</td></tr>`}`,
       )}</tbody>
     </table></div>
     ${shown.length < runs.length ? html`<button class="link" type="button" @click=${() => setQuery({ all: '1' })}>${formatQuantity(runs.length - shown.length, 'earlier run')}</button>` : nothing}

@@ -1,7 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Breadth } from '../../../api/market.js'
-import { formatSigned } from '../../parts/change.js'
-import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent } from '../../parts/format.js'
+import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../parts/format.js'
 import { balanceChart, shareBar } from '../../parts/small-charts.js'
 
 /** The sentence of the day, and the numbers behind it. */
@@ -33,10 +32,10 @@ export const breadthHead = (breadth: Breadth | undefined): TemplateResult => {
 
 const describeMarket = ({ advances, declines }: Breadth): string =>
   advances === declines
-    ? `${formatNumber(advances)} stocks rose, as many fell`
+    ? `${formatQuantity(advances, 'stock')} rose, as many fell`
     : advances > declines
-      ? `${formatNumber(advances)} stocks rose, ${formatNumber(declines)} fell`
-      : `${formatNumber(declines)} stocks fell, ${formatNumber(advances)} rose`
+      ? `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell`
+      : `${formatQuantity(declines, 'stock')} fell, ${formatNumber(advances)} rose`
 
 const describeSession = (traded: number, listed: number): string =>
   traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
@@ -58,7 +57,7 @@ const listFacts = ({
   ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
   ['52-week highs', formatNumber(newHighs)],
   ['52-week lows', formatNumber(newLows)],
-  ['Above 50-day', formatPercent(above50Pct, 0)],
-  ['Above 200-day', formatPercent(above200Pct, 0)],
+  ['Above 50-day average', formatPercent(above50Pct, 0)],
+  ['Above 200-day average', formatPercent(above200Pct, 0)],
   ['Turnover', `₹ ${formatLarge(Math.round(turnoverCr))} cr`],
 ]

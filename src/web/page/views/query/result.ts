@@ -14,7 +14,7 @@ const isPlan = ({ columns }: QueryAnswer): boolean => columns[0]?.name === 'expl
 
 /** The rows of an answer, sorted and page by page. */
 export const resultTable = (answer: QueryAnswer, page: PageContext): TemplateResult => {
-  const { columns, rows, isCut, ms } = answer
+  const { columns, rows, isCut, ms, warnings = [] } = answer
   if (isPlan(answer)) return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
   const [sorted, sort] = sortRows(answer, page.place.query.get('sort'))
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE_ROWS))
@@ -22,13 +22,18 @@ export const resultTable = (answer: QueryAnswer, page: PageContext): TemplateRes
   const shown = sorted.slice((current - 1) * PAGE_ROWS, current * PAGE_ROWS)
   const symbols = columns.findIndex(({ name }) => name === 'symbol')
   const list = symbols < 0 ? [] : sorted.flatMap((row) => row[symbols] ?? [])
-  // One fraction in a column gives all its numbers two decimals, so that they line up.
-  const decimals = columns.map(({ isNumber }, place) => (isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0))
+  // One fraction in a column gives all its numbers two decimals, and a large number all of them separators, so that they line up.
+  const formats = columns.map(
+    ({ isNumber }, place): ColumnFormat => ({
+      decimals: isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0,
+      isGrouped: isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED),
+    }),
+  )
   const cell = (text: string | null, place: number): TemplateResult => {
     if (text === null) return html`<td class=${columns[place]?.isNumber ? 'number soft' : 'soft'}>–</td>`
     if (place === symbols) return html`<td>${stockLink(text, { list })}</td>`
     return columns[place]?.isNumber
-      ? html`<td class="number" title=${text}>${shortenNumber(text, decimals[place])}</td>`
+      ? html`<td class="number" title=${text}>${shortenNumber(text, formats[place])}</td>`
       : html`<td class="text" title=${text}><bdi>${text}</bdi></td>`
   }
   return html`
@@ -37,6 +42,7 @@ export const resultTable = (answer: QueryAnswer, page: PageContext): TemplateRes
         <p role="status">${isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}</p>
         <button type="button" @click=${() => saveFile('query.csv', toCsv(columns, sorted))}>Export CSV</button>
         ${pages === 1 ? nothing : pager(current, pages, page)}
+        ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
       </div>
       <div class="scroll" tabindex="0" role="region" aria-label="Rows"><table>
         <thead><tr>${columns.map((column, place) => headCell(column, place, { sort, page }))}</tr></thead>
@@ -91,14 +97,19 @@ const pager = (current: number, pages: number, page: PageContext): TemplateResul
 }
 
 const MAX_DECIMALS = 2
-/** Smaller whole numbers, such as years, have no separators. */
-const MIN_GROUPED = 100_000
+/** A column of smaller whole numbers, such as years, has no separators. */
+const MIN_GROUPED = 10_000
+
+interface ColumnFormat {
+  readonly decimals: number
+  readonly isGrouped: boolean
+}
 
 /** A number for reading; its exact text is its title. */
-const shortenNumber = (text: string, decimals = 0): string => {
+const shortenNumber = (text: string, { decimals, isGrouped }: ColumnFormat = { decimals: 0, isGrouped: false }): string => {
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
   if (Number.isInteger(value) && decimals > 0) return formatNumber(value, decimals)
-  if (Number.isInteger(value)) return Math.abs(value) < MIN_GROUPED ? text.replace('-', '−') : formatNumber(value)
+  if (Number.isInteger(value)) return isGrouped ? formatNumber(value) : text.replace('-', '−')
   return Math.abs(value) < 0.01 ? value.toPrecision(2).replace('-', '−') : formatNumber(value, MAX_DECIMALS)
 }

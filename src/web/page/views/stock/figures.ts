@@ -1,7 +1,7 @@
 import { html, type TemplateResult } from 'lit-html'
 import type { Holding, Quarter, StockAnswer } from '../../../api/stock.js'
-import { changeText, formatSigned } from '../../parts/change.js'
-import { formatDay, formatLarge, formatNumber, formatPercent } from '../../parts/format.js'
+import { changeText } from '../../parts/change.js'
+import { formatDay, formatLarge, formatNumber, formatPercent, formatSigned } from '../../parts/format.js'
 import { emptyLine, panel } from '../../parts/panel.js'
 import { columnChart, shareBar, sparkLine } from '../../parts/small-charts.js'
 
