@@ -35,15 +35,15 @@ interface MarkOptions {
   /** How many sessions are in view, on a chart of this width. */
   readonly visible: number
   readonly width: number
-  readonly day: string | undefined
+  readonly day?: string | undefined
   /** The letters that the reader has switched off. */
-  readonly hidden: string
+  readonly hidden?: string
 }
 
 /** One mark for each session: the letters of its events. */
 export const toMarkers = (
   sessions: ReadonlyMap<string, readonly StockEvent[]>,
-  { visible, width, day, hidden }: MarkOptions,
+  { visible, width, day, hidden = '' }: MarkOptions,
 ): SeriesMarker<string>[] => {
   const [accent, soft] = [readColour('--accent'), readColour('--soft')]
   return [...sessions]

@@ -79,8 +79,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
   const drawMarks = (): void => {
     const scale = chart.timeScale()
     const range = scale.getVisibleLogicalRange()
-    const { day, hidden = '' } = shown ?? { day: undefined }
-    marks.setMarkers(toMarkers(bySession, { visible: range ? range.to - range.from : 0, width: scale.width(), day, hidden }))
+    marks.setMarkers(toMarkers(bySession, { ...shown, visible: range ? range.to - range.from : 0, width: scale.width() }))
   }
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {
