@@ -1,5 +1,7 @@
+import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { candleFile, stock } from './data/support.js'
 import { type Answer, send, startServer } from './support.js'
@@ -45,6 +47,23 @@ describe('the routes of data', () => {
     expect([400, 404]).toContain(answer.status)
     expect(parse(answer)).toEqual({ error: expect.any(String) })
     expect(answer.body).not.toContain(SECRET)
+  })
+
+  it('of the market have read the files before the first request, unless a run in the same process needs the time', async () => {
+    const closeAfter = async (live?: PageServerOptions['live']): Promise<unknown> => {
+      const out = folderWith({ 'master_isin_map.json': [stock('A')], 'ohlcv_data/A.csv': candleFile([['2026-02-12', 5]]) })
+      const path = join(out, 'ohlcv_data/A.csv')
+      utimesSync(path, 1, 1)
+      const server = await startServer(out, { live })
+      await server.prepared
+      // With the same size and time, a file that is known is not read again.
+      writeFileSync(path, candleFile([['2026-02-12', 5]]).replace('5,1000', '7,1000'))
+      utimesSync(path, 1, 1)
+      const { breadth } = parse(await send(server.origin, '/api/market')) as { breadth: { turnoverCr: number } }
+      return Math.round(breadth.turnoverCr * 1e4)
+    }
+    expect(await closeAfter()).toBe(5)
+    expect(await closeAfter(() => undefined)).toBe(7)
   })
 
   it('of an empty folder answer with the reason', async () => {

@@ -9,14 +9,21 @@ import { readCandles, readIndex, readIndexChart, readStock } from '../data/stock
 import { AnswerError } from './guard.js'
 import type { Route } from './route.js'
 
+export interface DataRoutes {
+  readonly routes: readonly Route[]
+  /** Reads the market before somebody asks for it: thousands of small files, which take a second. Never rejects: the answers have its errors. */
+  readonly prepare: () => Promise<void>
+}
+
 /** The routes that answer from the output folder; each server has its own, with what they keep in memory. */
-export const createDataRoutes = (source: DataSource, ask?: QueryRunner): readonly Route[] => {
+export const createDataRoutes = (source: DataSource, ask?: QueryRunner): DataRoutes => {
   const folder = openMarketFolder(source)
   const [readMarket, readDocuments] = [createMarketReader(folder), createDocumentsReader(folder)]
+  const readLists = () => readMarketLists(folder)
   let runner = ask
-  return [
+  const routes: readonly Route[] = [
     { path: '/api/market', answer: readMarket },
-    { path: '/api/market/lists', answer: () => readMarketLists(folder) },
+    { path: '/api/market/lists', answer: readLists },
     { path: '/api/market/documents', answer: readDocuments },
     { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(readStock(folder, symbol), symbol) },
     {
@@ -40,6 +47,12 @@ export const createDataRoutes = (source: DataSource, ask?: QueryRunner): readonl
       },
     },
   ]
+  return {
+    routes,
+    prepare: async () => {
+      for (const read of [readLists, readMarket, readDocuments]) await read().catch(() => undefined)
+    },
+  }
 }
 
 const MAX_SEARCH = 100

@@ -30,6 +30,8 @@ export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'st
 /** A running server of the page, until it is closed. */
 export interface PageServer {
   readonly origin: string
+  /** Resolves once what the page shows of the market has been read; at once beside a run, which needs the time itself. */
+  readonly prepared: Promise<void>
   /** Ends every answer in progress, also open streams of events. */
   readonly close: () => void
 }
@@ -45,7 +47,8 @@ const MIN_COMPRESSED_BYTES = 100_000
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
   const { pageFolder, port, routes: given, live: source, workers = {}, ask, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const routes = given ?? [...allRoutes, ...createDataRoutes({ root, exchange, streams }, ask)]
+  const data = createDataRoutes({ root, exchange, streams }, ask)
+  const routes = given ?? [...allRoutes, ...data.routes]
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? createLiveFileReader(folder.out))
   const served: Served = { ...folder, workers, live, ...createRunReaders(folder, live, { compare, check }) }
@@ -57,6 +60,7 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const own = await listen(server, port)
   return {
     origin: `http://127.0.0.1:${own}`,
+    prepared: source === undefined ? data.prepare() : Promise.resolve(),
     close: () => {
       live.close()
       server.close()
