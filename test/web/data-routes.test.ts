@@ -71,7 +71,10 @@ describe('the routes of data', () => {
     expect(parse(await send(origin, '/api/market'))).toMatchObject({
       breadth: { listed: 0, about: { problem: 'there is no master list' } },
     })
-    expect(await send(origin, '/api/stock/TCS')).toMatchObject({ status: 404, body: '{"error":"TCS is in no list of this folder"}' })
+    expect(await send(origin, '/api/stock/TCS')).toMatchObject({
+      status: 404,
+      body: '{"error":"TCS is in no list of this folder; search by symbol, name or ISIN"}',
+    })
   })
 
   it.each(['report.json', 'runs.ndjson'])(

@@ -23,10 +23,10 @@ export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuit
       formatNumber(close, 2),
       percent(changePct),
     ]),
+    gainers.rows.length + losers.rows.length === 0 ? '' : note('Volume: how many times the average of the 20 sessions before.'),
     moversHtml('Up most', gainers),
     moversHtml('Down most', losers),
     moversHtml('Most volume', busiest),
-    busiest.rows.length === 0 ? '' : note('Volume: how many times the average of the 20 sessions before.'),
     circuits.total === 0
       ? note(circuits.about.problem)
       : `<p>${formatQuantity(circuits.total, 'stock')} at the price limit of the day.</p>`,

@@ -60,6 +60,6 @@ const MAX_SEARCH = 100
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {
   const value = await answer
-  if (value === undefined) throw new AnswerError(404, `${name} is in no list of this folder`)
+  if (value === undefined) throw new AnswerError(404, `${name} is in no list of this folder; search by symbol, name or ISIN`)
   return value
 }

@@ -1,4 +1,4 @@
-import { html, type TemplateResult } from 'lit-html'
+import { html, nothing, type TemplateResult } from 'lit-html'
 import { PageError } from './fetch-json.js'
 
 /** A place where there is nothing to show: why, and what to do. */
@@ -13,7 +13,7 @@ export const errorState = (error: unknown, retry: () => void): TemplateResult =>
     <div class="state" role="alert">
       <h1>${isMissing ? 'Not found' : 'This could not be loaded'}</h1>
       <p>${error instanceof Error ? error.message : String(error)}</p>
-      <button type="button" @click=${retry}>Try again</button>
+      ${isMissing ? nothing : html`<button type="button" @click=${retry}>Try again</button>`}
     </div>
   `
 }

@@ -1,5 +1,4 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { live } from 'lit-html/directives/live.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import type { PageContext, View } from '../view.js'
@@ -77,8 +76,10 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       start()
     }}>
       <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
-        .value=${live(state.text)} @input=${(event: InputEvent) => {
+        .value=${state.text} @input=${(event: InputEvent) => {
           state.text = (event.target as HTMLTextAreaElement).value
+          // What is rendered stays equal to what is typed, so that another statement replaces it.
+          page.update()
         }}
         @keydown=${(event: KeyboardEvent) => {
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
