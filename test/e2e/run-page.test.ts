@@ -121,6 +121,21 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     expect(problems).toEqual([])
   })
 
+  it('shows the end of a run of another process by its report, with the marbles that were seen', async () => {
+    const live = createLiveRun(streams, { workers: {} })
+    live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    live.event({ type: 'stream-started', at: 1_000, stream: 'market-news' })
+    live.event({ type: 'items-known', stream: 'market-news', total: 60 })
+    live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })
+    let isActive = true
+    const { page } = await open(folderOf(failed), '/?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
+    await page.getByRole('button', { name: /^market-news: .* 1 of 60 items/ }).waitFor()
+    isActive = false
+    await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^market-news: 2 failed .* 60 of 60 items/ }).waitFor()
+    await page.locator('.graph a[href="/stock/TCS"]').waitFor()
+  })
+
   it('says that the server has ended', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()

@@ -74,9 +74,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const now = Date.now()
   const live = session?.store.run()
   const active = live && live.outcome === undefined ? live : undefined
-  // The marbles of the run that one has watched stay, until another run is the last one.
-  const watched = session?.watched?.run === state.last?.run ? session?.watched : undefined
-  const run = active ?? watched ?? state.last
+  const run = active ?? addMarbles(state.last, session?.watched)
   const { query } = page.place
   const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
@@ -97,6 +95,14 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
     ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)}`}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
+}
+
+/** The marbles of the run that one has watched stay, until another run is the last one. What was seen of it may be a second older than its end. */
+const addMarbles = (last: LiveRunState | undefined, watched: LiveRunState | undefined): LiveRunState | undefined => {
+  if (last === undefined || watched?.run !== last.run) return last
+  if (watched.outcome !== undefined) return watched
+  const marbles = new Map(watched.streams.map((stream) => [stream.name, stream.marbles]))
+  return { ...last, streams: last.streams.map((stream) => ({ ...stream, marbles: marbles.get(stream.name) ?? [] })) }
 }
 
 const renderToolbar = (page: PageContext): TemplateResult => {
