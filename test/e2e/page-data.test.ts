@@ -173,6 +173,10 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
       await page.goBack()
       await page.getByText('3 rows in').waitFor()
+      await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
+      await box.press('Control+Enter')
+      await page.getByText('2 rows in').waitFor()
+      expect(await page.locator('tbody tr').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
     })
 
     it('says what to do in an empty folder', async () => {

@@ -1,6 +1,5 @@
 import type { SeriesMarker } from 'lightweight-charts'
 import type { StockEvent } from '../../api/stock.js'
-import { readColour } from './theme.js'
 
 /** Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked. */
 const MAX_SESSIONS_WITH_ALL_MARKS = 300
@@ -38,14 +37,16 @@ interface MarkOptions {
   readonly day?: string | undefined
   /** The letters that the reader has switched off. */
   readonly hidden?: string
+  /** The colours of rare and of other marks. */
+  readonly accent: string
+  readonly soft: string
 }
 
 /** One mark for each session: the letters of its events. */
 export const toMarkers = (
   sessions: ReadonlyMap<string, readonly StockEvent[]>,
-  { visible, width, day, hidden = '' }: MarkOptions,
+  { visible, width, day, hidden = '', accent, soft }: MarkOptions,
 ): SeriesMarker<string>[] => {
-  const [accent, soft] = [readColour('--accent'), readColour('--soft')]
   return [...sessions]
     .flatMap(([time, events]): SeriesMarker<string>[] => {
       const letters = [...new Set(events.map(({ mark }) => mark))]

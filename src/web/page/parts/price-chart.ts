@@ -76,11 +76,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
     volume.setData(shown.candles.days.map((time, index) => ({ time, value: shown?.candles.volume[index] ?? 0, color: colours.faint })))
     drawMarks()
   }
-  const drawMarks = (): void => {
-    const scale = chart.timeScale()
-    const range = scale.getVisibleLogicalRange()
-    marks.setMarkers(toMarkers(bySession, { ...shown, visible: range ? range.to - range.from : 0, width: scale.width() }))
-  }
+  const drawMarks = (): void => marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
   chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
   chart.subscribeCrosshairMove(({ time }) => {
     const index = time === undefined ? -1 : (shown?.candles.days.indexOf(String(time)) ?? -1)
@@ -107,6 +103,17 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
       removeEventListener('themechange', draw)
       chart.remove()
     },
+  }
+}
+
+const readMarkOptions = (chart: IChartApi) => {
+  const scale = chart.timeScale()
+  const range = scale.getVisibleLogicalRange()
+  return {
+    visible: range ? range.to - range.from : 0,
+    width: scale.width(),
+    accent: readColour('--accent'),
+    soft: readColour('--soft'),
   }
 }
 
