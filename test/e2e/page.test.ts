@@ -48,13 +48,18 @@ describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === u
     expect(problems).toEqual([])
   })
 
-  it.each(['/runs', '/runs/r1'])('shows %s on a phone without scrolling sideways', async (path) => {
+  it.each([
+    ['/runs', 390],
+    ['/runs', 1024],
+    ['/runs/r1', 390],
+    ['/runs/r1', 1024],
+  ] as const)('shows %s at %i pixels without scrolling sideways', async (path, width) => {
     const failed = scriptReport({ outcome: 'failed', error: 'no daily file for the 8 days up to 2026-02-11', durationMs: 599_900 })
     const names = ['incremental-price-bands', 'complete-price-bands']
     const report = runReport({ outcome: 'partial', durationMs: 599_900, scripts: Object.fromEntries(names.map((name) => [name, failed])) })
     const missing = Object.fromEntries(names.map((name) => [name, 'all' as const]))
     const out = folderWith({ '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n` })
-    const { page } = await open(out, path, { width: 390 })
+    const { page } = await open(out, path, { width })
     await page.getByRole('table').waitFor()
     expect(await page.evaluate("document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth")).toBe(0)
     await page.locator('main').getByText('complete-price-bands').filter({ visible: true }).first().waitFor()
