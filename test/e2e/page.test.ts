@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === u
     const missing = Object.fromEntries(names.map((name) => [name, 'all' as const]))
     const out = folderWith({ '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n` })
     const { page } = await open(out, path, { width })
-    await page.getByRole('table').waitFor()
+    await page.getByRole('table').first().waitFor()
     expect(await page.evaluate("document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth")).toBe(0)
     await page.locator('main').getByText('complete-price-bands').filter({ visible: true }).first().waitFor()
   })
