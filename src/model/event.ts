@@ -48,6 +48,8 @@ export type RunEvent =
       /** The failure may be gone later. */
       readonly isTemporary?: boolean
     }
+  /** This many items of a stream failed for a temporary reason. They are tried once more when all streams of the phase have finished their first pass. */
+  | { readonly type: 'items-deferred'; readonly stream: string; readonly items: number }
   /** This many items of a stream failed for a temporary reason and are tried once more. None of them has an outcome yet. */
   | { readonly type: 'second-pass'; readonly stream: string; readonly items: number }
   /**

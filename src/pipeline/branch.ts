@@ -76,8 +76,9 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
     const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
     return run.executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
   }
-  const again = (items: readonly Item[]): Observable<ItemOutcome> =>
-    run.passes.whenSecondPass(stream).pipe(
+  const again = (items: readonly Item[]): Observable<ItemOutcome> => {
+    run.emit({ type: 'items-deferred', stream: stream.name, items: items.length })
+    return run.passes.whenSecondPass(stream).pipe(
       mergeMap(() => {
         if (run.activity.isStopping()) return NEVER
         run.emit({ type: 'second-pass', stream: stream.name, items: items.length })
@@ -85,6 +86,7 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
+  }
   const warn = (text: string): void => run.emit({ type: 'warning', stream: stream.name, text })
   const store = storeItems(stream, { journal, activeItems, run })
   return item$.pipe(

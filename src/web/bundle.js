@@ -4,10 +4,15 @@ import { build } from 'rolldown'
 
 // Bundles the web page. The browser loads a view's own libraries, such as the charts, only with that view.
 
-/** Browsers ignore the indentation of templates, which would be a tenth of the script. A line break stays, for the semicolons. */
+/** Browsers ignore the indentation of templates, which would be a tenth of the script, and a line break before these elements. */
+const BLOCK = /\n[ \t]+(?=<\/?(?:section|table|thead|tbody|tr|th|td|div|dl|p|h[1-3]|ul|svg|path|rect|text|g)\b)/g
 const withoutIndentation = {
   name: 'without-indentation',
-  transform: { filter: { id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ }, handler: (code) => code.replace(/\n[ \t]+/g, '\n') },
+  transform: {
+    filter: { id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ },
+    // Any other line break stays: it may end a statement.
+    handler: (code) => code.replace(BLOCK, '').replace(/\n[ \t]+/g, '\n'),
+  },
 }
 
 /** Writes `dist/bundle/web`; resolves to its scripts. */

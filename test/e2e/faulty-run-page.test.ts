@@ -31,7 +31,7 @@ describe.skipIf(noBrowser !== undefined)(
   `a run with faults in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`,
   () => {
     it('waits for a throttled host, closes the barrier, shows a failed stream and a failed symbol, and ends', async () => {
-      const broken: Fault = { on: 'deal', mode: 'status', status: 404 }
+      const broken: Fault = { on: 'deal', mode: 'status', status: 500 }
       const { simulator, out, child } = await startRun([], [refuse('fundamental'), broken])
       const ended = endOf(child)
       const [, { ISIN = '', Symbol: symbol = '' } = {}] = simulator.market.stocks
@@ -53,14 +53,13 @@ describe.skipIf(noBrowser !== undefined)(
       simulator.control({ faults: [broken, lost, refuse('news')] })
       await barrier('barrier: all streams above have ended after').waitFor()
       await node('fundamental-data', '✔').waitFor()
-      await node('bulk-block-deals', '✕ failed').waitFor()
+      await node('bulk-block-deals', 'tries 1 item later').waitFor()
       await node('market-news', 'waits \\d s: rate limit').waitFor()
       await node('new-announcements', '1 failed').click()
       await page.waitForURL('**/?stream=new-announcements')
       await details('new-announcements').getByRole('listitem').getByText(/404/).waitFor()
       const losses = page.locator('.losses')
       await losses.getByRole('listitem').filter({ hasText: symbol }).getByText(/404/).waitFor()
-      await losses.getByRole('button', { name: 'bulk-block-deals' }).waitFor()
       await page.getByRole('heading', { name: /Running: \d+ %/ }).waitFor()
 
       simulator.control({ faults: [broken, lost] })
@@ -68,6 +67,11 @@ describe.skipIf(noBrowser !== undefined)(
       await page.getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.').waitFor()
       await barrier('report: all streams above have ended').waitFor()
       await node('market-news', '✔').waitFor()
+      await node('bulk-block-deals', '✕ failed').click()
+      await details('bulk-block-deals')
+        .getByText(/deal: .*500/)
+        .first()
+        .waitFor()
       expect((await ended).code).toBe(3)
       expect(problems).toEqual([])
     })

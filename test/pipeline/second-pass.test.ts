@@ -48,8 +48,10 @@ describe('the second pass', () => {
       m.flush()
 
       expect(collector.requested.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
-      expect(lines.filter((line) => /second-pass|news B|(?:stream|run)-finished/.test(line))).toStrictEqual([
+      expect(lines.filter((line) => /second-pass|deferred|news B|(?:stream|run)-finished/.test(line))).toStrictEqual([
         '0 stream-finished master-data success',
+        '2 items-deferred news 1',
+        '2 items-deferred ohlcv 1',
         '3 second-pass news 1',
         '3 second-pass ohlcv 1',
         '3 stream-finished slow success',

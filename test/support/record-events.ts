@@ -16,8 +16,9 @@ const describeEvent = (event: RunEvent): string => {
       return `item-finished ${event.stream} ${event.item} ${event.status}`
     case 'stream-finished':
       return `stream-finished ${event.stream} ${event.outcome}`
+    case 'items-deferred':
     case 'second-pass':
-      return `second-pass ${event.stream} ${event.items}`
+      return `${event.type} ${event.stream} ${event.items}`
     case 'warning':
       return `warning ${event.stream}: ${event.text}`
     case 'host-paused':

@@ -43,7 +43,9 @@ export interface LiveStream {
   /** Items that failed, and items that may lack rows. */
   readonly lost: number
   readonly partial: number
-  /** Items that are tried once more. */
+  /** Items that failed and are tried once more after the other streams. */
+  readonly deferred?: number
+  /** Items that are tried once more now. */
   readonly secondPass?: number
   /** Items by status; only those that there are. */
   readonly statuses: Readonly<Record<string, number>>

@@ -27,13 +27,14 @@ export interface LiveRun {
 interface StreamExtras {
   ended: number
   received: number
+  deferred: number
   secondPass: number
   hosts: readonly string[]
   readonly retried: Set<string>
   readonly marbles: Marble[]
 }
 
-const createExtras = (): StreamExtras => ({ ended: 0, received: 0, secondPass: 0, hosts: [], retried: new Set(), marbles: [] })
+const createExtras = (): StreamExtras => ({ ended: 0, received: 0, deferred: 0, secondPass: 0, hosts: [], retried: new Set(), marbles: [] })
 
 export const createLiveRun = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): LiveRun => {
   const stats = createRunStats()
@@ -103,7 +104,8 @@ const summarize = (run: RunStarted, now: number, stats: RunStats, progress: Over
 
 const addExtras = (extras: StreamExtras | undefined, event: RunEvent): void => {
   if (extras === undefined) return
-  if (event.type === 'second-pass') extras.secondPass = event.items
+  if (event.type === 'items-deferred') extras.deferred = event.items
+  else if (event.type === 'second-pass') extras.secondPass = event.items
   else if (event.type === 'retried' && event.item !== undefined) extras.retried.add(event.item)
   else if (event.type === 'item-finished') {
     extras.marbles.push([event.item, toMarbleKind(event, extras.retried.delete(event.item))])
@@ -140,6 +142,7 @@ const toLiveStream = (stats: StreamStats, { extras, estimator, workers, isFleet 
     inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - extras.ended)) : 0,
     perSecond: isRunning ? perSecond : tookMs > 0 ? ((finished - takenOver) * 1_000) / tookMs : undefined,
     leftMs: isRunning && pauses.length === 0 ? leftMs : undefined,
+    deferred: extras.deferred || undefined,
     secondPass: extras.secondPass || undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
     received: isFleet ? undefined : extras.received,

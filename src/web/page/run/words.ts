@@ -24,7 +24,7 @@ const describeShortly = ({ why, until }: LivePause, now: number): string => `wai
 
 /** How a stream stands, in a few words. */
 export const describeStream = (stream: LiveStream, now: number): Note => {
-  const { state, lost, partial, pauses, leftMs, startedAt, finishedAt, total, done, secondPass } = stream
+  const { state, lost, partial, pauses, leftMs, startedAt, finishedAt, total, done, deferred, secondPass } = stream
   const losses = [...(lost > 0 ? [`${formatNumber(lost)} failed`] : []), ...(partial > 0 ? [`${formatNumber(partial)} incomplete`] : [])]
   switch (state) {
     case 'waiting':
@@ -40,6 +40,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       if (pause) return { tone: 'waiting', text: describeShortly(pause, now) }
       if (losses.length > 0) return { tone: 'failed', text: losses.join(', ') }
       if (secondPass !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
+      if (deferred !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(deferred, 'item')} later` }
       if (total !== undefined && total > 0 && done >= total) return { tone: '', text: 'writes its files' }
       return { tone: '', text: leftMs === undefined ? 'running' : `${formatCountdown(leftMs)} left` }
     }
