@@ -62,12 +62,11 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run
     )
   })
 
-interface BranchContext {
-  readonly journal: Journal
-  readonly run: RunContext
-}
-
-const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journal, run }: BranchContext): Observable<StreamOutcome> => {
+const processItems = (
+  stream: StreamDefinition,
+  item$: Observable<Item>,
+  { journal, run }: { readonly journal: Journal; readonly run: RunContext },
+): Observable<StreamOutcome> => {
   const most = run.settings.workers[stream.name] ?? stream.workers
   const activeItems = run.activity.createCounter()
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
@@ -87,7 +86,6 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
   }
-  const warn = (text: string): void => run.emit({ type: 'warning', stream: stream.name, text })
   const store = storeItems(stream, { journal, activeItems, run })
   return item$.pipe(
     pass(most, false),
@@ -97,7 +95,7 @@ const processItems = (stream: StreamDefinition, item$: Observable<Item>, { journ
     // The offer subscribes first: it must receive a failure before that failure unsubscribes the other two.
     connect((outcome$) =>
       forkJoin([
-        outcome$.pipe(offerItems(stream, warn, run)),
+        outcome$.pipe(offerItems(stream, (text) => run.emit({ type: 'warning', stream: stream.name, text }), run)),
         outcome$.pipe(toStreamOutcome(stream)),
         outcome$.pipe(run.wrapStore?.(store) ?? store),
       ]),

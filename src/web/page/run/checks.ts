@@ -5,7 +5,7 @@ import { runPath, stockLink } from '../parts/stock-link.js'
 
 /** What is known of the data checks in a sentence, as a link to them. */
 export const renderChecksLine = ({ tone, text }: ChecksSummary, href: string): TemplateResult =>
-  html`<p>Data checks: <a class=${tone} href=${href}>${formatDaysIn(text)}</a></p>`
+  html`<p>Data checks: <a class=${tone === 'soft' ? '' : tone} href=${href}>${formatDaysIn(text)}</a></p>`
 
 /** What the checks of `verify` found, by kind; the first few of each. */
 export const renderChecks = (checks: RunChecks | Error | undefined): TemplateResult => {

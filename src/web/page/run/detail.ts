@@ -35,17 +35,22 @@ export const renderDetail = (stream: LiveStream, phases: readonly LivePhase[], n
       <h2>${stream.name} <span class=${note.tone}>${note.text}</span><button class="plain" type="button" aria-label="Close the details" @click=${close}>✕</button></h2>
       <p class="soft">${about?.summary ?? nothing}${about?.of === undefined ? nothing : html`; one item for each row of ${about.of}`}</p>
       <dl class="figures">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-      ${stream.error === undefined ? nothing : html`<p class="failed">${stream.error}</p>`}
+      ${stream.error === undefined || isAmong(stream.failures, stream.error) ? nothing : html`<p class="failed">${stream.error}</p>`}
       ${stream.pauses.map((pause) => html`<p class="waiting">${describePause(pause, now)}</p>`)}
       ${renderProblems('Failed, or may lack rows', stream.failures)} ${renderProblems('Warnings', stream.warnings)}
     </section>
   `
 }
 
+const isAmong = (problems: readonly LiveProblem[], error: string): boolean => problems.some(({ reason }) => reason === error)
+
+/** The only item of a stream that is one list is called so. */
+const ONLY = 'all'
+
 const renderProblems = (title: string, problems: readonly LiveProblem[]): TemplateResult | typeof nothing =>
   problems.length === 0
     ? nothing
-    : html`<h3>${title}</h3><ul class="problems">${problems.map(({ item, reason }) => html`<li>${item === undefined ? nothing : html`<b>${item}</b> `}${reason}</li>`)}</ul>`
+    : html`<h3>${title}</h3><ul class="problems">${problems.map(({ item, reason }) => html`<li>${item === undefined || item === ONLY ? nothing : html`<b>${item}</b> `}${reason}</li>`)}</ul>`
 
 /** What the run lacks, by stream, with the reasons; nothing if it lacks nothing. */
 export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: string) => void): TemplateResult | typeof nothing => {
@@ -62,7 +67,7 @@ export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: st
           .join(', ')
         return html`
           <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
-          ${error === undefined || failures.some(({ reason }) => reason === error) ? nothing : html`<p>${error}</p>`}
+          ${error === undefined || isAmong(failures, error) ? nothing : html`<p>${error}</p>`}
           <ul class="problems">${groupReasons(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: <b>${items.slice(0, 6).join(', ')}${items.length > 6 ? ' …' : ''}</b>`}</li>`)}</ul>
         `
       })}
@@ -77,8 +82,7 @@ const groupReasons = (problems: readonly LiveProblem[]): readonly { readonly rea
     const short = stripBrackets(reason)
     const items = groups.get(short) ?? []
     groups.set(short, items)
-    // The only item of a stream that is one list is called so.
-    if (item !== undefined && item !== 'all') items.push(item)
+    if (item !== undefined && item !== ONLY) items.push(item)
   }
   return [...groups].map(([reason, items]) => ({ reason, items }))
 }
