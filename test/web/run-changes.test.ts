@@ -11,6 +11,7 @@ import { send, startServer } from './support.js'
 const MASTER = 'master_isin_map.json'
 
 const BANDS = 'complete_price_bands.json'
+const DEALS = 'bulk_block_deals.json'
 
 it('compares the day of an earlier run with the recorded day before it, and says what it cannot compare and why', async () => {
   const out = temporaryFolder()
@@ -41,8 +42,9 @@ it('compares the day of an earlier run with the recorded day before it, and says
   // What `run` saves for `diff`: the bands that no recorded day has.
   const previous = join(out, '.scripstream/previous')
   mkdirSync(previous)
-  writeFileSync(join(previous, 'note.json'), JSON.stringify({ run: 'r3', outputs: [MASTER, BANDS] }))
+  writeFileSync(join(previous, 'note.json'), JSON.stringify({ run: 'r3', outputs: [MASTER, BANDS, DEALS] }))
   copyFileSync(join(out, MASTER), join(previous, MASTER))
+  writeFileSync(join(out, DEALS), '[]')
   writeFileSync(join(previous, BANDS), JSON.stringify([{ Symbol: 'A', Band: '5' }]))
   writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band: '10' }]))
   const { origin } = await startServer(out)
@@ -63,7 +65,7 @@ it('compares the day of an earlier run with the recorded day before it, and says
   expect(await ask('r1')).toMatchObject({ since: null, reason: 'no day before it is recorded' })
   expect(await ask('failed')).toMatchObject({ since: null, reason: 'it failed, and has written no files' })
   const last = JSON.parse((await send(origin, '/api/changes')).body) as unknown
-  expect(last).toMatchObject({ sections: [{ section: 'bands', count: 1 }] })
+  expect(last).toMatchObject({ sections: [{ section: 'bands', count: 1 }], notes: [`there was no ${DEALS} before to compare with`] })
   expect(await ask('r4')).toEqual(last)
   expect(await ask('none')).toEqual({ error: 'no run none is recorded in this folder' })
 })

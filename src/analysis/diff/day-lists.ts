@@ -16,7 +16,7 @@ interface ListsOfDay {
 }
 
 /** The lists as of a recorded day, and the day whose record has each of them: the newest one up to that day. */
-export interface WrittenLists extends PreviousOutputs {
+interface WrittenLists extends PreviousOutputs {
   readonly recordedOn: ReadonlyMap<string, Day>
 }
 

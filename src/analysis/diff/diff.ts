@@ -8,7 +8,7 @@ import { type PreviousOutputs, readLastWriter, readPreviousOutputs } from '../..
 import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
 import { findNewAnnouncements, findNewFilings, findNewNews } from './document-changes.js'
-import { createFileComparison, type FileComparison, type FileVersions } from './file-comparison.js'
+import { createFileComparison, type FileComparison, type FileVersions, readListVersions } from './file-comparison.js'
 import {
   findBandChanges,
   findCircuitChanges,
@@ -86,9 +86,16 @@ export const compareOutputs = async (
   const { wanted } = selected
   const notes = [...describeUnlisted(selected)]
   const files = await extend(createFileComparison(now, previous, notes), notes)
-  const sinceDay = previous.asOf === undefined ? undefined : toDay(Date.parse(previous.asOf))
+  const context = {
+    files,
+    before,
+    after,
+    exchange,
+    sinceDay: previous.asOf === undefined ? undefined : toDay(Date.parse(previous.asOf)),
+    notes,
+  }
   const changes: Change[] = []
-  for (const section of only) changes.push(...(await findChanges(section, { files, before, after, exchange, sinceDay })))
+  for (const section of only) changes.push(...(await findChanges(section, context)))
   const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   return {
     notes,
@@ -106,10 +113,14 @@ interface DiffContext {
   readonly exchange: string
   /** The day of the run with which the last one is compared. */
   readonly sinceDay: Day | undefined
+  readonly notes: string[]
 }
 
-const findChanges = async (section: Section, { files, before, after, exchange, sinceDay }: DiffContext): Promise<readonly Change[]> => {
-  const lists = (...names: readonly string[]): ListVersions => joinVersions(names.map((name) => files.readVersions(name)))
+const findChanges = async (
+  section: Section,
+  { files, before, after, exchange, sinceDay, notes }: DiffContext,
+): Promise<readonly Change[]> => {
+  const lists = (...names: readonly string[]): ListVersions => joinVersions(names.map((name) => readListVersions(files, name, notes)))
   const prefix = exchange.toLowerCase()
   switch (section) {
     case 'listings':
@@ -150,7 +161,7 @@ const joinVersions = (all: readonly (FileVersions | undefined)[]): ListVersions 
   return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
 }
 
-interface DocumentDiff extends Omit<DiffContext, 'exchange' | 'sinceDay'> {
+interface DocumentDiff extends Omit<DiffContext, 'exchange' | 'sinceDay' | 'notes'> {
   readonly fileOf: (name: string) => string
   readonly changes: typeof findNewFilings
 }

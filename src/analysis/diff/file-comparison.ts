@@ -36,6 +36,13 @@ export const createFileComparison = (root: string, { root: earlierRoot, outputs 
   }
 }
 
+/** The versions of a list; notes that there is no earlier one, so that what changed in it is not known. */
+export const readListVersions = (files: FileComparison, file: string, notes: string[]): FileVersions | undefined => {
+  const versions = files.readVersions(file)
+  if (versions !== undefined && versions.before === undefined) notes.push(`there was no ${file} before to compare with`)
+  return versions
+}
+
 export const readDocument = (path: string): unknown => (statFile(path) === undefined ? undefined : JSON.parse(readFileSync(path, 'utf8')))
 
 /** The result, or undefined with a note if the file is not valid JSON. */

@@ -73,9 +73,9 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
       const writer = findLastWriter(runs)
       if (writer?.run === id) return readOfWriter(runs, id)
       const kept = await readRecordedChecks(out, id)
-      const { notes, ...checks } = kept ? await describe(runs, kept) : notMade(id, describeUnchecked(entry, writer))
-      const found = kept && writer ? [`this was found before the run of ${toDay(Date.parse(writer.asOf))} replaced files`] : []
-      return omitUndefined({ ...checks, notes: [...found, ...notes], present: writer?.run })
+      const checks = kept ? await describe(runs, kept) : describeUnchecked(entry)
+      const replaced = writer && entry.outcome !== 'failed' ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`] : []
+      return omitUndefined({ ...checks, notes: [...replaced, ...checks.notes], present: writer?.run })
     },
     summarize: async (runs) => {
       const run = findLastWriter(runs)?.run
@@ -88,13 +88,13 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
 
 const notMade = (run: string, text: string): RunChecks => ({ run, tone: 'soft', text, kinds: [], notes: [] })
 
-const describeUnchecked = (entry: RunLogEntry, writer: RunLogEntry | undefined): string => {
-  if (entry.outcome === 'failed') return 'This run failed and has written no files.'
+const describeUnchecked = (entry: RunLogEntry): RunChecks => {
+  const { run, outcome, scripts } = entry
+  if (outcome === 'failed') return notMade(run, 'This run failed and has written no files.')
   const { lost, drift } = toRunRow(entry)
-  const warnings = Object.values(entry.scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
-  const recorded = `Recorded of it: ${lost} failed items, ${warnings} warnings, ${drift} changes in the form of answers.`
-  const replaced = writer === undefined ? '' : ` The run of ${toDay(Date.parse(writer.asOf))} has replaced files of it since.`
-  return `Its data was not checked.${replaced} ${recorded}`
+  const warnings = Object.values(scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
+  const recorded = `recorded of this run: ${lost} failed items, ${warnings} warnings, ${drift} changes in the form of answers`
+  return { ...notMade(run, 'Its data was not checked.'), notes: [recorded] }
 }
 
 /** The newest checks of a run of an earlier day. */
