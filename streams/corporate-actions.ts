@@ -72,13 +72,18 @@ const actions = post({
   },
 })
 
+/** The only action without terms. */
+const RESULTS = 'QUARTERLY RESULT ANNOUNCEMENT'
+
 /** The corporate actions of a stock in the years around a given one, including its split; the days are always the same. */
 const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: SampleMarket) => {
   const usual = [-2, -1, 0, 1].flatMap((years) => {
     const random = market.random('actions', ISIN, around + years)
     const day = addDays(`${around + years}-01-01`, random.int(0, 364))
-    const ActType = random.pick(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'])
-    return random.chance(0.4) ? [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) ? '2.5' : 'NA' }] : []
+    const ActType = random.pick(['DIVIDEND', 'BUYBACK', RESULTS])
+    return random.chance(0.4)
+      ? [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) && ActType !== RESULTS ? '2.5' : 'NA' }]
+      : []
   })
   return split === undefined ? usual : [...usual, { ActType: split.type, ExDate: split.on, RecDate: split.on, Note: `1:${split.factor}` }]
 }

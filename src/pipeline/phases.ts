@@ -15,7 +15,12 @@ interface PhaseText {
 const phaseTexts: readonly PhaseText[] = [
   { phase: 'core', title: 'phase 1: core', note: 'one after the other', isSequential: true },
   { phase: 'enrichment', title: 'phase 2: enrichment', note: 'in parallel', isSequential: false },
-  { phase: 'candles', title: 'phase 2.5: candles', note: 'in parallel with phase 2, unless FETCH_OHLCV is false', isSequential: false },
+  {
+    phase: 'candles',
+    title: 'phase 2.5: candles',
+    note: 'in parallel with phase 2; the setting FETCH_OHLCV=false leaves it out',
+    isSequential: false,
+  },
 ]
 
 export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {

@@ -122,7 +122,7 @@ describe.skipIf(noBrowser !== undefined)(
 
     it('leads from a list of the market to the next and the previous stock of it', async () => {
       const { page } = await open('/market')
-      const limits = page.getByRole('region', { name: 'At their limit' })
+      const limits = page.getByRole('region', { name: 'At their price limit' })
       await limits.getByRole('link', { name: 'INFY' }).click()
       await page.waitForURL('**/stock/INFY')
       await page.getByRole('heading', { name: 'INFY' }).waitFor()

@@ -113,9 +113,9 @@ const isOf = ({ symbol }: Pick<StoredAction, 'symbol'>, { toPresent }: StockName
 
 const toActionEvent = ({ day, action, note }: StoredAction): StockEvent => {
   const terms = note === 'NA' ? '' : note
-  const isDividend = /dividend/i.test(action)
-  const mark = isDividend ? 'D' : /split|bonus|right/i.test(action) ? 'S' : 'A'
-  const detail = terms === '' ? undefined : isDividend ? `₹ ${terms} a share` : terms
+  const mark = /dividend/i.test(action) ? 'D' : /split|bonus|right/i.test(action) ? 'S' : 'A'
+  // The provider writes a ratio, or rupees a share.
+  const detail = terms === '' ? undefined : /^[\d.]+$/.test(terms) ? `₹ ${terms} a share` : terms
   return omitUndefined({ day, kind: 'action', mark, title: toSentence(action), detail } as const)
 }
 
@@ -131,7 +131,7 @@ const readStockDeals = async ({ folder, names, item }: StockContext): Promise<So
 
 const toDealEvent = ({ day, client, side, kind, valueCr, quantity, price }: StoredDeal): StockEvent => ({
   ...({ day, kind: 'deal', mark: 'B' } as const),
-  title: `${client} ${side} ${quantity.toLocaleString('en-IN')} at ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`,
+  title: `${client} ${side} ${quantity.toLocaleString('en-IN')} at ₹ ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`,
   detail: `${kind} deal`,
   valueCr: side === 'sold' ? -valueCr : valueCr,
 })

@@ -7,6 +7,7 @@ import {
   formatDay,
   formatDaysIn,
   formatDuration,
+  formatFinding,
   formatInstant,
   formatLarge,
   formatNumber,
@@ -99,3 +100,9 @@ it('writes the quantities and prices of deals as people in India do', () => {
     'X bought 12,34,567 at 1,440.50 on 12 Feb 2026 (bulk, 178 crore); Y sold 900 at 7.00 on 12 Feb 2026',
   )
 })
+
+it.each([
+  ['the close goes from 12345.6 to 6172 (-49 %) on 2026-02-12', 'the close goes from 12,345.6 to 6,172 (−49 %) on 12 Feb 2026'],
+  ['the close goes from 1440.55 to 99.5, a volume of 1234567.', 'the close goes from 1,440.55 to 99.5, a volume of 12,34,567.'],
+  ['500325.json, INE00012345 and http://127.0.0.1:34567 stay', '500325.json, INE00012345 and http://127.0.0.1:34567 stay'],
+])('writes the finding %s as people in India do', (detail, text) => expect(formatFinding(detail)).toBe(text))

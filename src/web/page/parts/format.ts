@@ -53,6 +53,14 @@ export const formatDay = (day: string | null | undefined): string => {
 /** A sentence of the server with its days as people write them. The name of a file stays as it is. */
 export const formatDaysIn = (text: string): string => text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
 
+/** A finding in the words of `verify`, with the days, numbers and minus signs as people write them. A name or a path stays as it is. */
+export const formatFinding = (detail: string): string =>
+  formatDaysIn(
+    detail
+      .replace(/(?<![\w.:/-])(?:\d{4,}(?=\.\d| to \d| \([+-])|\d{5,}(?![\w:/-]|\.\w))/g, (digits) => formatNumber(Number(digits)))
+      .replaceAll('(-', '(−'),
+  )
+
 /** A change in the words of `diff`, with the days, quantities and prices as people write them. */
 export const formatChange = (detail: string): string =>
   formatDaysIn(detail).replace(

@@ -64,7 +64,7 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
     <div class="market">
       ${market === undefined ? waitingPanel('Movers', 12) : moversPanel(market, page)}
       ${market === undefined ? waitingPanel('Indices', 12) : indicesPanel(market.indices)}
-      ${lists === undefined ? waitingPanel('At their limit', 12) : circuitsPanel(lists.circuits)}
+      ${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
       ${lists === undefined ? waitingPanel('Deals', 8) : dealsPanel(lists.deals)}
       ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, 'No stock entered or left it.')}
       ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, 'No band changed.')}

@@ -10,7 +10,7 @@ export const circuitsPanel = ({ about, rows, total }: Panel<CircuitRow>): Templa
   const list = listLinked(rows)
   const count = (side: CircuitRow['side']): number => rows.filter((row) => row.side === side).length
   return panel({
-    ...{ title: 'At their limit', about, total, room: 13 },
+    ...{ title: 'At their price limit', about, total, room: 13 },
     content:
       rows.length === 0
         ? emptyLine('No stock is at its limit.', about)

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { StockFindings } from '../../../api/stock.js'
-import { formatDay, formatDaysIn } from '../../parts/format.js'
+import { formatDay, formatFinding } from '../../parts/format.js'
 import { emptyLine, panel } from '../../parts/panel.js'
 
 /** What the checks of the candles found. Comparisons with other stocks are made by the command. */
@@ -15,7 +15,7 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
         ({ severity, check, day, detail, isAccepted }) => html`<li>
           <p class="line"><span class=${severity === 'error' ? 'failed' : severity === 'warning' ? 'waiting' : 'soft'}>${severity}</span> ${check} <span class="soft">${day === undefined ? '' : formatDay(day)}</span>
             ${isAccepted ? html`<span class="tag">accepted</span>` : nothing}</p>
-          <p class="text">${formatDaysIn(detail)}</p>
+          <p class="text">${formatFinding(detail)}</p>
         </li>`,
       )}</ul>
       ${rows.length > MAX_SHOWN ? html`<p class="soft note">Only the first ${MAX_SHOWN} are shown; the command below lists all.</p>` : nothing}

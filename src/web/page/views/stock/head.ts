@@ -14,9 +14,9 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: Stock
     </div>
     ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
     <p class="watch">
-      ${facts.surveillance.map((stage) => html`<span class="tag waiting">${stage}</span> `)}
+      ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
       ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit</span> `}
-      ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">band ${facts.bandChange}</span> `}
+      ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
       ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
       ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
     </p>
@@ -25,7 +25,7 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: Stock
 
 const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series, listedOn }: StockAnswer['facts']): readonly string[] =>
   [
-    band === undefined || bandChange !== undefined ? '' : /%/.test(band) ? `band ${band}` : band,
+    band === undefined || bandChange !== undefined ? '' : /%/.test(band) ? `price band ${band}` : band.replace('no b', 'no price b'),
     hasDerivatives ? 'F&O' : '',
     sector ?? '',
     industry === sector ? '' : (industry ?? ''),

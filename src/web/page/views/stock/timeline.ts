@@ -76,7 +76,7 @@ const eventItem = (event: StockEvent, chosen: string | undefined, page: PageCont
       <span class="tag">${mark}</span>
       <button type="button" class="plain day" title="Show this day in the chart" @click=${() => page.setQuery({ day: isChosen ? undefined : day })}>${formatDay(day)}${time === undefined ? '' : `, ${time}`}</button>
       ${sentiment === undefined ? nothing : sentimentText(sentiment)}
-      ${valueCr === undefined ? nothing : html`<span class=${valueCr < 0 ? 'down' : 'up'}>${formatSigned(valueCr, 1)} cr</span>`}
+      ${valueCr === undefined ? nothing : html`<span class=${valueCr < 0 ? 'down' : 'up'}>₹ ${formatSigned(valueCr, 1)} cr</span>`}
     </p>
     <p class="text"><bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi>
       ${detail === undefined ? nothing : html`<bdi class="soft">${detail}</bdi>`}</p>
