@@ -103,7 +103,7 @@ const legend = (events: ChartContent['events'], hidden: string, page: PageContex
       const toggle = (): void => page.setQuery({ hide: (isHidden ? hidden.replace(mark, '') : hidden + mark) || undefined })
       return html`<button type="button" class="plain" aria-pressed=${!isHidden} @click=${toggle}><span class="tag">${mark}</span> ${word}</button>`
     })}
-    ${events.some(({ mark }) => /[FNA]/.test(mark)) ? html`<span class="soft">• filings, news: zoom in</span>` : nothing}
+    ${events.some(({ mark }) => /[FNA]/.test(mark)) ? html`<span class="soft">• filings, news (zoom in for letters)</span>` : nothing}
   </div>
 `
 
