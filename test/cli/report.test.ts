@@ -56,7 +56,7 @@ describe('the market in the report', () => {
       changes: [{ symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] }],
     }
     const html = briefHtml(brief, { body: await read(), style: '' })
-    expect(html).toContain('X bought 12,34,567 at 1,440.50 on 12 Feb 2026')
+    expect(html).toContain('X bought 12,34,567 at ₹ 1,440.50 on 12 Feb 2026')
     expect(html).toContain('Changed since 11 Feb 2026 20:00 IST')
     expect(html).not.toMatch(/\d{4}-\d\d-\d\d/)
   })

@@ -61,11 +61,15 @@ export const formatFinding = (detail: string): string =>
       .replaceAll('(-', '(−'),
   )
 
-/** A change in the words of `diff`, with the days, quantities and prices as people write them. */
+/** A change in the words of `diff`, with the days, quantities, prices and values as people write them. */
 export const formatChange = (detail: string): string =>
-  formatDaysIn(detail).replace(
-    /( (?:bought|sold) )(\d+) at (\d+(?:\.\d+)?)/g,
-    (_, verb: string, quantity: string, price: string) => `${verb}${formatNumber(Number(quantity))} at ${formatNumber(Number(price), 2)}`,
+  formatFinding(
+    detail
+      .replace(
+        /( (?:bought|sold) )(\d+) at (\d+(?:\.\d+)?)/g,
+        (_, verb: string, quantity: string, price: string) => `${verb}${formatNumber(Number(quantity))} at ${formatPrice(Number(price))}`,
+      )
+      .replace(/(?<=\(\w+, )(?=[\d.]+ crore\))/g, '₹ '),
   )
 
 const inIndia = (at: number): string => new Date(at + INDIA_OFFSET_MS).toISOString()

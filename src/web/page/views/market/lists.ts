@@ -63,7 +63,7 @@ export const dealsPanel = ({ about, rows, total }: Panel<DealRow>): TemplateResu
                   price,
                   valueCr,
                   ...stock
-                }) => html`<tr title=${`${client} ${side} ${formatNumber(quantity)} at ${formatNumber(price, 2)}, ${kind}`}>
+                }) => html`<tr title=${`${client} ${side} ${formatNumber(quantity)} at ₹ ${formatNumber(price, 2)}, ${kind}`}>
                   <td>${stockLink(stock.symbol, { ...stock, list })}</td><td class="wide"><bdi>${client}</bdi></td>
                   <td class=${side === 'bought' ? 'up' : 'down'}>${side}</td><td class="number">${formatNumber(valueCr, valueCr < 100 ? 1 : 0)}</td>
                 </tr>`,
