@@ -136,6 +136,34 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.locator('.graph a[href="/stock/TCS"]').waitFor()
   })
 
+  it('shows a run that ended too fast to be seen, streams that an interrupted run had not ended, and warnings', async () => {
+    const interrupted = runReport({
+      ...{ run: 'r1', outcome: 'interrupted' },
+      scripts: {
+        'market-news': scriptReport({
+          outcome: 'failed',
+          requests: 4,
+          items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
+        }),
+      },
+    })
+    const out = folderOf(interrupted)
+    const { page, problems } = await open(out, '/')
+    await page.getByRole('heading', { name: 'Interrupted' }).waitFor()
+    await page.getByText('0 of 1 stream complete').waitFor()
+    await page.getByRole('button', { name: /^market-news: ! interrupted/ }).waitFor()
+    expect(await page.getByRole('heading', { name: 'What is missing, and why' }).count()).toBe(0)
+    const reason = 'all 60 series end before 12 Feb 2026'
+    const resumed = runReport({ run: 'r1', scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(resumed))
+    await page.getByRole('heading', { name: 'Complete' }).waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: `all-ohlcv ${reason}` })
+      .waitFor()
+    expect(problems).toEqual([])
+  })
+
   it('says that the server has ended', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()

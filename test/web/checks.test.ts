@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
@@ -70,6 +70,15 @@ describe('the data checks of a run', () => {
     writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]')
     await read('r2')
     expect(check).toHaveBeenCalledTimes(2)
+  })
+
+  it('are made again when the run was resumed, which keeps its name', async () => {
+    const out = folderOf(checksOf('r2', [broken]))
+    const { read } = await serve(out, { check: async () => checksOf('r2', [], { checkedAt: '2026-02-12T16:00:00.000Z' }) })
+    expect((await read('r2')).text).toMatch(/^1 finding/)
+    const resumed = runReport({ run: 'r2', asOf: '2026-02-12T14:30:00.000Z', finishedAt: '2026-02-12T15:00:00.000Z' })
+    appendFileSync(join(out, '.scripstream/runs.ndjson'), `${JSON.stringify(toRunLogEntry(resumed, {}))}\n`)
+    expect(await read('r2')).toMatchObject({ text: 'No findings in 9 files of 2 stocks', checkedAt: '2026-02-12T16:00:00.000Z' })
   })
 
   it('are made once for readers who ask at the same time', async () => {

@@ -26,10 +26,14 @@ class Connection extends EventEmitter {
 const setUp = () => {
   const tick$ = new Subject<void>()
   let live = createLiveRun(tinyRegistry, { workers: {} })
-  const hub = createLiveHub(() => live.state(2_000), { tick$ })
+  let reportTime: number | undefined
+  const hub = createLiveHub(() => live.state(2_000), { tick$, readReportTime: () => reportTime })
   const begin = (run: string): void => {
     live = createLiveRun(tinyRegistry, { workers: {} })
     live.event(started(NAMES, { run }))
+  }
+  const report = (at: number): void => {
+    reportTime = at
   }
   const finish = (item: string): void => live.event({ type: 'item-finished', stream: 'market-news', item, status: 'success' })
   const open = (lastEventId?: string): Connection => {
@@ -37,7 +41,7 @@ const setUp = () => {
     hub.open(connection as unknown as ServerResponse, lastEventId)
     return connection
   }
-  return { tick: () => tick$.next(), isTicking: () => tick$.observed, begin, finish, open, hub }
+  return { tick: () => tick$.next(), isTicking: () => tick$.observed, begin, report, finish, open, hub }
 }
 
 describe('readers of a run', () => {
@@ -113,6 +117,19 @@ describe('readers of a run', () => {
       ['snapshot', 'r1'],
       ['snapshot', 'r2'],
     ])
+  })
+
+  it('get a snapshot when a run ended that was too short to be seen', () => {
+    const { report, open, tick } = setUp()
+    const reader = open()
+    report(5)
+    tick()
+    tick()
+    report(9)
+    tick()
+    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time })))
+    expect(open(reader.events.at(-1)?.id).events).toEqual([])
+    expect(open(reader.events[0]?.id).events.map(({ data }) => data.report)).toEqual([9])
   })
 
   it('that are slow cost no memory: they get the present state once they can read again', () => {

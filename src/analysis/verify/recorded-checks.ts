@@ -37,12 +37,16 @@ interface CheckedFolder {
 /** Makes all checks, and keeps the result in the cache of the folder. One that cannot be written, on a read-only disk for example, is not kept. */
 export const verifyAndRecord = async (root: string, options: VerifyOptions, now: () => number): Promise<CheckedFolder> => {
   const before = await findWriter(root)
+  const reportStamp = readReportStamp(root)
+  // Before the checks: what is accepted during them is not in their result.
+  const acceptedStamp = readAcceptedStamp(root)
   const verification = await verify(root, options)
   const after = await findWriter(root)
-  if (before === undefined || before !== after) return { verification }
+  // A run that is resumed keeps its name.
+  if (before === undefined || before !== after || reportStamp !== readReportStamp(root)) return { verification }
   const { stocks, files, findings, accepted, notes } = verification
   const checkedAt = new Date(now()).toISOString()
-  const facts = { stocks, files, findings, accepted: accepted.length, notes, acceptedStamp: readAcceptedStamp(root) }
+  const facts = { stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
   const checks = { run: after, checkedAt, ...facts }
   await writeChecks(root, checks).catch(() => undefined)
   return { verification, checks }
@@ -53,6 +57,8 @@ const findWriter = async (root: string): Promise<string | undefined> => {
   const holder = findLockHolder(statePaths(root).lock)
   return holder === undefined || holder === 'stale' ? (await readLastWriter(root)).run : undefined
 }
+
+const readReportStamp = (root: string): number | undefined => statFile(statePaths(root).report)?.mtimeMs
 
 /** The time of the list of accepted findings; 0 without one. */
 export const readAcceptedStamp = (root: string): number => statFile(toBaselinePath(root))?.mtimeMs ?? 0

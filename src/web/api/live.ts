@@ -25,7 +25,7 @@ export interface LivePause {
 /** One stream of a run. */
 export interface LiveStream {
   readonly name: string
-  readonly state: 'waiting' | 'running' | 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
+  readonly state: 'waiting' | 'running' | 'success' | 'partial' | 'failed' | 'skipped' | 'disabled' | 'interrupted'
   readonly done: number
   /** Absent until known. */
   readonly total?: number
@@ -115,6 +115,8 @@ export interface LiveRunState extends LiveSummary {
 export interface LiveSnapshot {
   /** Null while no run is active. */
   readonly run: LiveRunState | null
+  /** Changes when a run ends, also one so short that it was never seen; null before the first. */
+  readonly report: number | null
 }
 
 export interface LiveChange {

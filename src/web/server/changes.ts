@@ -43,7 +43,7 @@ export const compareLastRun = (folder: ComparedFolder): Promise<FolderChanges> =
 
 const compareOutputs = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
   const difference = await diff(out, { exchange })
-  if (difference.since === null) return nothingToCompare('this is the first run of the folder')
+  if (difference.since === null) return nothingToCompare('there is no run of an earlier day')
   return toFolderChanges(out, difference, omitUndefined({ asOf: difference.since.asOf }))
 }
 

@@ -30,14 +30,14 @@ const refuse: CheckRunner = () => Promise.reject(new UsageError('run "scripstrea
 export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = refuse): ChecksReader => {
   let known: RecordedChecks | undefined
   let active: Promise<RecordedChecks | undefined> | undefined
-  /** Each accepted finding changes the result. */
-  const isCurrent = (checks: RecordedChecks | undefined, run: string): checks is RecordedChecks =>
-    checks?.run === run && checks.acceptedStamp === readAcceptedStamp(out)
+  /** Each accepted finding changes the result, and a run that is resumed has written more files under the same name. */
+  const isCurrent = (checks: RecordedChecks | undefined, { run, finishedAt }: RunLogEntry): checks is RecordedChecks =>
+    checks?.run === run && checks.checkedAt >= finishedAt && checks.acceptedStamp === readAcceptedStamp(out)
 
-  const readPresent = async (run: string): Promise<RecordedChecks | undefined> => {
-    if (isCurrent(known, run)) return known
-    const recorded = await readRecordedChecks(out, run)
-    if (!isCurrent(recorded, run)) return undefined
+  const readPresent = async (writer: RunLogEntry): Promise<RecordedChecks | undefined> => {
+    if (isCurrent(known, writer)) return known
+    const recorded = await readRecordedChecks(out, writer.run)
+    if (!isCurrent(recorded, writer)) return undefined
     known = recorded
     return recorded
   }
@@ -55,8 +55,9 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
     const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
     return { ...summarizeChecks(checks, earlier), ...describeChecks(checks, earlier, listed) }
   }
-  const readOfWriter = async (runs: readonly RunLogEntry[], run: string): Promise<RunChecks> => {
-    const present = await readPresent(run)
+  const readOfWriter = async (runs: readonly RunLogEntry[], writer: RunLogEntry): Promise<RunChecks> => {
+    const { run } = writer
+    const present = await readPresent(writer)
     if (present) return describe(runs, present)
     if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
     try {
@@ -71,17 +72,18 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
     read: async (runs, id) => {
       const { entry } = findRun(runs, id)
       const writer = findLastWriter(runs)
-      if (writer?.run === id) return readOfWriter(runs, id)
+      if (writer?.run === id) return readOfWriter(runs, writer)
       const kept = await readRecordedChecks(out, id)
       const checks = kept ? await describe(runs, kept) : describeUnchecked(entry)
       const replaced = writer && entry.outcome !== 'failed' ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`] : []
       return omitUndefined({ ...checks, notes: [...replaced, ...checks.notes], present: writer?.run })
     },
     summarize: async (runs) => {
-      const run = findLastWriter(runs)?.run
-      const present = run === undefined ? undefined : await readPresent(run)
+      const writer = findLastWriter(runs)
+      if (writer === undefined) return undefined
+      const present = await readPresent(writer)
       if (present) return summarizeChecks(present, await findEarlier(out, runs, present.run))
-      return run === undefined ? undefined : notMade(run, 'not made yet; open them to start')
+      return notMade(writer.run, 'not made yet; open them to start')
     },
   }
 }

@@ -3,7 +3,7 @@ import { describeFreshness } from '../../analysis/brief/brief.js'
 import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { countItems, countLost, isIdle } from '../../model/script-figures.js'
+import { countItems, countLost, isIdle, wasStopped } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
 import { readRunLog } from '../../storage/run-state.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
@@ -48,8 +48,10 @@ const toStream = (name: string, script: ScriptReport, workers: number): LiveStre
   const { outcome, durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
   const done = countItems(script)
   const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
+  const isUnfinished = wasStopped(script)
+  const state = isIdle(script) ? 'skipped' : isUnfinished ? 'interrupted' : outcome
   return omitUndefined({
-    ...{ name, state: isIdle(script) ? ('skipped' as const) : outcome, done, total: done, workers, requests, retries, rateLimited },
+    ...{ name, state, done, total: isUnfinished ? undefined : done, workers, requests, retries, rateLimited },
     ...{ lost: countLost(script), partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
     perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),

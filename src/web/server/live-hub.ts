@@ -18,6 +18,8 @@ export interface LiveHub {
 interface HubOptions {
   /** When to look for changes; twice a second if absent. */
   readonly tick$?: Observable<unknown>
+  /** When the report of the last run was written. */
+  readonly readReportTime?: () => number | undefined
 }
 
 // A look takes 1 to 2 ms: at five a second, these were almost 1 % of the CPU time of a whole run. Rates are measured as often.
@@ -30,11 +32,15 @@ interface SentState {
   readonly state: LiveRunState | undefined
   readonly streams: ReadonlyMap<string, string>
   readonly summary: string
+  readonly report?: number | undefined
 }
 
 const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
 
-export const createLiveHub = (read: LiveSource, { tick$ = interval(TICK_MS) }: HubOptions = {}): LiveHub => {
+export const createLiveHub = (
+  read: LiveSource,
+  { tick$ = interval(TICK_MS), readReportTime = () => undefined }: HubOptions = {},
+): LiveHub => {
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
   const readers = new Set<LiveReader>()
@@ -43,13 +49,13 @@ export const createLiveHub = (read: LiveSource, { tick$ = interval(TICK_MS) }: H
   let sent = NOTHING
   let ticking: Subscription | undefined
 
-  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, { run: sent.state ?? null })
+  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, { run: sent.state ?? null, report: sent.report ?? null })
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
   const tick = (): void => {
     const previous = sent
-    sent = describeState(read())
+    sent = { ...describeState(read()), report: readReportTime() }
     const change = findChange(sent, previous)
     if (change === undefined) return
     id += 1
@@ -102,7 +108,7 @@ const toSummary = ({ phases: _, streams: __, ...summary }: LiveRunState): LiveSu
 
 const findChange = (next: SentState, previous: SentState): LiveChange | 'another run' | undefined => {
   const { state } = next
-  if (state?.run !== previous.state?.run) return 'another run'
+  if (state?.run !== previous.state?.run || next.report !== previous.report) return 'another run'
   if (state === undefined) return undefined
   const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
   return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../model/row.js'
 import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countItems, countLost } from '../../model/script-figures.js'
+import { countItems, countLost, wasStopped } from '../../model/script-figures.js'
 import type { OneRun, RunRow, RunStream } from '../api/runs.js'
 import { AnswerError } from './guard.js'
 
@@ -50,7 +50,7 @@ const toRunStream = (
 ): RunStream => {
   const { outcome, durationMs, requests, retries, rateLimited, files, bytes, degraded = 0, error, problems = [] } = script
   return omitUndefined({
-    ...{ name, outcome, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
+    ...{ name, outcome: wasStopped(script) ? 'interrupted' : outcome, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
     done: countItems(script),
     lost: countLost(script),
     partial: degraded,

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
-import { getErrorCode } from '../../storage/file-system.js'
+import { getErrorCode, statFile } from '../../storage/file-system.js'
 import { createLiveFileReader } from '../../storage/live-file.js'
+import { statePaths } from '../../storage/run-state.js'
 import { type Asset, readAssets } from './assets.js'
 import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
@@ -50,7 +51,7 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const data = createDataRoutes({ root, exchange, streams }, ask)
   const routes = given ?? [...allRoutes, ...data.routes]
   const assets = readAssets(pageFolder)
-  const live = createLiveHub(source ?? createLiveFileReader(folder.out))
+  const live = createLiveHub(source ?? createLiveFileReader(root), { readReportTime: () => statFile(statePaths(root).report)?.mtimeMs })
   const served: Served = { ...folder, workers, live, ...createRunReaders(folder, live, { compare, check }) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0

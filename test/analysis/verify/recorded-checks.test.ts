@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listCheckedRuns, readRecordedChecks, verifyAndRecord } from '../../../src/analysis/verify/recorded-checks.js'
+import { listCheckedRuns, readAcceptedStamp, readRecordedChecks, verifyAndRecord } from '../../../src/analysis/verify/recorded-checks.js'
 import { acquireLock } from '../../../src/storage/lock.js'
 import { streams } from '../../../streams/registry.js'
 import { runReport } from '../../cli/support.js'
@@ -43,6 +43,26 @@ describe('the record of the checks of a run', () => {
     expect((await check(hostile)).verification.findings).toHaveLength(1)
     for (const out of [active, hostile]) expect(await listCheckedRuns(out)).toEqual([])
     expect(await readRecordedChecks(hostile, '../../r1')).toBeUndefined()
+  })
+
+  it('is not kept if the run was resumed during the checks, and does not know what was accepted during them', async () => {
+    const checkWhile = (out: string, act: () => void) => {
+      const options = {
+        ...{ streams, limits: {} },
+        // The checks read it once they have begun.
+        get exchange() {
+          act()
+          return 'NSE'
+        },
+      }
+      return verifyAndRecord(out, options, () => NOW)
+    }
+    const resumed = folderOf('r1')
+    expect((await checkWhile(resumed, () => utimesSync(join(resumed, '.scripstream/report.json'), 1, 1))).checks).toBeUndefined()
+    const out = folderOf('r1')
+    const { checks } = await checkWhile(out, () => writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]'))
+    expect(readAcceptedStamp(out)).toBeGreaterThan(0)
+    expect(checks?.acceptedStamp).toBe(0)
   })
 
   it('that is damaged counts as none; only the newest ones are kept', async () => {

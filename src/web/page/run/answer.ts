@@ -19,7 +19,7 @@ import { renderChecksLine } from './checks.js'
 
 const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
 
-const RUNNING: readonly string[] = ['success', 'partial', 'failed']
+const RUNNING: readonly string[] = ['success', 'partial', 'failed', 'interrupted']
 
 /** The first thing on the page: is the data complete and fresh, and what changed? */
 export const renderAnswer = (

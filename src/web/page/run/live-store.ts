@@ -5,6 +5,8 @@ import { applyChange } from './apply-change.js'
 export interface LiveStore {
   /** Null without an active run; undefined before the first event. */
   readonly run: () => LiveRunState | null | undefined
+  /** When the report of the last run was written; null without one, undefined before the first event. */
+  readonly report: () => number | null | undefined
   /** Whether the server cannot be reached at the moment. */
   readonly isLost: () => boolean
   readonly close: () => void
@@ -14,6 +16,7 @@ export interface LiveStore {
 export const openLiveStore = (onChange: () => void): LiveStore => {
   const source = new EventSource('/api/live')
   let run: LiveRunState | null | undefined
+  let report: number | null | undefined
   let isLost = false
   const listen = <T>(type: string, apply: (data: T) => LiveRunState | null | undefined): void =>
     source.addEventListener(type, ({ data }: MessageEvent<string>) => {
@@ -25,9 +28,12 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
     isLost = value
     onChange()
   }
-  listen<LiveSnapshot>('snapshot', (snapshot) => snapshot.run)
+  listen<LiveSnapshot>('snapshot', (snapshot) => {
+    report = snapshot.report
+    return snapshot.run
+  })
   listen<LiveChange>('change', (change) => run && applyChange(run, change))
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
-  return { run: () => run, isLost: () => isLost, close: () => source.close() }
+  return { run: () => run, report: () => report, isLost: () => isLost, close: () => source.close() }
 }

@@ -33,6 +33,8 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       return { tone: 'soft', text: 'not in this run' }
     case 'disabled':
       return { tone: 'soft', text: 'switched off' }
+    case 'interrupted':
+      return { tone: 'waiting', text: '! interrupted' }
     case 'failed':
       return { tone: 'failed', text: '✕ failed' }
     case 'running': {

@@ -5,7 +5,7 @@ import { fetchJson, fetchLater } from '../parts/fetch-json.js'
 import { contentWidth } from '../parts/size.js'
 import { renderAnswer, renderFigures, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
-import { renderDetail, renderFleet, renderLosses, renderLost } from '../run/detail.js'
+import { renderDetail, renderFleet, renderLosses, renderLost, renderWarnings } from '../run/detail.js'
 import { renderGraph } from '../run/graph.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import { marbleLegend } from '../run/marbles.js'
@@ -39,13 +39,16 @@ export const runView: View<RunData> = {
   },
   enter: (page) => {
     let wasActive = false
+    let known: number | null | undefined
     const store = openLiveStore(() => {
       const run = store.run()
       if (run) own.watched = run
       const isActive = run !== null && run !== undefined && run.outcome === undefined
       // The folder holds other data now.
-      if (wasActive && !isActive) page.reload()
+      const report = store.report()
+      if ((wasActive && !isActive) || (known !== undefined && known !== report)) page.reload()
       wasActive = isActive
+      known = report
       page.update()
     })
     const own: Session = { store }
@@ -92,7 +95,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
       onChoose: choose,
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
-    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)}`}
+    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run.streams)}`}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
 }
