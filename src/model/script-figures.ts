@@ -16,7 +16,8 @@ export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): 
   outcome === 'disabled' || (outcome === 'skipped' && durationMs + requests + files === 0)
 
 /** Whether the run ended while this stream was running; a stream that fails by itself has an error. */
-export const wasStopped = ({ outcome, error }: Pick<ScriptReport, 'outcome' | 'error'>): boolean => outcome === 'failed' && error === undefined
+export const wasStopped = ({ outcome, error }: Pick<ScriptReport, 'outcome' | 'error'>): boolean =>
+  outcome === 'failed' && error === undefined
 
 /** A reason without its details in brackets, which differ between items. */
 export const stripBrackets = (reason: string): string => reason.replace(BRACKETS, '')

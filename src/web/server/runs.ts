@@ -50,7 +50,8 @@ const toRunStream = (
 ): RunStream => {
   const { outcome, durationMs, requests, retries, rateLimited, files, bytes, degraded = 0, error, problems = [] } = script
   return omitUndefined({
-    ...{ name, outcome: wasStopped(script) ? 'interrupted' : outcome, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
+    outcome: wasStopped(script) ? 'interrupted' : outcome,
+    ...{ name, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
     done: countItems(script),
     lost: countLost(script),
     partial: degraded,
