@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
-import { formatDaysIn, formatInstant, formatNumber } from '../parts/format.js'
+import { formatDaysIn, formatFinding, formatInstant, formatNumber } from '../parts/format.js'
 import { runPath, stockLink } from '../parts/stock-link.js'
 
 /** What is known of the data checks in a sentence, as a link to them. */
@@ -30,7 +30,7 @@ const renderKind = ({ check, about, count, findings }: RunChecks['kinds'][number
     <td>
       ${findings.map(
         ({ subject = '', hasPage, isNew, detail }) =>
-          html`${isNew ? html`<b class="waiting">new</b> ` : nothing}${hasPage ? stockLink(subject) : html`<bdi>${subject}</bdi>`} ${formatDaysIn(detail)}<br>`,
+          html`${isNew ? html`<b class="waiting">new</b> ` : nothing}${hasPage ? stockLink(subject) : html`<bdi>${subject}</bdi>`} ${formatFinding(detail)}<br>`,
       )}
       ${count > findings.length ? html`<span class="soft">and ${formatNumber(count - findings.length)} more</span>` : nothing}
     </td>
