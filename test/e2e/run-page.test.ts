@@ -145,6 +145,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
           requests: 4,
           items: { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 },
         }),
+        'company-filings': scriptReport({ outcome: 'skipped', durationMs: 0, requests: 0, files: 0 }),
       },
     })
     const out = folderOf(interrupted)
@@ -152,6 +153,8 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.getByRole('heading', { name: 'Interrupted' }).waitFor()
     await page.getByText('0 of 1 stream complete').waitFor()
     await page.getByRole('button', { name: /^market-news: ! interrupted/ }).waitFor()
+    await page.getByRole('button', { name: /^company-filings: not started/ }).waitFor()
+    await page.getByText('report: not ended: 2 of 2 streams').waitFor()
     expect(await page.getByRole('heading', { name: 'What is missing, and why' }).count()).toBe(0)
     const reason = 'all 60 series end before 12 Feb 2026'
     const resumed = runReport({ run: 'r1', scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })

@@ -31,9 +31,10 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
 
 /** The last run in the shape of an active one. */
 const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
+  const isCut = report.outcome === 'failed' || report.outcome === 'interrupted'
   const all = streams.flatMap(({ name, workers: usual }) => {
     const script = report.scripts[name]
-    return script === undefined ? [] : [toStream(name, script, workers[name] ?? usual)]
+    return script === undefined ? [] : [toStream(name, script, { workers: workers[name] ?? usual, isCut })]
   })
   const done = all.reduce((sum, stream) => sum + stream.done, 0)
   return omitUndefined({
@@ -44,14 +45,27 @@ const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'strea
   })
 }
 
-const toStream = (name: string, script: ScriptReport, workers: number): LiveStream => {
-  const { outcome, durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
+interface StreamContext {
+  readonly workers: number
+  /** Whether the run ended early, so that it has not started all of its streams. */
+  readonly isCut: boolean
+}
+
+const toStream = (name: string, script: ScriptReport, { workers, isCut }: StreamContext): LiveStream => {
+  const { durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
   const done = countItems(script)
   const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
-  const isUnfinished = wasStopped(script)
-  const state = isIdle(script) ? 'skipped' : isUnfinished ? 'interrupted' : outcome
   return omitUndefined({
-    ...{ name, state, done, total: isUnfinished ? undefined : done, workers, requests, retries, rateLimited },
+    ...{
+      name,
+      state: describeEnd(script, isCut),
+      done,
+      total: wasStopped(script) ? undefined : done,
+      workers,
+      requests,
+      retries,
+      rateLimited,
+    },
     ...{ lost: countLost(script), partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
     perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
@@ -65,4 +79,10 @@ const toStream = (name: string, script: ScriptReport, workers: number): LiveStre
       error,
     },
   })
+}
+
+const describeEnd = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
+  if (wasStopped(script)) return 'interrupted'
+  if (!isIdle(script)) return script.outcome
+  return isCut && script.outcome === 'skipped' ? 'waiting' : script.outcome
 }

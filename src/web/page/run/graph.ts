@@ -9,6 +9,8 @@ interface GraphContext extends Pick<NodeContext, 'now' | 'hasMarbles' | 'onChoos
   readonly chosen: string | undefined
   /** When the run started, on the clock of the streams. */
   readonly startedAt: number
+  /** Whether the run has ended. */
+  readonly isOver: boolean
 }
 
 const HAS_ENDED: readonly string[] = ['success', 'partial', 'failed', 'skipped', 'disabled']
@@ -61,7 +63,7 @@ interface BarrierContext extends GraphContext {
 /** A barrier opens once every stream before it has ended. */
 const renderBarrier = (
   { y, after }: GraphLayout['barriers'][number],
-  { layout: { width }, byName, isLast, startedAt }: BarrierContext,
+  { layout: { width }, byName, isLast, startedAt, isOver }: BarrierContext,
 ): SVGTemplateResult => {
   const waitedFor = after.flatMap((name) => byName.get(name) ?? [])
   const open = waitedFor.filter(({ state }) => !HAS_ENDED.includes(state)).length
@@ -73,7 +75,7 @@ const renderBarrier = (
     ? `${what}: all streams above have ended${when}`
     : waitedFor.length === 0
       ? what
-      : `${what}: waits for ${open} of ${waitedFor.length} streams`
+      : `${what}: ${isOver ? 'not ended:' : 'waits for'} ${open} of ${waitedFor.length} streams`
   return svg`
     <path class=${`barrier${isPassed ? ' passed' : ''}`} d=${`M0 ${y}H${width}`} />
     <text class="barrier soft" x=${INDENT + 8} y=${y + 4}>${text}</text>

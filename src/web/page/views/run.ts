@@ -92,6 +92,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
       hasMarbles: query.has('marbles'),
       chosen: chosen?.name,
       startedAt: run?.startedAt ?? 0,
+      isOver: run !== active,
       onChoose: choose,
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}

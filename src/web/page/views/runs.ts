@@ -65,9 +65,11 @@ const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): 
   `
 }
 
-/** How many stocks there are more or fewer than in the run before. */
+/** How many stocks there are more or fewer than in the run before. A failed run has read no list of stocks. */
 const describeGrowth = (stocks: number, before = stocks): TemplateResult | typeof nothing =>
-  stocks === before ? nothing : html`<span class="soft" title="Against the run before">${formatSigned(stocks - before, 0)}</span>`
+  stocks === before || stocks === 0 || before === 0
+    ? nothing
+    : html`<span class="soft" title="Against the run before">${formatSigned(stocks - before, 0)}</span>`
 
 const describeChecks = ({ error, missing, drift }: RunRow): string =>
   error ?? [...missing, ...(drift > 0 ? [`answers changed in ${formatQuantity(drift, 'place')}`] : [])].join(', ')
