@@ -62,7 +62,7 @@ export const createHostLimiters = (
   const now = createStopwatch()
   const summaries: (() => readonly string[])[] = []
   const createSummarizedLimiter = (endpoint?: string): Limiter => {
-    const summary = createHostSummary(endpoint === undefined ? name : `${name} ${endpoint}`)
+    const summary = createHostSummary(endpoint === undefined || endpoint === name ? name : `${name} ${endpoint}`)
     const limiter = createLimiter({
       settings,
       now,

@@ -104,6 +104,17 @@ describe('a host limiter during a back-off', () => {
   )
 
   it(
+    'names an endpoint that is called like its host once',
+    marbles((m) => {
+      const limiter = createTestLimiter().forEndpoint('static')
+      send(limiter, refusal())
+      m.flush()
+
+      expect(limiter.warnings()).toStrictEqual([expect.stringMatching(/^static refused requests/)])
+    }),
+  )
+
+  it(
     'counts late refusals of earlier requests as one refusal, and keeps the longer back-off',
     marbles((m) => {
       const limiter = createTestLimiter()
