@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatBytes, formatCountdown, formatNumber, formatPercent } from '../parts/format.js'
+import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent } from '../parts/format.js'
 import { describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
@@ -79,7 +79,7 @@ export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: st
 export const renderWarnings = (streams: readonly LiveStream[]): TemplateResult | typeof nothing =>
   renderProblems(
     'Warnings',
-    streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason }))),
+    streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
   )
 
 /** Failures with the same reason, as one. */
