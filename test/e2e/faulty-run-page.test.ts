@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => browser?.close())
 
-/** A host that refuses requests until the simulator is told to stop that. */
+/** A host that refuses requests until the test switches that off in the simulator. */
 const refuse = (on: string): Fault => ({ on, mode: 'status', status: 429, retryAfter: 2 })
 
 /** Starts a run in a process of its own against a simulator, and serves the page on its folder. */

@@ -45,7 +45,7 @@ interface ComparedDays {
   readonly now: string
 }
 
-/** Warns of lists that are compared without a record of their day: "no change" would be said of what nobody knows. */
+/** Warns of lists that are compared without a record of their day: without a warning, unknown would read as "no change". */
 export const warnOfGaps = (lists: FileComparison, days: ComparedDays, warn: Warn): FileComparison => ({
   ...lists,
   readVersions: (file, earlier) => {

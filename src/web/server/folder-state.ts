@@ -83,6 +83,5 @@ const toStream = (name: string, script: ScriptReport, { workers, isCut }: Stream
 
 const describeEnd = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
   if (wasStopped(script)) return 'interrupted'
-  if (!isIdle(script)) return script.outcome
-  return isCut && script.outcome === 'skipped' ? 'waiting' : script.outcome
+  return isCut && script.outcome === 'skipped' && isIdle(script) ? 'waiting' : script.outcome
 }
