@@ -9,7 +9,7 @@ import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { createReplyObserver, decodeReply, type ReplyObserver } from './decode-reply.js'
+import { createReplyObserver, decodeReply, type ReplyObserver, readReplyText } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
@@ -126,25 +126,9 @@ const readAnswer = <Input, Answer>(
   item: string,
 ): Answer => {
   const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(readText(reply, endpoint), input, drift?.forItem(item))
+  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, drift?.forItem(item))
   drift?.countAsExpected()
   return answer
-}
-
-/** Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost its last lines looks complete. */
-const readText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
-  if (isUnframed && type === 'text/csv') throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')
-  return decodeUtf8(body)
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-const decodeUtf8 = (body: Uint8Array): string => {
-  try {
-    return utf8.decode(body)
-  } catch {
-    throw new BadAnswerError('encoding', 'the body is not UTF-8')
-  }
 }
 
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'

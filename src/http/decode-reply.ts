@@ -1,7 +1,8 @@
 import { catchError, defer, map, Observable, type OperatorFunction, tap, throwError } from 'rxjs'
-import { CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
+import { BadAnswerError, CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
+import { repairJson } from '../model/text.js'
 import type { AnyEndpoint } from './endpoint.js'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from './request-watch.js'
 import type { HttpReply } from './transport.js'
@@ -61,6 +62,27 @@ export const decodeReply =
       return follower === undefined ? answer$ : new Observable<Answer>((subscriber) => follower.run(() => answer$.subscribe(subscriber)))
     })
   }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost
+ * its last lines looks complete.
+ */
+export const readReplyText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
+  const isCsv = type === 'text/csv'
+  if (isUnframed && isCsv) throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')
+  const text = decodeUtf8(body)
+  return isCsv ? text.replaceAll('\0', '\ufffd') : repairJson(text)
+}
+
+const decodeUtf8 = (body: Uint8Array): string => {
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw new BadAnswerError('encoding', 'the body is not UTF-8')
+  }
+}
 
 const describeStart = ({ endpoint, url, item, attempt }: SentRequest, at: number, { redact }: ReplyObserver): RequestStart => ({
   ...{ endpoint, at, url: redact(url), item, attempt },

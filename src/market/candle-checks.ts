@@ -1,7 +1,8 @@
-import type { Candle } from '../model/candle.js'
+import type { Candle, Candles } from '../model/candle.js'
 import { formatThousands } from '../model/text.js'
-import { addDays, type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
-import { type CandleArrays, candleAt, toDayNumber } from './candle-file.js'
+import { type Day, SESSION_END, toDay } from '../model/trading-day.js'
+import { findNewestWeekday } from './calendar.js'
+import { type CandleArrays, candleAt, isSameDay, toDayNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
 const DAY_SECONDS = 86_400
@@ -14,6 +15,27 @@ export const findCandleFault = ([, open, high, low, close, volume]: Candle): str
   if (low > Math.min(open, close) || high < Math.max(open, close)) return `open or close outside of low and high: ${prices}`
   return volume < 0 ? `volume ${volume}` : undefined
 }
+
+/**
+ * Why a whole history must not be stored, although older candles are stored as served: a volume that is no number of shares, or a new day
+ * with two candles. Lines of CSV were checked when they were decoded.
+ */
+export const findHistoryFault = (candles: Candles): string | undefined => {
+  if (candles.csv !== undefined) return undefined
+  const rows = [...candles]
+  const negative = rows.find((candle) => candle[5] < 0)
+  if (negative !== undefined) return `volume ${negative[5]} on ${toDay(negative[0] * 1_000)}`
+  return rows
+    .slice(-thresholds.prices.newest)
+    .map((candle, place, newest) => findRepeatedDay(newest[place - 1], candle))
+    .find((fault) => fault !== undefined)
+}
+
+/** A text if two candles with different timestamps are of one day, else undefined. */
+export const findRepeatedDay = (before: Candle | undefined, candle: Candle): string | undefined =>
+  before !== undefined && before[0] < candle[0] && isSameDay(before[0], candle[0])
+    ? `two candles of ${toDay(candle[0] * 1_000)}`
+    : undefined
 
 /** A move to this multiple of the previous close or more, or to this share of it or less. */
 export interface MoveLimits {
@@ -109,21 +131,12 @@ export const isMultiple = (factor: number): boolean => Math.abs(factor - 1) > th
 export const isErrorFactor = (factor: number): boolean =>
   factor >= thresholds.rescale.impossibleRise || factor <= thresholds.rescale.impossibleFall
 
-/** The last weekday whose session has ended at an instant (epoch milliseconds). Ignores holidays and special sessions on weekends. */
-export const findLastWeekday = (now: number): Day => {
-  const today = toDay(now)
-  const toWeekday = (day: Day): Day => (isWeekend(day) ? toWeekday(addDays(day, -1)) : day)
-  return toWeekday(now < toInstant(today, SESSION_END) ? addDays(today, -1) : today)
-}
-
-const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(day).getUTCDay())
-
 /** A market is current if half of its series are: some stocks are suspended, and some do not trade every day. */
 const CURRENT_SHARE = 0.5
 
 /** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
 export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
-  const expected = findLastWeekday(now)
+  const expected = findNewestWeekday(now, SESSION_END)
   const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
   const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
   if (all === 0 || behind <= all * CURRENT_SHARE) return undefined

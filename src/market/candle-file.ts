@@ -179,6 +179,10 @@ const DAY_SECONDS = 86_400
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
 export const toDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / DAY_SECONDS)
 
+/** Whether two ascending times are on one day. */
+export const isSameDay = (earlier: number, later: number): boolean =>
+  later - earlier < DAY_SECONDS && toDayNumber(later) === toDayNumber(earlier)
+
 /** The calendar day of a day number. */
 export const numberToDay = (number: number): Day => toDay(number * DAY_SECONDS * 1_000)
 

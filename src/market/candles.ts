@@ -5,6 +5,9 @@ import { type Candle, type Candles, createCsvCandles, MAX_EPOCH_SECONDS } from '
 import { BadAnswerError } from '../model/errors.js'
 import { column, row } from '../model/row-schema.js'
 import { asBuffer } from '../model/text.js'
+import { toDay } from '../model/trading-day.js'
+import { isSameDay } from './candle-file.js'
+import { thresholds } from './refusal-policy.js'
 
 const required = <S extends z.ZodType>(schema: S): S => column(schema, { usual: true, required: true })
 const EmptyList = z.array(z.unknown()).length(0)
@@ -55,6 +58,9 @@ const toCandles = (data: z.output<typeof Columns> | readonly unknown[]): readonl
   if (new Set(lengths).size > 1) throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
   if (Time?.some((time) => time > MAX_EPOCH_SECONDS)) throw new BadAnswerError('schema', 'the timestamps of the candles are not in seconds')
   const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
+  const misfit = rows.find((row) => !Number.isSafeInteger(row[VOLUME]) || row.some((cell) => Math.abs(cell) > Number.MAX_SAFE_INTEGER))
+  if (misfit)
+    throw new BadAnswerError('schema', `the candle of ${toDay(misfit[0] * 1_000)} does not fit its columns: ${misfit.slice(1).join(', ')}`)
   return hasAscendingTimes(rows) ? rows : sortUnique(rows)
 }
 
@@ -64,6 +70,8 @@ const hasAscendingTimes = (rows: readonly Candle[]): boolean =>
 /** Of two candles with the same timestamp, the last one in the answer wins. */
 const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
   [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])
+
+const VOLUME = 5
 
 const NAMES = ['"Time"', '"o"', '"h"', '"l"', '"c"', '"v"'] as const
 
@@ -76,8 +84,8 @@ const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 
 /**
  * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by side, and no row becomes an
- * object. Returns nothing for anything unusual (a number that JavaScript would print differently, a duplicate name, a missing or shorter
- * column, no candle at all): then the answer must be parsed as JSON, which also finds the error.
+ * object. Returns nothing for anything unusual (a number that JavaScript would print differently, a volume with a fraction, two new
+ * candles of a day, a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also finds the error.
  */
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)
@@ -113,11 +121,12 @@ const findColumns = (bytes: Buffer): Int32Array | undefined => {
 const copyRows = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
   // Large enough: a value and its separator in the answer are never shorter than in the CSV.
   const csv = Buffer.allocUnsafe(bytes.length)
-  let [to, length, newest] = [0, 0, 0]
+  let [to, length, newest, repeated] = [0, 0, 0, Number.NEGATIVE_INFINITY]
   let follows: number | undefined = COMMA
   for (; follows === COMMA; length += 1) {
     const time = readTime(bytes, cursors[0] as number)
     if (time <= newest || time > MAX_EPOCH_SECONDS) return undefined
+    if (length > 0 && isSameDay(newest, time)) repeated = length
     newest = time
     for (let column = 0; column < NAMES.length; column += 1) {
       const at = cursors[column] as number
@@ -125,9 +134,11 @@ const copyRows = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
       let end = point
       to += point - at
       if (bytes[point] === POINT) {
+        const whole = to
         csv[to++] = POINT
         end = copyDigits(bytes, point + 1, csv, to)
         to = trimZeros(csv, to + end - point - 1)
+        if (column === VOLUME && to > whole) return undefined
       }
       if (point === at || end === point + 1 || end - at > MAX_DIGITS) return undefined
       if (bytes[at] === ZERO && (point > at + 1 || end - at > MAX_DIGITS_BELOW_ONE)) return undefined
@@ -139,7 +150,7 @@ const copyRows = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
     }
     csv[to - 1] = LINE_FEED
   }
-  return follows === CLOSE ? createCsvCandles(csv.subarray(0, to), length) : undefined
+  return follows === CLOSE && length - repeated >= thresholds.prices.newest ? createCsvCandles(csv.subarray(0, to), length) : undefined
 }
 
 /** Reads the whole number at an offset; 0 without one. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { RowList } from './outcome.js'
 import { column, row } from './row-schema.js'
 import { asBuffer } from './text.js'
+import { toDay } from './trading-day.js'
 
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
 export type Candle = readonly [number, number, number, number, number, number]
@@ -44,13 +45,24 @@ export const CandleRow = row({
     about: 'trading day in India',
     sql: ['date', 'DATE'],
     // Plain arithmetic is exact: India has used +05:30 since before the first candle.
-    convert: (epoch) => `DATE '1970-01-01' + CAST((TRY_CAST(${epoch} AS BIGINT) + 19800) // 86400 AS INTEGER)`,
+    convert: {
+      sql: (epoch) => `DATE '1970-01-01' + CAST((TRY_CAST(${epoch} AS BIGINT) + 19800) // 86400 AS INTEGER)`,
+      value: (epoch) => toDay(Number(epoch) * 1_000),
+    },
   }),
   Open: price('open'),
   High: price('high'),
   Low: price('low'),
   Close: price('close'),
-  Volume: column(z.int(), { about: 'shares traded', sql: 'volume' }),
+  Volume: column(z.int(), {
+    about: 'shares traded',
+    sql: 'volume',
+    // Earlier versions stored fractions. NULL would take their days out of every sum, and a candle has no `extra`.
+    convert: {
+      sql: (volume) => `TRY_CAST(round(TRY_CAST(${volume} AS DOUBLE)) AS BIGINT)`,
+      value: (volume) => Math.round(Number(volume)),
+    },
+  }),
 })
 
 /** The columns of a candle file. */

@@ -49,6 +49,18 @@ export const escapeUnprintable = (json: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+const BROKEN = /\\u(?:d[89a-f]|0000)/i
+// One match for each escape, a whole pair of surrogates included, so that `\\ud83d` (a backslash and letters) stays.
+const ESCAPE = /\\(?:u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2}|0000)|.)/gis
+const LONE_LENGTH = '\\u0000'.length
+
+/**
+ * The JSON with well-formed texts: U+FFFD for each half of a surrogate pair, which DuckDB refuses together with its whole table, and for NUL,
+ * which ends an SQL statement and which workbooks refuse. In decoded UTF-8 both exist as escapes only, so nearly all texts need one search.
+ */
+export const repairJson = (json: string): string =>
+  json.includes('\\u') && BROKEN.test(json) ? json.replace(ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
+
 /** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -2,7 +2,9 @@ import { concatMap, defaultIfEmpty, from, ignoreElements, map, type Observable, 
 import {
   compareSeries,
   findCandleFault,
+  findHistoryFault,
   findImpossibleMove,
+  findRepeatedDay,
   isErrorFactor,
   isMultiple,
   isOtherInstrument,
@@ -36,6 +38,8 @@ export const checkNewCandles = (candles: readonly NewCandle[], series: Series, t
   from(candles).pipe(
     concatMap(([before, candle]) => {
       const fault = findCandleFault(candle)
+      const repeated = findRepeatedDay(before, candle)
+      if (repeated !== undefined) refuse(tools, 'prices', repeated)
       const isUsual = series.isIndex === true && before !== undefined && findCandleFault(before) !== undefined
       if (fault !== undefined && !isUsual) refuse(tools, 'prices', `a new candle is impossible (${toCandleDay(candle)}: ${fault})`)
       const leap = before && findImpossibleMove(before, candle)
@@ -50,6 +54,13 @@ export const checkNewCandles = (candles: readonly NewCandle[], series: Series, t
     ignoreElements(),
     defaultIfEmpty(undefined),
   )
+
+/** Refuses a history that does not fit its table, unless the run accepts that. */
+export const checkHistory = (rows: Candles, tools: Tools): Candles => {
+  const fault = findHistoryFault(rows)
+  if (fault !== undefined) refuse(tools, 'prices', `the history has ${fault}`)
+  return rows
+}
 
 /** Why the full history is fetched again. */
 export interface RefetchReason {
@@ -84,7 +95,8 @@ interface HistoryAnswer {
 }
 
 const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, watch }: ReplaceContext): Observable<ItemResult<Candle>> => {
-  const stored = toStoredHistory(readCandleFile(Buffer.from(text)).candles)
+  const { candles } = readCandleFile(Buffer.from(text))
+  const stored = toStoredHistory(candles)
   const likeness = compareSeries(stored.closes, rows)
   const isOfAnother = isOtherInstrument(likeness)
   if (isOfAnother) {
@@ -92,6 +104,8 @@ const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, w
     refuse(tools, 'identity', `the full history belongs to another instrument (${shared})`)
   }
   checkLength(rows, stored, { tools, remark: reason.remark })
+  // Days that are there twice already are no reason to keep prices from before a split.
+  if (stored.count === candles.length) checkHistory(rows, tools)
   if (rows.length === 0) return of(createResult(rows))
   return checkNewCandles(findNewCandles(rows, stored, likeness), series, tools).pipe(
     // The factor means nothing for a history that was accepted although it belongs to another instrument.

@@ -5,7 +5,7 @@ import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { addDays, SESSION_END, toInstant } from '../model/trading-day.js'
 import type { Tools } from './define-stream.js'
-import { checkNewCandles, fetchFullHistory, type NewCandle, pairWithPrevious, type RefetchReason } from './full-history.js'
+import { checkHistory, checkNewCandles, fetchFullHistory, type NewCandle, pairWithPrevious, type RefetchReason } from './full-history.js'
 import { refuse } from './refuse.js'
 import {
   type DamagedCandles,
@@ -48,7 +48,7 @@ type StoredState = StoredCandles | DamagedCandles | undefined
 
 const fetchLacking = (stored: StoredState, continuing: CandleContext): Observable<ItemResult<Candle>> => {
   const { series, tools } = continuing
-  if (stored === undefined) return fetchCandles(FIRST_CANDLE, series, tools).pipe(map((rows) => createResult(rows)))
+  if (stored === undefined) return fetchCandles(FIRST_CANDLE, series, tools).pipe(map((rows) => createResult(checkHistory(rows, tools))))
   const whole = (reason: RefetchReason): Observable<ItemResult<Candle>> => fetchFullHistory(reason, continuing)
   if (stored.fault !== undefined) return whole({ remark: `repaired: ${stored.fault}` })
   if (isUpToDate(stored, tools.asOf)) return of(skippedResult)

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { map, type Observable } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
-import { asBuffer } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import type { FileChunk, FileStore } from './file-store.js'
 
 /** The separator between two records of an array. */
@@ -112,7 +112,7 @@ async function* readLineBatches(path: string): AsyncGenerator<Buffer[]> {
 
 const parseStored = (text: string, file: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(repairJson(text))
   } catch {
     throw createDamagedFileError(file)
   }

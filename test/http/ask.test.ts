@@ -67,6 +67,16 @@ describe('a request through ask', () => {
     expect(await failureOf(ask(call, INPUT))).toMatchObject({ reason: 'encoding', status: 'error' })
   })
 
+  it.each([
+    ['JSON', undefined, '{"data":["\\ud83d \\u0000 \\ud83d\\ude00"]}', '{"data":["\ufffd \ufffd 😀"]}'],
+    ['a page', undefined, '<script>["\\uD83D"]</script>', '<script>["\\ufffd"]</script>'],
+    ['a CSV', 'text/csv', 'A\0,\\ud83d', 'A\ufffd,\\ud83d'],
+  ] as const)('has well-formed texts without NUL: %s', async (_, type, body, expected) => {
+    const { ask } = createTestAsk(inTurn(replying(body)))
+    const read = (text: string) => (text.startsWith('{') ? JSON.stringify(JSON.parse(text)) : text)
+    expect(await firstValueFrom(ask({ ...call, type, read }, INPUT))).toBe(expected)
+  })
+
   it('accepts complete JSON of unknown length and rejects truncated JSON', async () => {
     const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
     expect(await firstValueFrom(createTestAsk(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })

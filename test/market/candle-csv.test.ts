@@ -2,6 +2,7 @@ import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { toDayNumber } from '../../src/market/candle-file.js'
 import { createCandleEndpoint, toCandleCsv } from '../../src/market/candles.js'
 import type { Candle } from '../../src/model/candle.js'
 import { BadAnswerError } from '../../src/model/errors.js'
@@ -42,11 +43,11 @@ const columnsOf = (rows: readonly (readonly string[])[]): Columns =>
 const columnText = (name: string, cells: readonly string[]): string => `"${name}":[${cells.join(',')}]`
 const answerOf = (columns: Columns, names: readonly (keyof Columns)[] = NAMES): string =>
   `{"success":true,"data":{${names.map((name) => columnText(name, columns[name])).join(',')}}}`
-/** Two candles with one given cell. */
+/** Two candles of two days with one given cell. */
 const with1 = (cell: string, name: keyof Columns = 'c'): string => {
   const rows = [
     ['1', '1', '1', '1', '1', '1'],
-    ['2', '2', '2', '2', '2', '2'],
+    ['86401', '2', '2', '2', '2', '2'],
   ]
   return answerOf({ ...columnsOf(rows), [name]: name === 'Time' ? [cell, '4102444800'] : ['7', cell] })
 }
@@ -59,7 +60,7 @@ const price = fc.oneof(
 )
 const volume = fc.oneof(fc.nat(4_000_000_000).map(String), fc.constantFrom('0', '999999999999999', '5000.0'))
 const times = fc
-  .uniqueArray(fc.integer({ min: 1, max: 4_102_444_800 }), { minLength: 1, maxLength: 30 })
+  .uniqueArray(fc.integer({ min: 1, max: 4_102_444_800 }), { minLength: 1, maxLength: 30, selector: toDayNumber })
   .map((list) => list.toSorted((one, other) => one - other).map(String))
 const usual: fc.Arbitrary<Columns> = times.chain((Time) => {
   const column = (cell: fc.Arbitrary<string>) => fc.array(cell, { minLength: Time.length, maxLength: Time.length })
@@ -155,7 +156,8 @@ describe('a number in the columns', () => {
   it.each(['0', '7', '10', '12.5', '12.0', '12.50', '0.0', '0.10', '0.000001', '123456789012345', '1234567890.1234', '100', '100.00'])(
     'is printed as JavaScript prints it: %s',
     (cell) => {
-      for (const name of NAMES.slice(1)) expect(isTaken(with1(cell, name as keyof Columns)), name).toBe(true)
+      for (const name of NAMES.slice(1, -1)) expect(isTaken(with1(cell, name as keyof Columns)), name).toBe(true)
+      expect(isTaken(with1(cell, 'v')), 'v').toBe(Number.isInteger(Number(cell)))
     },
   )
 
@@ -182,12 +184,24 @@ describe('a number in the columns', () => {
     for (const name of NAMES) expect(isTaken(with1(cell, name)), name).toBe(false)
   })
 
-  it.each(['1', '215634600', '4102444799'])('is a timestamp: %s', (cell) => {
+  it.each(['1', '215634600', '4102300000'])('is a timestamp: %s', (cell) => {
     expect(isTaken(with1(cell, 'Time'))).toBe(true)
   })
 
   it.each(['0', '1.5', '1.0', '4102444800', '4102444801', '1770834600000'])('is rejected as a timestamp: %s', (cell) => {
     expect(isTaken(with1(cell, 'Time'))).toBe(false)
+  })
+})
+
+describe('two candles of one day', () => {
+  const withLater = (count: number): string => {
+    const times = [1_770_834_600, ...Array.from({ length: count + 1 }, (_, place) => 1_770_834_600 + place * 86_400 + 3_600)]
+    return answerOf(columnsOf(times.map((time) => [String(time), '1', '1', '1', '1', '1'])))
+  }
+
+  it('fall back to the parser among the last thirty only: older ones are history', () => {
+    expect(isTaken(withLater(28))).toBe(false)
+    expect(isTaken(withLater(29))).toBe(true)
   })
 })
 

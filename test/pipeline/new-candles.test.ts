@@ -33,6 +33,17 @@ describe('new candles', () => {
     })
   })
 
+  it('are refused if two of them, or one of them and the stored one, are of one day', async () => {
+    const later = (place: number): Candle => [FIRST + place * DAY + 3_600, 100, 100, 100, 100, 1]
+    await expect(checking([flat(100, 0), flat(100, 1), later(1)])).rejects.toMatchObject({
+      code: 'prices',
+      message: 'prices: two candles of 2026-02-03',
+    })
+    await expect(checking([flat(100, 0), later(0)])).rejects.toMatchObject({ message: 'prices: two candles of 2026-02-02' })
+    // The newest candle again, while its session lasts.
+    expect(await checking([flat(100, 0), flat(101, 0)])).toEqual([])
+  })
+
   it('pass with a warning if the run accepts them', async () => {
     expect(await checking([flat(100, 0), flat(0, 1)], {}, true)).toEqual([expect.stringMatching(/^accepted although a new candle is/)])
   })

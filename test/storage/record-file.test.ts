@@ -55,6 +55,13 @@ describe('the records of a stored array', () => {
     )
   })
 
+  it('are read with well-formed texts if an earlier version stored others', async () => {
+    const read = reading()
+    const expected = [{ Symbol: 'A', Note: 'x\ufffd\ufffd' }]
+    for (const textOf of [linesOf, JSON.stringify])
+      expect(await read(textOf([{ Symbol: 'A', Note: 'x\ud83d\0' }]).toString())).toEqual(expected)
+  })
+
   it.each([
     ['all records on the second line', (all: readonly string[]) => `[\n${all.join(',')}]\n`],
     ['the same without a line end', (all: readonly string[]) => `[\n${all.join(',')}]`],
