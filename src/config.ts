@@ -103,19 +103,25 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
     const text = stripJsonComments(readFileSync(path, 'utf8').replace(/^\ufeff/, ''), { trailingCommas: true })
     const values = parseConfig(text)
     if (!isRow(values)) throw new Error('it must contain a JSON object')
-    return { values: resolveWatchlists(values, dirname(path)), ...place }
+    return { values: resolvePaths(values, dirname(path)), ...place }
   } catch (error) {
     if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, ...place }
     throw new UsageError(`cannot use the configuration file ${path}: ${describeFileError(error, 'read')}`)
   }
 }
 
-/** The settings of a file with the paths of its watchlists relative to its folder. */
-const resolveWatchlists = (values: Row, folder: string): Row => {
-  if (!isRow(values.watchlists)) return values
+/** The settings of a file with the paths of its holidays and watchlists relative to its folder. */
+const resolvePaths = (values: Row, folder: string): Row => {
+  const { holidays, watchlists } = values
   const toAbsolute = (list: unknown): unknown =>
     typeof list === 'string' && list.startsWith('@') ? `@${resolve(folder, list.slice(1))}` : list
-  return { ...values, watchlists: Object.fromEntries(Object.entries(values.watchlists).map(([name, list]) => [name, toAbsolute(list)])) }
+  return {
+    ...values,
+    ...(typeof holidays === 'string' && holidays !== '' ? { holidays: resolve(folder, holidays) } : {}),
+    ...(isRow(watchlists)
+      ? { watchlists: Object.fromEntries(Object.entries(watchlists).map(([name, list]) => [name, toAbsolute(list)])) }
+      : {}),
+  }
 }
 
 /** Says where the file is not JSON, if that is known, without the part of it that Node's message quotes: that may be a secret. */

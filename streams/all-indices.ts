@@ -126,6 +126,7 @@ export const allIndices = defineStream({
     {
       shape: 'array-per-item',
       file: 'all_indices_list.json',
+      changesDaily: true,
       tables: [{ name: 'indices', about: 'all market indices', columns: [MarketIndex], position: 15 }],
     },
   ],

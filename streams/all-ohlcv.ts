@@ -19,6 +19,7 @@ export const allOhlcv = defineStream({
   phase: 'candles',
   workers: 15,
   timeoutMs: 30_000,
+  followsAsOf: true,
   endpoints: [stockCandles],
   after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {

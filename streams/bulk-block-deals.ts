@@ -160,6 +160,7 @@ export const bulkBlockDeals = defineStream({
   position: 11,
   workers: 1,
   timeoutMs: 10_000,
+  followsAsOf: true,
   endpoints: [deal],
   work: once((tools, file) => {
     const today = toDay(tools.asOf)
@@ -192,6 +193,7 @@ export const bulkBlockDeals = defineStream({
       shape: 'array-per-item',
       file: 'bulk_block_deals.json',
       keepsWhenEmpty: true,
+      tradedOn: 'date',
       tables: [{ name: 'deals', about: 'bulk and block deals of the last 30 days, newest first', columns: [Deal], position: 10 }],
     },
   ],

@@ -40,6 +40,7 @@ export const completePriceBands = defineStream({
   position: 13,
   workers: 1,
   timeoutMs: 30_000,
+  followsAsOf: true,
   endpoints: [securityList],
   work: once((tools, file) =>
     fetchNewestFile(securityList, tools).pipe(

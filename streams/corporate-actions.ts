@@ -97,7 +97,10 @@ const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
     .filter(isRow)
     .flatMap(({ ActDate, ExDate, RecDate }) => [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []))
 
-/** Dividends, bonuses, splits, rights issues and other corporate actions: the upcoming ones, and those of the past two years. */
+/**
+ * Dividends, bonuses, splits, rights issues and other corporate actions: the upcoming ones, and those of the past two years. `asOf` only
+ * moves the border between them: both lists have what was announced until they were requested, so they do not follow it.
+ */
 export const corporateActions = defineStream({
   name: 'corporate-actions',
   summary: 'dividends, bonuses, splits and rights',

@@ -5,10 +5,11 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
 import type { Random } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { Row } from '../src/model/row.js'
+import { Row, toNumber } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
+import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
 import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
@@ -41,6 +42,14 @@ const figure = (name: string, paths: readonly string[], comment: string): TableC
   from: { row: paths.map((path) => `$.${path}`) },
 })
 
+const first = (values: string): string => values.split('|', 1)[0] ?? ''
+
+/** The last day of a month in the form `202512`. */
+const toMonthEnd = (month: string): Day | undefined => {
+  const day = readDay(month.replace(/^(\d{4})(\d{2})$/, '$1-$2-01'))
+  return day && addDays(addMonths(day, 1), -1)
+}
+
 /** The first value of a text such as `10|5|4`: that of the newest quarter. */
 const newest = (name: string, keys: readonly string[], comment: string): TableColumn => ({
   ...figure(
@@ -48,7 +57,10 @@ const newest = (name: string, keys: readonly string[], comment: string): TableCo
     keys.map((key) => `incomeStat_cq.${key}`),
     comment,
   ),
-  convert: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
+  convert: {
+    sql: (value) => `TRY_CAST(split_part(${value}, '|', 1) AS DOUBLE)`,
+    value: (value) => toNumber(first(value)),
+  },
 })
 
 const FIGURES: readonly TableColumn[] = [
@@ -61,12 +73,15 @@ const FIGURES: readonly TableColumn[] = [
   {
     ...newest('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
     type: 'VARCHAR',
-    convert: (value) => `split_part(${value}, '|', 1)`,
+    convert: { sql: (value) => `split_part(${value}, '|', 1)`, value: first },
   },
   {
     ...newest('quarter_end', ['YEAR', 'Year'], 'last day of the newest quarter'),
     type: 'DATE',
-    convert: (value) => `last_day(strptime(split_part(${value}, '|', 1) || '01', '%Y%m%d'))`,
+    convert: {
+      sql: (value) => `last_day(strptime(split_part(${value}, '|', 1) || '01', '%Y%m%d'))`,
+      value: (value) => toMonthEnd(first(value)),
+    },
   },
   newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
   newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),

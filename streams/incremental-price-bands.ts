@@ -41,6 +41,7 @@ export const incrementalPriceBands = defineStream({
   position: 12,
   workers: 1,
   timeoutMs: 30_000,
+  followsAsOf: true,
   endpoints: [bandChanges],
   work: once((tools) => fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(rows as readonly PriceBandChange[])))),
   outputs: [

@@ -25,6 +25,7 @@ export const indicesOhlcv = defineStream({
   phase: 'candles',
   workers: 15,
   timeoutMs: 30_000,
+  followsAsOf: true,
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
     const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }

@@ -6,6 +6,7 @@ import { escapeFormulasInLine } from '../src/market/formula.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
+import { readDay } from '../src/model/trading-day.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { readStoredLines, rejectShrunk } from '../src/pipeline/refuse.js'
 
@@ -19,7 +20,14 @@ const Listing = row({
   'DATE OF LISTING': column(z.string(), {
     about: 'first day of trading',
     sql: ['listed_on', 'DATE'],
-    convert: (value) => `CAST(try_strptime(${value}, '%d-%b-%Y') AS DATE)`,
+    convert: {
+      // It would read the text "infinity", too.
+      sql: (value) => `CAST(try_strptime(CASE WHEN ${value} LIKE '%-%-%' THEN ${value} END, '%d-%b-%Y') AS DATE)`,
+      value: (value) => {
+        const [date = '', month = '', year = ''] = value.split('-')
+        return readDay(`${year}-${String(MONTHS.indexOf(month.toUpperCase()) + 1).padStart(2, '0')}-${date.padStart(2, '0')}`)
+      },
+    },
   }),
   'ISIN NUMBER': column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
   'FACE VALUE': column(z.string(), { about: 'rupees', sql: ['face_value', 'DOUBLE'] }),

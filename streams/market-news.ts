@@ -8,6 +8,7 @@ import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
+import { formatSecond } from '../src/model/trading-day.js'
 import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
@@ -15,7 +16,10 @@ export const NewsItem = row({
   PublishDate: column(z.number(), {
     about: 'when it was published, India time',
     sql: ['published_at', 'TIMESTAMP'],
-    convert: (value) => `make_timestamp((NULLIF(TRY_CAST(${value} AS BIGINT), 0) + 19800000) * 1000)`,
+    convert: {
+      sql: (millis) => `make_timestamp((NULLIF(TRY_CAST(${millis} AS BIGINT), 0) + 19800000) * 1000)`,
+      value: (millis) => (Number(millis) > 0 ? formatSecond(Number(millis)) : undefined),
+    },
   }),
   Title: column(z.string(), { about: 'headline', sql: 'title' }),
   Summary: column(z.string(), { about: 'a few sentences', sql: 'summary' }),

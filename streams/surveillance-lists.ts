@@ -124,7 +124,10 @@ export const surveillanceLists = defineStream({
           name: 'surveillance',
           about: 'stocks under additional (ASM) or graded (GSM) surveillance',
           columns: [
-            { name: 'list', type: 'VARCHAR', comment: 'ASM or GSM', from: { file: 'label' }, convert: (label) => `upper(${label})` },
+            {
+              ...{ name: 'list', type: 'VARCHAR', comment: 'ASM or GSM', from: { file: 'label' } },
+              convert: { sql: (label) => `upper(${label})`, value: (label) => label.toUpperCase() },
+            },
             SurveillanceEntry,
           ],
           position: 12,

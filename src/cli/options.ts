@@ -5,7 +5,6 @@ import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
 import { explainIssue } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
-import { toInstant } from '../model/trading-day.js'
 import { describeFileError } from '../storage/file-system.js'
 
 const MAX_STOCKS = 10_000
@@ -49,20 +48,8 @@ export const engineOption = (): Option => new Option('--engine <url>', 'Redis of
 export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = (): Option => new Option('--allow-volatile', 'accept a Redis that may lose data')
 
-const END_OF_DAY_MS = (23 * 3_600 + 59 * 60 + 59) * 1_000
-
-const DayText = z.iso.date()
-const InstantText = z.iso.datetime({ offset: true })
-
-/** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
-export const readAsOf = (text: string): number => {
-  if (DayText.safeParse(text).success) return toInstant(text) + END_OF_DAY_MS
-  const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(instant)) {
-    throw new UsageError(`--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
-  }
-  return instant
-}
+/** A day such as `2026-02-12`. */
+export const DayText = z.iso.date()
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
@@ -140,7 +127,7 @@ export const trimDistinct = (texts: readonly string[]): readonly string[] => [
   ...new Set(texts.map((text) => text.trim()).filter((text) => text !== '')),
 ]
 
-const quoteValue = (text: string): string => JSON.stringify(text)
+export const quoteValue = (text: string): string => JSON.stringify(text)
 
 /** The examples of a command, for its help. */
 export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>

@@ -1,5 +1,5 @@
 import type { ErrorCode, FailureCause, Status } from './errors.js'
-import type { FleetState, RunReport, ScriptOutcome, WrongSymbol } from './report.js'
+import type { AsOfSession, FleetState, RunReport, ScriptOutcome, WrongSymbol } from './report.js'
 import type { Host } from './settings.js'
 
 /** Why an unfinished run is not resumed: by request, or because this field of it differs. */
@@ -12,6 +12,8 @@ export type RunEvent =
       readonly at: number
       readonly run: string
       readonly asOf: number
+      /** Which outputs are of `asOf`, if it is of another session than the one due now. */
+      readonly asOfSession?: AsOfSession
       /** Whether this run resumes an unfinished run of the same configuration and trading day: it requests only what is missing. */
       readonly isContinued?: boolean
       /** Whether the requested run ended before with items missing: this one requests only those. */

@@ -118,10 +118,26 @@ export interface FleetState {
   readonly isAway?: boolean
 }
 
+/** A run as of another session than the one due when it began: only some of its outputs are of that session. */
+export interface AsOfSession {
+  /** The session of `asOf`, a day in India: that of the outputs of `following`. */
+  readonly session: string
+  /** The session due when the run began: the outputs of `others` are those of that time. */
+  readonly due: string
+  /** The streams that ran whose outputs follow `asOf`, */
+  readonly following: readonly string[]
+  /** and the other ones. */
+  readonly others: readonly string[]
+  /** Which of them the history records for `session`: none if it is switched off. */
+  readonly recorded: 'following' | 'all' | 'none'
+}
+
 /** What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
 export interface RunReport {
   readonly run: string
   readonly asOf: string
+  /** What `asOf` changes, if it is of another session than the one due when the run began. */
+  readonly asOfSession?: AsOfSession
   readonly startedAt: string
   readonly finishedAt: string
   readonly durationMs: number

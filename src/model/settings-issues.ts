@@ -16,6 +16,7 @@ type KnownNames = Readonly<Record<string, { readonly what: string; readonly name
 
 /** Everything that is wrong with some settings. A message continues the name of the setting: `is "many": must be …`. */
 export const findSettingsIssues = (values: Row, known: KnownNames): readonly SettingsIssue[] => {
+  if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
   const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
   const unknown = Object.entries(known).flatMap(([setting, { what, names }]) => {
     const value = values[setting]

@@ -46,6 +46,11 @@ export const Settings = z.strictObject({
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
+  holidays: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('file of weekdays without a session, one a line; relative to the settings file in which it is named'),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
@@ -170,6 +175,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   fetchOhlcv: 'FETCH_OHLCV',
   forceUpdate: 'FORCE_UPDATE',
   history: 'SCRIPSTREAM_HISTORY',
+  holidays: 'SCRIPSTREAM_HOLIDAYS',
   newsLimit: 'NEWS_LIMIT',
   retries: 'SCRIPSTREAM_RETRIES',
   backoffMs: 'SCRIPSTREAM_BACKOFF_MS',

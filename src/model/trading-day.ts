@@ -4,6 +4,10 @@ export type Day = string
 /** India has about 248 sessions a year: 252 of them begin a week more than a year ago. */
 export const DAYS_OF_52_WEEKS = 364
 
+/** When a session opens, and when it ends, in India. */
+export const SESSION_START = '09:15'
+export const SESSION_END = '15:30'
+
 const DAY_MS = 86_400_000
 // India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.
 const INDIA_OFFSET_MS = 5.5 * 3_600_000
@@ -21,6 +25,12 @@ export const formatSecond = (instantMs: number): string =>
 
 /** The instant (epoch milliseconds) of `HH:MM` on a day in India. */
 export const toInstant = (day: Day, time = '00:00'): number => Date.parse(`${day}T${time}:00.000+05:30`)
+
+/** The last second of a day in India: the instant that a day without a time stands for. */
+export const toDayEnd = (day: Day): number => toInstant(day) + DAY_MS - 1_000
+
+/** Whether an instant is later than the clock. The end of today is not: it stands for today. */
+export const isAfterClock = (instantMs: number, nowMs: number): boolean => instantMs > nowMs && instantMs !== toDayEnd(toDay(nowMs))
 
 /** The day that many calendar days later (earlier if negative). */
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
@@ -59,6 +69,3 @@ const splitDay = (day: Day): [number, number, number] => {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   return [year, month, date]
 }
-
-/** When a session ends, in India. */
-export const SESSION_END = '15:30'

@@ -63,6 +63,11 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   readonly after?: readonly string[] | undefined
   /** Converts its rows to items for the streams that depend on it. */
   readonly offers?: ((rows: readonly Row[], warn: Tools['warn']) => readonly Item[]) | undefined
+  /**
+   * Whether its outputs are those of the run's `asOf`: its requests name that day, or end there. Outputs of any other stream are as the
+   * provider knows them when they are requested; a run as of an earlier session does not record them for that session.
+   */
+  readonly followsAsOf?: boolean | undefined
   /** Its outputs. `Work.each` receives the file of the first one. */
   readonly outputs: readonly [Output, ...Output[]]
 }

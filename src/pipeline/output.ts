@@ -13,11 +13,18 @@ interface Tabular {
   readonly tables?: readonly TableFacts[] | undefined
 }
 
+interface Records extends Tabular {
+  /** Whether each session changes it, as it does the values of indices. */
+  readonly changesDaily?: boolean | undefined
+  /** The key of its records with a day on which the market traded, such as the date of a deal: it shows that this day had a session. */
+  readonly tradedOn?: string | undefined
+}
+
 /**
  * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
  * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
  */
-export interface RowsInOneFile extends Tabular {
+export interface RowsInOneFile extends Records {
   readonly shape: 'rows-in-one-file'
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
@@ -31,7 +38,7 @@ export interface SortOrder {
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
-export interface ArrayPerItem extends Tabular {
+export interface ArrayPerItem extends Records {
   readonly shape: 'array-per-item'
   readonly file: string
   /** Converts the rows of the item to the records of the file. */

@@ -9,8 +9,8 @@ const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonl
 
 /** What an output of each shape may have besides its shape, file and tables. */
 const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
-  'rows-in-one-file': ['sortBy'],
-  'array-per-item': ['select', 'emptyWhenLost', 'keepsWhenEmpty'],
+  'rows-in-one-file': ['sortBy', 'changesDaily', 'tradedOn'],
+  'array-per-item': ['changesDaily', 'tradedOn', 'select', 'emptyWhenLost', 'keepsWhenEmpty'],
   'document-per-item': ['document'],
   'candles-per-item': [],
   text: [],
@@ -27,6 +27,7 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
   requires: true,
   work: true,
   after: true,
+  followsAsOf: true,
   offers: true,
   outputs: true,
 }

@@ -3,9 +3,9 @@ import type { HttpDispatcher } from '../http/dispatch.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
-import { isRow } from '../model/row.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createSettingsError, findSettingsIssues } from '../model/settings-issues.js'
+import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Engine } from './engine.js'
@@ -35,8 +35,13 @@ export interface RunOptions {
    * depend on, run with all their items.
    */
   readonly pairs?: Readonly<Record<string, readonly string[]>> | undefined
-  /** "Now", epoch milliseconds; default: the clock. */
+  /** "Now", epoch milliseconds, not later than the clock; the end of today in India stands for today. Default: the clock. */
   readonly asOf?: number | undefined
+  /**
+   * Whether a run as of an earlier session also records the outputs that do not follow `asOf` for that session, marked as late; they are
+   * those of today. No effect on any other run.
+   */
+  readonly recordLate?: boolean | undefined
   /** Rules whose refused answers are stored all the same. By default such an answer is refused, and the stored file stays. */
   readonly accept?: readonly RefusalCode[] | undefined
   /** Start from scratch, even if an unfinished run could be resumed or a complete one is up to date. */
@@ -54,14 +59,15 @@ const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   wrongSymbols: true,
   pairs: true,
   asOf: true,
+  recordLate: true,
   accept: true,
   fresh: true,
   variant: true,
   stop: true,
 }
 
-/** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option or rule, or an `asOf` that is no instant */
-export const checkRunOptions = (options: RunOptions): void => {
+/** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option or rule, or an `asOf` that is no instant or in the future */
+export const checkRunOptions = (options: RunOptions, now: number): void => {
   checkOptionNames(options, RUN_OPTIONS)
   const { accept = [], asOf = 0, wrongSymbols = 'report' } = options
   rejectIssues(
@@ -72,8 +78,12 @@ export const checkRunOptions = (options: RunOptions): void => {
     findUnknownNames([wrongSymbols], { what: 'value', names: ['report', 'reject'] }, () => 'wrongSymbols'),
     'wrongSymbols: ',
   )
-  const message = `invalid asOf: ${asOf}; use epoch milliseconds`
-  if (Number.isNaN(new Date(asOf).getTime())) throw new UsageError(message, { issues: [{ path: 'asOf', message }] })
+  const isInstant = !Number.isNaN(new Date(asOf).getTime())
+  if (isInstant && !isAfterClock(asOf, now)) return
+  const message = isInstant
+    ? `asOf is later than the clock: ${formatMinute(asOf)}, now it is ${formatMinute(now)}; leave it out, or use an instant that has passed`
+    : `invalid asOf: ${asOf}; use epoch milliseconds`
+  throw new UsageError(message, { issues: [{ path: 'asOf', message }] })
 }
 
 /** What a collector provides for each of its runs. */
@@ -97,6 +107,8 @@ export interface RunDependencies {
   readonly log?: Log | undefined
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
   readonly telemetry?: AllTelemetry | undefined
+  /** Reads the weekdays without a session, once a run. Default: none are known. */
+  readonly readHolidays?: (() => ReadonlySet<Day>) | undefined
   /** The current instant, epoch milliseconds. */
   readonly clock?: (() => number) | undefined
   /** In [0, 1): jitter for the pauses between attempts. */
@@ -105,7 +117,6 @@ export interface RunDependencies {
 
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
 export const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
-  if (!isRow(given)) throw new UsageError('settings must be an object', { issues: [{ path: 'settings', message: 'must be an object' }] })
   const known = { what: 'stream', names: streams.map(({ name }) => name) }
   const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
   if (issues.length === 0) return Settings.parse(given)

@@ -5,7 +5,7 @@ import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
-import { createHistoryRequest } from './history-request.js'
+import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
 import type { KnownStocks } from './known-stocks.js'
 import { toFilePath } from './output.js'
 import type { PlannedStream } from './plan.js'
@@ -18,6 +18,10 @@ export interface SessionRequestInput {
   readonly record: RunRecord
   /** What the folder knows about the symbols of the run. */
   readonly known: KnownStocks
+  /** When the run began, epoch milliseconds. */
+  readonly startedAt: number
+  /** Absent if nothing is recorded, as in an estimate. */
+  readonly history?: HistoryFacts
   /** Start from scratch even if an unfinished run could be resumed. */
   readonly fresh: boolean
   /** Rules whose refused answers are stored all the same: items that a complete run refused are requested again. */
@@ -29,23 +33,24 @@ export interface SessionRequestInput {
 }
 
 /** What the storage must know to open a session for a run. */
-export const createSessionRequest = (
-  plan: readonly PlannedStream[],
-  settings: Settings,
-  { record, known, fresh, accept, mayReduce, isInstantGiven }: SessionRequestInput,
-): SessionRequest => {
+export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: SessionRequestInput): SessionRequest => {
+  const { record, known, startedAt, fresh, accept, mayReduce, isInstantGiven, history } = wanted
   const { exchange } = settings
   const filesOf = (planned: readonly PlannedStream[]): readonly string[] =>
     planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
+  // An ended run as of the same instant did not record what this one is to record.
+  const mayReuse =
+    !fresh && accept.length === 0 && findAsOfSession(plan, { asOf: record.asOf, now: startedAt, facts: history })?.recorded !== 'all'
   const running = plan.filter(({ state }) => state === 'waiting')
   return {
     folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(({ stream }) => toJournalFacts(stream)),
     outputs: filesOf(running),
-    ...(settings.history ? { history: createHistoryRequest(plan, settings) } : {}),
-    isReusable: (complete) => !fresh && accept.length === 0 && isReusable(resolveRecord(complete, known), record, isInstantGiven),
+    session: findSession(history?.isSimulated ? record.asOf : startedAt, history),
+    ...(settings.history ? { history: createHistoryRequest(plan, settings, history) } : {}),
+    isReusable: (complete) => mayReuse && isReusable(resolveRecord(complete, known), record, isInstantGiven),
     remainderOf: (ended, unfinished) =>
-      mayReduce && !fresh && accept.length === 0 ? remainderOf(ended, unfinished, { wanted: record, isInstantGiven }) : undefined,
+      mayReduce && mayReuse ? remainderOf(ended, unfinished, { wanted: record, isInstantGiven }) : undefined,
     choose: (unfinished) =>
       unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), record, isInstantGiven) === undefined
         ? unfinished
@@ -61,9 +66,10 @@ export const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSe
 export const createRunStarted = (
   plan: readonly PlannedStream[],
   { record, isContinued, givenUp, changed }: Session,
-  { at, isRemainder, wanted }: { readonly at: number; readonly isRemainder: boolean; readonly wanted: SessionRequestInput },
+  { isRemainder, wanted }: { readonly isRemainder: boolean; readonly wanted: SessionRequestInput },
 ): RunEvent => ({
-  ...{ type: 'run-started', at, run: record.run, asOf: record.asOf },
+  ...{ type: 'run-started', at: wanted.startedAt, run: record.run, asOf: record.asOf },
+  ...omitUndefined({ asOfSession: findAsOfSession(plan, { asOf: record.asOf, now: wanted.startedAt, facts: wanted.history }) }),
   ...(isContinued ? { isContinued } : {}),
   ...(isRemainder ? { isRemainder } : {}),
   ...explainGivenUp(givenUp, wanted),

@@ -3,6 +3,7 @@ import type { HistoryRequest } from '../model/history.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Drift, RunReport } from '../model/report.js'
 import type { Row } from '../model/row.js'
+import type { Day } from '../model/trading-day.js'
 import type { SortOrder } from './output.js'
 
 /** What passes through the sinks: the outcome of an item, and the files written for it so far, each with its size in bytes. */
@@ -85,6 +86,8 @@ export interface SessionRequest {
   readonly streams: readonly JournalFacts[]
   /** The outputs of the run, relative to the output folder; `*` represents the name of an item. */
   readonly outputs: readonly string[]
+  /** The session in which the run is made, as far as holidays are known; of a simulated market, that of `asOf`. */
+  readonly session: Day
   /** What the history keeps of the run; absent if it is switched off. */
   readonly history?: HistoryRequest
   /** Whether a complete run can be reused for the requested one, provided that its files are unchanged. */

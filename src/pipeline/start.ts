@@ -46,12 +46,15 @@ type Reduction = 'possible' | 'done' | 'impossible'
 
 const startReduced = (dependencies: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
-    const { settings, streams, storage, clock = Date.now, random = Math.random } = dependencies
-    checkRunOptions(options)
+    const { settings, streams, storage, clock = Date.now, random = Math.random, readHolidays = () => new Set() } = dependencies
+    const startedAt = clock()
+    checkRunOptions(options, startedAt)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = createRedactor(settings)
-    const startedAt = clock()
+    const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
+    const holidays = readHolidays()
+    const history = { isRecorded: settings.history, isLateAllowed: recordLate, holidays, isSimulated: variant !== undefined }
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
@@ -65,7 +68,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
       const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact }
       return concat(
-        of(createRunStarted(plan, session, { at: startedAt, isRemainder: reduction === 'done', wanted })),
+        of(createRunStarted(plan, session, { isRemainder: reduction === 'done', wanted })),
         defer(() => executeRun({ ...dependencies, clock, random }, run)),
       )
     }
@@ -80,8 +83,8 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     }
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
       const record = createRecord({ run: runId(startedAt, random), startedAt, settings, plan, known }, options)
-      const { fresh = false, accept = [] } = options
-      const wanted = { record, known, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: options.asOf !== undefined }
+      const mayReduce = reduction === 'possible'
+      const wanted = { record, known, startedAt, fresh, accept, history, mayReduce, isInstantGiven: asOf !== undefined }
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(switchMap((session) => runOpened(session, wanted)))
     }
     return merge(event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(

@@ -1,5 +1,5 @@
 import type { Random } from '../model/market.js'
-import { type Day, toDay, toInstant } from '../model/trading-day.js'
+import { type Day, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 import { createRandom } from './random.js'
 
 /** The trading days of the market, past and future, oldest first. */
@@ -25,7 +25,7 @@ export const createTradingCalendar = (seed: number): TradingCalendar => {
     lastOpened: (instantMs) => {
       const today = toDay(instantMs)
       const index = lowerBound(days, today)
-      return days[index] === today && instantMs >= toInstant(today, '09:15') ? index : index - 1
+      return days[index] === today && instantMs >= toInstant(today, SESSION_START) ? index : index - 1
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { CandleColumns, SampleSplit } from '../model/market.js'
-import { toInstant } from '../model/trading-day.js'
+import { SESSION_END, SESSION_START, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
 
@@ -26,7 +26,7 @@ export const createCandleReader = ({ seed, calendar, anchor, listingOf }: Candle
     const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (listing === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const factor = listing.split !== undefined && asOf >= toInstant(listing.split.on, openingTime) ? listing.split.factor : 1
+    const factor = listing.split !== undefined && asOf >= toInstant(listing.split.on, SESSION_START) ? listing.split.factor : 1
     const columns = sliceHistory(historyOf(sid, listing, last), { times: calendar.times, from, to, factor })
     const done = to === last ? computeElapsedShare(calendar, last, asOf) : 1
     return done < 1 ? applyOpenSession(columns, done) : columns
@@ -70,12 +70,10 @@ const sliceHistory = (history: PriceHistory, { times, from, to, factor }: Histor
   }
 }
 
-const openingTime = '09:15'
-
 /** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */
 const computeElapsedShare = (calendar: TradingCalendar, index: number, asOf: number) => {
   const day = calendar.days[index] ?? ''
-  const [start, end] = [toInstant(day, openingTime), toInstant(day, '15:30')]
+  const [start, end] = [toInstant(day, SESSION_START), toInstant(day, SESSION_END)]
   return (asOf - start) / (end - start)
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { describeLag, findLastWeekday } from '../../src/market/candle-checks.js'
-import { toInstant } from '../../src/model/trading-day.js'
+import { findNewestWeekday } from '../../src/market/calendar.js'
+import { describeLag } from '../../src/market/candle-checks.js'
+import { SESSION_END, toInstant } from '../../src/model/trading-day.js'
 
 // 12 February 2026 is a Thursday.
 it.each([
@@ -12,7 +13,7 @@ it.each([
   { day: '2026-02-16', time: '08:00', last: '2026-02-13' },
   { day: '2026-02-16', time: '23:59', last: '2026-02-16' },
 ])('the last weekday whose session is over on $day at $time is $last', ({ day, time, last }) => {
-  expect(findLastWeekday(toInstant(day, time))).toBe(last)
+  expect(findNewestWeekday(toInstant(day, time), SESSION_END)).toBe(last)
 })
 
 describe('the text about series that end', () => {

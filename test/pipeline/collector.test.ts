@@ -64,7 +64,7 @@ describe('a wrong option', () => {
       const collector = tinyCollector(m, { streams: [tiny('news')] })
       const rules = 'rules: shrink, count, fields, prices, rescale, identity'
       const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
-      const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, accept, fresh, variant, stop'
+      const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
 
       m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable('#', undefined, new UsageError(`${symbol} ${known}`))
       m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(

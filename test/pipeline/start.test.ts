@@ -60,11 +60,12 @@ describe('a run', () => {
     marbles((m) => {
       const seen: number[] = []
       const work = perPart(['all'], (_, { asOf }) => of(createResult([seen.push(asOf)])))
-      const collector = tinyCollector(m, { streams: [tiny('dated', { work })] })
+      const now = runTime + 60_000
+      const collector = tinyCollector(m, { streams: [tiny('dated', { work })], clock: () => now })
       const times = map(({ asOf, startedAt }: RunReport) => [asOf, startedAt])
 
       m.expect(collector.run({ asOf: runTime }).pipe(times)).toBeObservable('(a|)', {
-        a: ['2026-02-12T14:30:00.000Z', '1970-01-01T00:00:00.000Z'],
+        a: ['2026-02-12T14:30:00.000Z', '2026-02-12T14:31:00.000Z'],
       })
       m.flush()
       expect(seen).toStrictEqual([runTime])

@@ -27,7 +27,7 @@ const collector = (files: MemoryFiles, settings: SettingsInput = {}) =>
   createCollector({
     settings: { ...simulator.settings, backoffMs: 0, throttleMs: 0, retries: ATTEMPTS - 1, ...settings },
     storage: memory(files),
-    clock: () => EVENING,
+    clock: () => NEXT_EVENING,
   })
 
 interface Ran {

@@ -110,7 +110,7 @@ export const collect = async ({
     settings: { ...SETTINGS, ...settings },
     storage: memory(files),
     transport: provider.send,
-    clock: () => EVENING,
+    clock: () => Math.max(EVENING, options.asOf ?? EVENING),
     random: () => 0.5,
   })
   const report = await lastValueFrom(collector.run({ asOf: EVENING, only: [stream], ...options }))

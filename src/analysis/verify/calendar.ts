@@ -1,5 +1,5 @@
 import { numberToDay } from '../../market/candle-file.js'
-import type { DaySet } from './candle-series.js'
+import { countDays, type DayCount, type DaySet, isSessionOf } from '../../market/series-days.js'
 import type { Finding, YearCoverage } from './finding.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
@@ -19,7 +19,6 @@ export interface MarketCalendar {
 /** With fewer listed stocks or indices, a day is undecidable. */
 const MIN_STOCKS = 10
 export const MIN_INDICES = 5
-const SESSION_SHARE = 0.5
 
 /**
  * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
@@ -39,10 +38,10 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
     const indicesThen = byIndices.on(day)
     const isContinued = isAfterOne
     isAfterOne = false
-    const isIndexSession = indicesThen.listed >= MIN_INDICES && indicesThen.trading >= SESSION_SHARE * indicesThen.listed
+    const isIndexSession = indicesThen.listed >= MIN_INDICES && isSessionOf(indicesThen)
     if (stocksThen.listed < MIN_STOCKS && day <= newest) {
       if (isIndexSession) sessions.push(day)
-    } else if (stocksThen.trading > 0 && stocksThen.trading >= SESSION_SHARE * stocksThen.listed) sessions.push(day)
+    } else if (isSessionOf(stocksThen)) sessions.push(day)
     else if (stocksThen.trading > 0) findings.push(createOddDayFinding(day, stocksThen, indicesThen))
     else if (isIndexSession) {
       if (isContinued) ofIndicesOnly.at(-1)?.push(day)
@@ -59,11 +58,6 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
   }
 }
 
-interface DayCount {
-  readonly trading: number
-  readonly listed: number
-}
-
 const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount): Finding => {
   const day = numberToDay(number)
   const indexNote = indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
@@ -76,42 +70,6 @@ const createIndexDaysFinding = (numbers: readonly number[]): Finding => {
   const [day = '', ...more] = numbers.map(numberToDay)
   const days = more.length === 0 ? day : `${numbers.length} days from ${day} to ${more.at(-1)}`
   return { check: 'odd-days', severity: 'warning', day, detail: `no stock has a candle of ${days}, but most indices do` }
-}
-
-interface DayCounts {
-  readonly days: () => Iterable<number>
-  /** The last day of any series. */
-  readonly newest: number
-  readonly on: (day: number) => DayCount
-}
-
-/** Counts, for each day, the listed series and those with a candle. */
-const countDays = (all: readonly DaySet[]): DayCounts => {
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const { first, last } of all) {
-    from = Math.min(from, first)
-    to = Math.max(to, last)
-  }
-  const length = all.length === 0 ? 0 : to - from + 1
-  const trading = new Int32Array(length)
-  const changes = new Int32Array(length + 1)
-  for (const { first, last, has } of all) {
-    for (let day = first; day <= last; day += 1) if (has(day)) trading[day - from] = (trading[day - from] as number) + 1
-    changes[first - from] = (changes[first - from] as number) + 1
-    changes[last - from + 1] = (changes[last - from + 1] as number) - 1
-  }
-  const listed = new Int32Array(length)
-  for (let index = 0, sum = 0; index < length; index += 1) {
-    sum += changes[index] as number
-    listed[index] = sum
-  }
-  return {
-    days: function* () {
-      for (let index = 0; index < length; index += 1) if ((trading[index] as number) > 0) yield from + index
-    },
-    newest: to,
-    on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
-  }
 }
 
 const yearOf = (day: number): number => Number(numberToDay(day).slice(0, 4))

@@ -1,7 +1,7 @@
 import { numberToDay } from '../../market/candle-file.js'
+import type { DaySet } from '../../market/series-days.js'
 import type { Day } from '../../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
-import type { DaySet } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
 

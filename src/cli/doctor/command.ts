@@ -1,6 +1,7 @@
 import { defer, switchMap } from 'rxjs'
+import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, readAsOf, simulateOption } from '../options.js'
+import { exampleText, simulateOption } from '../options.js'
 import type { DoctorFlags } from './doctor.js'
 
 const examples = [
@@ -24,7 +25,7 @@ export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
     .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.')
     .option('--out <dir>', 'output folder of a run (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
+    .addOption(asOfOption(io))
     .addOption(simulateOption())
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples) + DOCTOR_EXIT_CODES)

@@ -1,7 +1,8 @@
 import { defer, switchMap } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
+import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, integerOption, readAsOf, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { exampleText, integerOption, simulateOption, stocksOption, streamsOption } from '../options.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import type { PlanFlags } from './plan.js'
 
@@ -26,7 +27,7 @@ export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(streamsOption('--only', 'only these streams and those that they need', names))
     .addOption(streamsOption('--skip', 'all streams except these', names))
     .addOption(symbolsOption())
-    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
+    .addOption(asOfOption(io))
     .option('--fresh', 'a run that starts from scratch')
     .addOption(simulateOption('a run on the built-in simulator'))
     .addOption(stocksOption('--stocks <n>', 'number of stocks, if the folder has no master list (default: 2775)'))

@@ -27,7 +27,9 @@ export const createForecast = (input: PlanInput, mayReduce = true): Observable<F
     return readKnownStocks(stored, run.symbols).pipe(
       switchMap(async (known) => {
         const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...resolveSelection(run, known), settings, plan }) }
-        const wanted = { record, known, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
+        const { fresh = false, asOf } = run
+        const facts = { startedAt: now, fresh, accept: [], mayReduce, isInstantGiven: asOf !== undefined }
+        const wanted = { record, known, ...facts }
         return { known, folder: await inspectFolder(resolve(settings.out), createSessionRequest(plan, settings, wanted)) }
       }),
       switchMap(({ known, folder }) => {

@@ -2,6 +2,7 @@ import { Option, type Command as Program } from 'commander'
 import type { SettingRow } from '../../config.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { NOTIFY_CONDITIONS } from '../../model/settings.js'
+import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
 import { readTarget, type Target } from '../export/targets.js'
 import {
@@ -10,7 +11,6 @@ import {
   exampleText,
   integerOption,
   readAccept,
-  readAsOf,
   readDuration,
   simulateOption,
   streamsOption,
@@ -61,7 +61,8 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(streamsOption('--only', 'only these streams and those that they need', names))
     .addOption(streamsOption('--skip', 'all streams except these', names))
     .addOption(symbolsOption('only these stocks, other records stay'))
-    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
+    .addOption(asOfOption(io))
+    .option('--record-late', 'also record what is of today if --as-of names an earlier session, marked as late')
     .option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)', (text) =>
       readDuration('--patience', text, 86_400_000),
     )

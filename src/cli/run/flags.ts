@@ -68,7 +68,7 @@ export interface RunCommandContext {
 }
 
 /** What commander parses as options of the collector, as they are. */
-const COLLECTOR_OPTIONS = ['only', 'skip', 'asOf', 'fresh'] as const
+const COLLECTOR_OPTIONS = ['only', 'skip', 'asOf', 'recordLate', 'fresh'] as const
 
 export const toRunFlags = (input: RunInput, args: readonly string[]): RunFlags => {
   const { accept = [], acceptShrink = false, sink = [] } = input

@@ -3,6 +3,7 @@ import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
 import type { Log } from '../../pipeline/log.js'
 import type { AllTelemetry, Telemetry } from '../../pipeline/telemetry.js'
+import { describeAsOfSession } from '../as-of.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
 import { formatQuantity } from '../terminal/format.js'
@@ -84,15 +85,16 @@ const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
 }
 
 /**
- * The lines above the progress: an unfinished run is resumed, a complete run is not up to date, streams run although `--only` does not name
+ * The lines above the progress: outputs are of two sessions, an unfinished run is resumed, a complete run is not up to date, streams run although `--only` does not name
  * them, or a stream retries its failed items.
  */
 export const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunFlags): readonly string[] => {
   if (event.type === 'second-pass') return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
   if (event.type !== 'run-started') return []
-  const { run, isContinued, isRemainder, givenUp, changed, streams } = event
+  const { run, asOfSession, isContinued, isRemainder, givenUp, changed, streams } = event
   const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
   return [
+    ...(asOfSession ? [describeAsOfSession(asOfSession)] : []),
     ...(isContinued ? [`Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`] : []),
     ...(isRemainder && !isContinued
       ? ['The last run ended with items missing: only those are requested (--fresh downloads everything again).']

@@ -1,7 +1,6 @@
 import { concatMap, defer, finalize, type Observable, tap } from 'rxjs'
 import { createRunStats } from '../../model/run-stats.js'
-import { readSize } from '../terminal/terminal.js'
-import { wrap } from '../terminal/text.js'
+import { formatText } from '../terminal/print.js'
 import type { RunCommandContext } from './flags.js'
 import { exitOnSecondSignal, followRun } from './follow-run.js'
 import { followForPage } from './live.js'
@@ -22,8 +21,7 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
       follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
-        for (const line of startLines(event, flags).flatMap((text) => wrap(text, readSize(io.stderr).columns)))
-          progress.writeAbove(`${line}\n`)
+        for (const text of startLines(event, flags)) progress.writeAbove(formatText(text, io.stderr))
       }),
     )
     const signals = exitOnSecondSignal(io, progress, flags.args)

@@ -1,8 +1,9 @@
 import { defer, switchMap } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import { MASTER } from '../../pipeline/define-stream.js'
+import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, readAsOf, readStreams, simulateOption } from '../options.js'
+import { exampleText, readStreams, simulateOption } from '../options.js'
 import { symbolsOption } from '../symbols.js'
 
 interface StreamInput {
@@ -34,7 +35,7 @@ export const addStream: AddCommand = (program, { io, dependencies, act }) => {
     .description('Writes the records of one stream to stdout as NDJSON, as they arrive; stores nothing.')
     .argument('<stream>', 'name of the stream')
     .addOption(symbolsOption())
-    .option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)', readAsOf)
+    .addOption(asOfOption(io))
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(simulateOption())
     .addHelpText('after', exampleText(examples) + STREAM_HELP_EXIT_CODES)

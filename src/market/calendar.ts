@@ -1,0 +1,22 @@
+import { addDays, type Day, lastWeekday, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
+
+const NO_DAYS: ReadonlySet<Day> = new Set()
+
+/**
+ * The newest weekday, not a holiday, of which `time` in India (`HH:MM`) has passed at an instant (epoch milliseconds). Special sessions on
+ * weekends are not known here.
+ */
+export const findNewestWeekday = (instant: number, time: string, holidays: ReadonlySet<Day> = NO_DAYS): Day => {
+  const today = toDay(instant)
+  let day = lastWeekday(instant < toInstant(today, time) ? addDays(today, -1) : today)
+  while (holidays.has(day)) day = lastWeekday(addDays(day, -1))
+  return day
+}
+
+/**
+ * The session that a run at an instant (epoch milliseconds) belongs to: the newest one that has opened. A run on a weekend, on a holiday or
+ * before 09:15 in India belongs to the session before.
+ *
+ * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30'), new Set()) // a Saturday: '2026-02-13'
+ */
+export const findDueSession = (instant: number, holidays: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)

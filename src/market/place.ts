@@ -1,0 +1,112 @@
+import { addDays, type Day, lastWeekday, SESSION_END, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
+import { findDueSession } from './calendar.js'
+
+/**
+ * When something was collected, seen from its session: `final` after its end and before the next one opens, `session` before its end, `late`
+ * when a newer session had opened, or it is unknown whether one had.
+ */
+export type Timing = (typeof TIMINGS)[number]
+
+/** The best first. */
+export const TIMINGS = ['final', 'session', 'late'] as const
+
+/** Where a run belongs in the history. */
+export interface Place {
+  readonly day: Day
+  readonly timing: Timing
+  /** Epoch milliseconds. */
+  readonly knownAt: number
+  /** The day on which new records were first seen. */
+  readonly seenOn: Day
+  /** Whether candles or deals of that very day were there. */
+  readonly isConfirmed: boolean
+  /** Why the clock is not believed. */
+  readonly doubt?: string
+}
+
+/** What is known about the sessions. */
+export interface KnownSessions {
+  /** Weekdays without a session. */
+  readonly holidays: ReadonlySet<Day>
+  /** The sessions that the outputs show, oldest first. */
+  readonly days: readonly Day[]
+  /** Whether the run fetched what shows them. */
+  readonly areFresh: boolean
+  /** Whether nothing that every session changes differs from the record of a day. */
+  readonly isUnchangedSince: (day: Day) => boolean
+  /** The newest confirmed session of the history, and when it was recorded, epoch milliseconds. */
+  readonly newest?: { readonly day: Day; readonly knownAt: number } | undefined
+}
+
+/** Weekdays by which candles and deals may lag behind. With more, the clock is wrong. */
+const MAX_LAG = 5
+
+/**
+ * The place of what was collected at an instant. It belongs to the newest session that had opened, or to the one before if that day shows no
+ * session: a holiday, or a provider that serves unchanged data. If the clock is far ahead of the data, the day is that of the data; if it is
+ * behind the data or the history, the place is late.
+ */
+export const findPlace = (instant: number, sessions: KnownSessions, knownAt = instant): Place => {
+  const { holidays, days, newest } = sessions
+  const last = days.findLast((day) => toInstant(day, SESSION_START) <= instant)
+  // A session on a weekend or a holiday is known by its candles and deals only.
+  const due = [findDueSession(instant, holidays), last ?? ''].sort().at(-1) as Day
+  const isConfirmed = last === due
+  const isAhead = !isConfirmed && sessions.areFresh && last !== undefined && countWeekdays(last, due) > MAX_LAG
+  const day = !isConfirmed && last !== undefined && (isAhead || sessions.isUnchangedSince(last)) ? last : due
+  const known = Math.max(
+    knownAt,
+    newest !== undefined && newest.day > day ? newest.knownAt : knownAt,
+    ...days.filter((one) => one > day).map((one) => toInstant(one, SESSION_START)),
+  )
+  return {
+    day,
+    timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions),
+    knownAt: known,
+    seenOn: isAhead ? day : toDay(known),
+    isConfirmed: day === last,
+    ...(isAhead
+      ? { doubt: `the clock is far ahead of the candles and deals, whose newest session is ${last}: the day is recorded as that session` }
+      : {}),
+    ...(known > knownAt
+      ? { doubt: `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late` }
+      : {}),
+  }
+}
+
+/** The place of a day of the former format: it may be a weekend, a holiday, or that of a run before the market opened. */
+export const findFormerPlace = (
+  former: Day,
+  knownAt: number,
+  { days, holidays }: Pick<KnownSessions, 'days' | 'holidays'>,
+): Pick<Place, 'day' | 'timing' | 'isConfirmed'> => {
+  const due = toDay(knownAt) === former ? findDueSession(knownAt, holidays) : lastWeekday(former)
+  const [last, next] = [days.findLast((one) => one <= due), days.find((one) => one > due)]
+  // Where candles and deals are known around a day without them, it was no session.
+  const isKnown = last !== undefined && next !== undefined && countWeekdays(last, next) <= 2 * MAX_LAG
+  const day = isKnown ? last : due
+  return { day, timing: toTiming(day, { from: knownAt, until: knownAt }, { days, holidays }), isConfirmed: days.includes(day) }
+}
+
+/** @param times when the first and the last of it was collected */
+const toTiming = (
+  day: Day,
+  { from, until }: { readonly from: number; readonly until: number },
+  { days, holidays }: Pick<KnownSessions, 'days' | 'holidays'>,
+): Timing => {
+  const next = [findNextWeekday(day, holidays), ...days.filter((one) => one > day)].sort()[0] as Day
+  if (until >= toInstant(next, SESSION_START)) return 'late'
+  return from < toInstant(day, SESSION_END) ? 'session' : 'final'
+}
+
+const findNextWeekday = (day: Day, holidays: ReadonlySet<Day>): Day => {
+  let next = addDays(day, 1)
+  while (lastWeekday(next) !== next || holidays.has(next)) next = addDays(next, 1)
+  return next
+}
+
+const countWeekdays = (from: Day, to: Day): number => {
+  let count = 0
+  for (let day = from; day < to && count <= 2 * MAX_LAG; day = addDays(day, 1)) if (lastWeekday(day) === day) count++
+  return count
+}

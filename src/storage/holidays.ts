@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../model/errors.js'
+import { type Day, readDay } from '../model/trading-day.js'
+import { describeFileError } from './file-system.js'
+
+/**
+ * Reads a file of weekdays without a session: one `YYYY-MM-DD` a line; `#` starts a comment. Without a path, there are none.
+ *
+ * @throws UsageError that names the file, and the line that is no day
+ */
+export const readHolidays = (path: string | undefined): ReadonlySet<Day> =>
+  new Set(
+    path === undefined
+      ? []
+      : readText(path)
+          .split('\n')
+          .flatMap((line, index) => parseLine(line, `${path}:${index + 1}`)),
+  )
+
+const parseLine = (line: string, place: string): readonly Day[] => {
+  const text = line.replace(/#.*/s, '').trim()
+  if (text === '') return []
+  if (readDay(text) === text) return [text]
+  throw usageError(`holidays: ${place}: invalid date ${JSON.stringify(text)}; use YYYY-MM-DD, one a line`)
+}
+
+const readText = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+  } catch (error) {
+    throw usageError(`holidays: the file ${JSON.stringify(path)} cannot be read: ${describeFileError(error, 'read')}`)
+  }
+}
+
+const usageError = (message: string): UsageError => new UsageError(message, { issues: [{ path: 'holidays', message }] })

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
+import { countDays, createDaySet, type DaySet, isSessionOf } from '../market/series-days.js'
+import type { SessionEvidence } from '../model/history.js'
+import { type Day, readDay } from '../model/trading-day.js'
+import { listOutputFiles } from './output-files.js'
+import { parseRecords } from './record-file.js'
+
+/** Series that are read to find the sessions: one alone may have gaps. */
+const MAX_SERIES = 20
+
+/**
+ * The days with a session as a folder shows them, ascending: at least half of the first candle series between their ends have a candle, or a
+ * deal is stored. Files that are damaged or cannot be read are left out.
+ *
+ * @example await readSessionDays('./data', listSessionEvidence(streams, 'NSE')) // ['1994-11-03', …]
+ */
+export const readSessionDays = async (root: string, { candles, trades }: SessionEvidence): Promise<readonly Day[]> => {
+  const days = new Set(await readCandleDays(root, candles))
+  for (const { pattern, key } of trades)
+    for (const file of await listFiles(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
+  return [...days].sort()
+}
+
+const readCandleDays = async (root: string, patterns: readonly string[]): Promise<readonly Day[]> => {
+  const files = (await Promise.all(patterns.map((pattern) => listFiles(root, pattern)))).flat()
+  const series: DaySet[] = []
+  for (const file of files.slice(0, MAX_SERIES)) series.push(...(await readDaySet(join(root, file))))
+  const counts = countDays(series)
+  return [...counts.days()].filter((day) => isSessionOf(counts.on(day))).map(numberToDay)
+}
+
+const readDaySet = (path: string): Promise<readonly DaySet[]> =>
+  orNothing(async () => {
+    const file = readCandleFile(await readFile(path))
+    const days = findFileFault(file) === undefined ? createDaySet(file.candles) : undefined
+    return days === undefined ? [] : [days]
+  })
+
+const readTradeDays = (root: string, { file, key }: { readonly file: string; readonly key: string }): Promise<readonly Day[]> =>
+  orNothing(async () => parseRecords(await readFile(join(root, file), 'utf8'), file).flatMap((record) => readDay(record[key]) ?? []))
+
+const listFiles = (root: string, pattern: string): Promise<readonly string[]> => orNothing(() => listOutputFiles(root, pattern))
+
+/** What cannot be read shows no session. */
+const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> => read().catch(() => [])
