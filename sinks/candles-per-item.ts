@@ -1,4 +1,4 @@
-import { defer, map, of, switchMap, tap } from 'rxjs'
+import { defer, of, switchMap, tap } from 'rxjs'
 import { describeLag } from '../src/market/candle-checks.js'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import type { Candles } from '../src/model/candle.js'
@@ -20,8 +20,8 @@ export const candlesPerItem = (output: CandlesPerItem, context: SinkContext, fil
     const file = toFilePath(output, exchange, item)
     const candles = rows as Candles
     const stored$ = whole ? of(undefined) : files.read(file)
-    const chunks$ = stored$.pipe(map((stored) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))))
-    return { file, write$: chunks$.pipe(switchMap((chunks) => files.write(file, chunks, asOf))) }
+    const format = (stored?: Uint8Array) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))
+    return { file, write$: stored$.pipe(switchMap((stored) => files.write(file, format(stored), asOf, stored))) }
   })
   return (items$) => items$.pipe(warnIfBehind(context), writeItems)
 }

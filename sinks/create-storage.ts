@@ -24,7 +24,7 @@ export const createStorage = (files: FileStore): Storage => ({
   },
   openSession: files.openSession,
   open: (output, context) => {
-    const write: FileStore['write'] = (file, parts, asOf) => files.write(file, parts, asOf).pipe(tap(context.wrote))
+    const write: FileStore['write'] = (...args) => files.write(...args).pipe(tap(context.wrote))
     return createSink(output, context, { ...files, write })
   },
   storeDocument: (name, document): Observable<void> =>

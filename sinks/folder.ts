@@ -9,6 +9,7 @@ import { createTail, type FileChunk } from '../src/storage/file-store.js'
 import { appendLine, getErrorCode, toStorageError } from '../src/storage/file-system.js'
 import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
+import { createDigestLog } from '../src/storage/output-digests.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
 import { createStorage } from './create-storage.js'
 
@@ -27,15 +28,17 @@ export const folder = (out: string): Storage => {
     return path
   }
   const names = createKnownNames()
+  const digests = createDigestLog(root)
   const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
     defer(() => {
       const path = pathOf(file)
       return of(names.lacks(path) ? undefined : readIfPresent(path, act))
     })
-  const write = (file: string, parts: Iterable<FileChunk>, asOf: number | undefined): Observable<number> =>
+  const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
     defer(() => {
       const path = pathOf(file)
-      return writeAbortable(path, (isAborted) => writeFileAtomically(path, parts, { asOf, isAborted, isNew: names.lacks(path) })).pipe(
+      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base) }
+      return writeAbortable(path, (isAborted) => writeFileAtomically(path, parts, { ...writing, isAborted })).pipe(
         tap(() => names.add(path)),
       )
     })
@@ -54,7 +57,7 @@ export const folder = (out: string): Storage => {
     tail: (file) => read(file, readTail),
     write,
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
-    openSession: (request) => openFolderSession(root, names, request),
+    openSession: (request) => openFolderSession(root, { names, digests }, request),
   })
 }
 

@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { fstatSync, futimesSync, readFileSync } from 'node:fs'
+import { fstatSync, futimesSync, readFileSync, type Stats } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { asBuffer } from '../model/text.js'
 import type { FileChunk } from './file-store.js'
 import { fileCalls, getErrorCode, renameOver, statFile } from './file-system.js'
+import type { FileStamp } from './output-files.js'
 
 /** Files are written and compared in chunks of at least this size. */
 const CHUNK_BYTES = 1 << 20
+
+/** Sees the content of a file that is written. */
+export interface ContentWatcher {
+  readonly add: (chunk: Buffer) => void
+  /** Called before the rename, with the size and the time that the file will have. */
+  readonly end: (stamp: FileStamp) => void
+}
 
 export interface WriteOptions {
   /** The modification time of the file, epoch milliseconds: the instant for which its content is valid. */
@@ -16,6 +24,7 @@ export interface WriteOptions {
   readonly isAborted?: () => boolean
   /** The file does not exist yet: skip the comparison with its content. */
   readonly isNew?: boolean
+  readonly watcher?: ContentWatcher | undefined
 }
 
 /** Whether a name is that of a temporary file. */
@@ -28,20 +37,28 @@ export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8
 export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
   const chunks = joinChunks(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
-  if (first.length < CHUNK_BYTES && !writing.isNew && hasSameBytes(path, first)) return first.length
+  if (first.length < CHUNK_BYTES && !writing.isNew && hasSameBytes(path, first)) {
+    writing.watcher?.add(first)
+    writing.watcher?.end(toStamp(statFile(path)))
+    return first.length
+  }
   return writeAndRename(path, prepend(first, chunks), writing)
 }
 
-const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted }: WriteOptions): Promise<number> => {
+const toStamp = (found: Stats | undefined): FileStamp => [found?.size ?? 0, found?.mtimeMs ?? 0]
+
+const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted, watcher }: WriteOptions): Promise<number> => {
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary)
   try {
-    const bytes = await writeChunks(fd, chunks, asOf).finally(() => fileCalls.close(fd))
+    const written = await writeChunks(fd, watch(chunks, watcher), asOf).finally(() => fileCalls.close(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
-    if (bytes >= CHUNK_BYTES && (await haveSameContent(temporary, path))) await rm(temporary)
+    const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
+    watcher?.end(toStamp(isUnchanged ? statFile(path) : written))
+    if (isUnchanged) await rm(temporary)
     else await renameOver(temporary, path)
-    return bytes
+    return written.size
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
@@ -58,18 +75,19 @@ const openNewFile = async (path: string): Promise<number> => {
   }
 }
 
-const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<number> => {
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<Stats> => {
   let bytes = 0
   for (const chunk of chunks) {
     await fileCalls.write(fd, chunk)
     bytes += chunk.length
   }
   // Synchronous calls: fstat and futimes on an open file do not wait for the disk.
-  const { size } = fstatSync(fd)
-  if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   if (asOf !== undefined) futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  const written = fstatSync(fd)
+  const { size } = written
+  if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   await fileCalls.sync(fd)
-  return bytes
+  return written
 }
 
 /** Joins short chunks, so that all of them have at least 1 MiB except the last one. */
@@ -92,6 +110,13 @@ function* joinChunks(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
 }
 
 const toBuffer = (part: FileChunk): Buffer => (typeof part === 'string' ? Buffer.from(part) : asBuffer(part))
+
+function* watch(chunks: Iterable<Buffer>, watcher: ContentWatcher | undefined): Generator<Buffer> {
+  for (const chunk of chunks) {
+    watcher?.add(chunk)
+    yield chunk
+  }
+}
 
 function* prepend<T>(first: T, others: Iterable<T>): Generator<T> {
   yield first

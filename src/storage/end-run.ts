@@ -5,6 +5,7 @@ import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { syncFolders } from './file-system.js'
 import { recordFullRun, updateFullRun } from './full-run.js'
+import { compactOutputDigests } from './output-digests.js'
 import { forgetOutputSizes, recordOutputSizes } from './output-sizes.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import { deletePart, deleteRunState, mergePart, type RunPaths } from './run-state.js'
@@ -24,13 +25,13 @@ export interface FolderRun {
 /** Replaces the state of an unfinished run by the record of the new one. Resolves to a warning, if any. */
 export const replaceRecord = async (
   root: string,
-  { outputs, isPartOf }: SessionRequest,
+  { outputs, isPartOf, session }: SessionRequest,
   { paths, record, isPartOfEnded, isPartOfUnfinished, unfinished }: FolderRun & { readonly unfinished: RunRecord | undefined },
 ): Promise<string | undefined> => {
   // `diff` after a partial run still compares with the outputs from before the full run.
   const reusesPrevious = isPartOfEnded || isPartOfUnfinished || (unfinished !== undefined && isPartOf(unfinished))
   const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
-  const warning = reusesPrevious ? undefined : await savePreviousOutputs(root, { outputs, record, isGivenUp })
+  const warning = reusesPrevious ? undefined : await savePreviousOutputs(root, { outputs, session, isGivenUp })
   if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
   await deletePart(root)
@@ -47,6 +48,7 @@ export const leaveRun = async (
   const { outputs } = request
   close()
   await syncOutputs(root, request)
+  await compactOutputDigests(root)
   await recordOutputSizes(root, outputs)
   if (isPartOfEnded) await updateFullRun(root, { run: { ...record, report }, outputs: [...outputs, REPORT_FILE], isComplete: false })
   await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
@@ -63,6 +65,7 @@ export const finishRun = async (
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   await syncOutputs(root, request)
+  await compactOutputDigests(root)
   if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await forgetOutputSizes(root, outputs)
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (!isComplete || isPartOfUnfinished || (isPartOfEnded && report.missing !== undefined)) await recordOutputSizes(root, outputs)

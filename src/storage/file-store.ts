@@ -20,9 +20,9 @@ export interface FileStore {
   owners(file: string): Observable<Row>
   /**
    * Replaces a file atomically, with `asOf` as its modification time if given; emits its size in bytes. A file with the same bytes is not
-   * touched and keeps its modification time.
+   * touched and keeps its modification time. `base` is the stored content that the new one continues; a store that keeps digests checks it.
    */
-  write(file: string, parts: Iterable<FileChunk>, asOf?: number): Observable<number>
+  write(file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number>
   /** Adds a line at the end of a file; absent where files cannot grow. */
   append?(file: string, line: string): Observable<void>
   /** See `Storage`. */

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
+import { repairJson } from '../model/text.js'
 
 /** The file calls that tests make fail. As promises: the handles of `node:fs/promises` cost 50 % more for each written file. */
 export const fileCalls = {
@@ -99,7 +100,7 @@ export const statPath = (path: string): Promise<files.Stats | undefined> =>
 /** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
 export const readStateDocument = async (path: string): Promise<unknown> => {
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    return JSON.parse(repairJson(await readFile(path, 'utf8')))
   } catch (error) {
     if (error instanceof SyntaxError || getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { isTemporaryName } from './atomic-file.js'
 import { listNames } from './file-system.js'
 import { isPendingLock } from './lock-files.js'
+import type { DigestLog } from './output-digests.js'
 
 /**
  * The file names in the folders that a run has locked. They save the lookup of missing files, which are all files in a first run: a lookup
@@ -13,6 +14,12 @@ export interface KnownNames {
   readonly add: (path: string) => void
   readonly lacks: (path: string) => boolean
   readonly forget: () => void
+}
+
+/** What the outputs of a folder and its sessions share. */
+export interface FolderContext {
+  readonly names: KnownNames
+  readonly digests: DigestLog
 }
 
 export const createKnownNames = (): KnownNames => {

@@ -7,7 +7,7 @@ import { REPORT_FILE } from '../pipeline/storage.js'
 import { type FolderRun, finishRun, leaveRun, replaceRecord } from './end-run.js'
 import { createFolder, toStorageError } from './file-system.js'
 import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
-import { deleteTemporaryFiles, type KnownNames } from './folder-names.js'
+import { deleteTemporaryFiles, type FolderContext } from './folder-names.js'
 import {
   deleteFullRun,
   findChangedFile,
@@ -35,14 +35,14 @@ import {
  * Locks a folder for one run, deletes temporary files of killed runs, and looks for a complete run to reuse or an unfinished one to resume.
  * Unsubscribing releases the folder.
  */
-export const openFolderSession = (root: string, names: KnownNames, request: SessionRequest): Observable<Session> =>
+export const openFolderSession = (root: string, context: FolderContext, request: SessionRequest): Observable<Session> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
     const release = (): void => {
-      names.forget()
+      context.names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
-    lockFolder(root, request, { names, opened, onLost: (error) => subscriber.error(error) }).then(
+    lockFolder(root, request, { ...context, opened, onLost: (error) => subscriber.error(error) }).then(
       (session) => {
         if (subscriber.closed) release()
         else subscriber.next(session)
@@ -55,13 +55,16 @@ export const openFolderSession = (root: string, names: KnownNames, request: Sess
     return release
   })
 
-interface SessionResources {
-  readonly names: KnownNames
+interface SessionResources extends FolderContext {
   readonly opened: (() => void)[]
   readonly onLost: (error: StorageError) => void
 }
 
-const lockFolder = async (root: string, request: SessionRequest, { names, opened, onLost }: SessionResources): Promise<Session> => {
+const lockFolder = async (
+  root: string,
+  request: SessionRequest,
+  { names, digests, opened, onLost }: SessionResources,
+): Promise<Session> => {
   const { folder: state, lock, part } = statePaths(root)
   await checkFolderFormat(root)
   await createFolder(state)
@@ -75,7 +78,7 @@ const lockFolder = async (root: string, request: SessionRequest, { names, opened
     for (const close of opened.splice(0).reverse()) close()
     return { ...createIdleSession(start.record), remainder }
   }
-  const session = await resumeOrStart(root, request, { ...start, opened })
+  const session = await resumeOrStart(root, request, { ...start, digests, opened })
   return changed === undefined ? session : { ...session, changed }
 }
 
@@ -137,6 +140,7 @@ const findEndedRun = async (
 }
 
 interface StartContext extends Omit<EarlierRun, 'complete' | 'remainder' | 'changed'> {
+  readonly digests: FolderContext['digests']
   readonly opened: (() => void)[]
 }
 
@@ -144,7 +148,7 @@ interface StartContext extends Omit<EarlierRun, 'complete' | 'remainder' | 'chan
 const resumeOrStart = async (
   root: string,
   request: SessionRequest,
-  { paths, unfinished, record, isContinued, isPartOfUnfinished, opened }: StartContext,
+  { paths, unfinished, record, isContinued, isPartOfUnfinished, digests, opened }: StartContext,
 ): Promise<Session> => {
   const { streams, isPartOf, history } = request
   const isPartOfEnded = (await findFullRun(root, isPartOf)) !== undefined
@@ -153,6 +157,7 @@ const resumeOrStart = async (
   const close = (): void => {
     isClosed = true
     for (const { close } of journals.values()) close()
+    digests.close()
   }
   opened.push(close)
   const openAll = async (): Promise<void> => {
@@ -168,6 +173,8 @@ const resumeOrStart = async (
     await markFolderFormat(root)
     const warning = isContinued ? undefined : await replaceRecord(root, request, { ...ending, unfinished })
     if (!isContinued) await openAll()
+    await digests.open()
+    if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
     await markReplaceable(root, request.outputs)
     if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])

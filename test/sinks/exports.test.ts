@@ -105,7 +105,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const sql = "FROM candles WHERE symbol <> 'WIDE' ORDER BY ALL"
     const rows = await inFile(place('fast'), sql)
     expect(rows).toHaveLength(3)
-    expect(rows[1]).toEqual(['INFY', '2004-08-26', '2', 'null', '1', '2.5', 'null'])
+    expect(rows[1]).toEqual(['INFY', '2004-08-26', '2', 'null', '1', '2.5', '13'])
     expect(await inFile(place('any'), sql)).toEqual(rows)
     expect(await inFile(place('any'), "SELECT count(*) FROM candles WHERE symbol = 'WIDE'")).toEqual([['2']])
   })

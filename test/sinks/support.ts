@@ -70,6 +70,7 @@ export const sink = async (place: Place, output: Output, items: readonly ItemOut
       folders: [],
       streams: [facts],
       outputs: [],
+      session: '2026-02-12',
       isReusable: () => false,
       isPartOf: () => false,
       choose: () => ({ run: 'r', asOf: NOW, configuration: '' }),

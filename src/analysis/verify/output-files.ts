@@ -4,10 +4,13 @@ import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
-import { statFile } from '../../storage/file-system.js'
+import { describeFileError, statFile } from '../../storage/file-system.js'
 import { readCompleteRun } from '../../storage/full-run.js'
-import { createOutputMatcher, listOutputFiles } from '../../storage/output-files.js'
+import { findLockHolder } from '../../storage/lock.js'
+import { DAMAGED, digestFile, type OutputDigest, readOutputDigests } from '../../storage/output-digests.js'
+import { createOutputMatcher, forEachYielding, listOutputFiles } from '../../storage/output-files.js'
 import { type OutputSizes, readOutputSizes } from '../../storage/output-sizes.js'
+import { statePaths } from '../../storage/run-state.js'
 import type { Finding } from './finding.js'
 
 /** A file of an output. */
@@ -120,3 +123,44 @@ const compareTotals = (
 }
 
 const createFinding = (detail: string, file?: string): Finding => omitUndefined({ check: 'files', severity: 'error', file, detail })
+
+const WAY_OUT = 'restore it, or delete it and fetch it again'
+
+/** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to `noted`. */
+export const checkDigests = async (
+  root: string,
+  all: readonly StreamFiles[],
+  noted: RecordedFiles,
+): Promise<{ readonly findings: readonly Finding[]; readonly noted: RecordedFiles }> => {
+  const digests = await readOutputDigests(root)
+  const holder = findLockHolder(statePaths(root).lock)
+  const isRunning = holder !== undefined && holder !== 'stale'
+  const files = all.flatMap((stream) => stream.files.map(({ file }) => file))
+  const findings: Finding[] = []
+  await forEachYielding(files, (file) => {
+    const found = compareContent(join(root, file), digests.get(file), isRunning)
+    if (found !== undefined) findings.push({ check: 'files', file, ...found })
+  })
+  const unknown = Object.fromEntries(Array.from(digests.keys(), (file) => [file, null]))
+  return { findings, noted: { ...noted, sizes: { ...unknown, ...noted.sizes } } }
+}
+
+const compareContent = (
+  path: string,
+  wanted: OutputDigest | undefined,
+  isRunning: boolean,
+): Pick<Finding, 'severity' | 'detail'> | undefined => {
+  if (wanted === undefined)
+    return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
+  try {
+    const { digest, stamp } = digestFile(path)
+    if (digest === wanted.digest) return undefined
+    if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
+    if (stamp.every((value, index) => value === wanted.stamp[index]))
+      return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }
+    // An active run replaces files that had another digest when the list was read.
+    return isRunning ? undefined : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }
+  } catch (error) {
+    return { severity: 'error', detail: `it cannot be read: ${describeFileError(error, 'read')}; ${WAY_OUT}` }
+  }
+}
