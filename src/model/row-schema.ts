@@ -3,8 +3,13 @@ import { z } from 'zod'
 /** The types of columns. */
 export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | 'JSON'
 
-/** Converts the SQL of a text to the SQL of the column's value, if a cast alone cannot. */
-type Conversion = (text: string) => string
+/** Converts a text to the value of a column, if a cast alone cannot. Both ways must agree; a test compares them. */
+export interface Conversion {
+  /** The SQL of the value, from that of the text. */
+  readonly sql: (text: string) => string
+  /** The value itself, for lists that are recorded: a day as `2026-02-12`, a time as `2026-02-12 18:30:00`; undefined if the text has none. */
+  readonly value: (text: string) => string | number | undefined
+}
 
 /** A column of a table. Row schemas yield most of them; one that is not a field of the row is written out. */
 export interface TableColumn {
@@ -38,7 +43,7 @@ export interface ColumnFacts {
   readonly about?: string | undefined
   /** The name of its column in SQL, and its type if that does not follow from the schema. Without it, it appears in `extra`. */
   readonly sql?: string | readonly [name: string, type: SqlType] | undefined
-  /** Converts the SQL of its text to the SQL of its value, if a cast alone cannot. */
+  /** Converts its text to its value, if a cast alone cannot. */
   readonly convert?: Conversion | undefined
   /** Further columns that are read from it, placed behind its own. */
   readonly further?: readonly TableColumn[] | undefined

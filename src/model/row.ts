@@ -38,3 +38,11 @@ type OmitUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: 
 /** A field as trimmed text; empty if it is neither text nor a number. */
 export const readText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
+
+const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+
+/** The number in a text that has nothing else, as a cast in SQL reads it; undefined for other texts. */
+export const toNumber = (text: string): number | undefined => {
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(number) ? number : undefined
+}

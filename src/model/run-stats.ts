@@ -70,7 +70,7 @@ export interface RunStats {
 
 export const createRunStats = (): RunStats => {
   const streams = new Map<string, StreamStats>()
-  let run = { id: '', asOf: 0, startedAt: 0 }
+  let start: Pick<RunEvent & { readonly type: 'run-started' }, 'run' | 'asOf' | 'at' | 'asOfSession'> = { run: '', asOf: 0, at: 0 }
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
@@ -78,7 +78,7 @@ export const createRunStats = (): RunStats => {
   return {
     record(event) {
       if (event.type === 'run-started') {
-        run = { id: event.run, asOf: event.asOf, startedAt: event.at }
+        start = event
         for (const { name, state } of event.streams) streams.set(name, new StreamStats(name, state))
       } else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
@@ -91,16 +91,16 @@ export const createRunStats = (): RunStats => {
     report(finishedAt, end) {
       const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
       return {
-        run: run.id,
-        asOf: new Date(run.asOf).toISOString(),
-        startedAt: new Date(run.startedAt).toISOString(),
+        run: start.run,
+        asOf: new Date(start.asOf).toISOString(),
+        startedAt: new Date(start.at).toISOString(),
         finishedAt: new Date(finishedAt).toISOString(),
-        durationMs: finishedAt - run.startedAt,
+        durationMs: finishedAt - start.at,
         outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
         stocks,
         scripts,
         ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
-        ...omitUndefined({ fleet, error: end?.error, code: end?.code }),
+        ...omitUndefined({ asOfSession: start.asOfSession, fleet, error: end?.error, code: end?.code }),
       }
     },
   }

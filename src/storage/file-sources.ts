@@ -25,7 +25,7 @@ export const buildCsvSource = (files: readonly string[], header: readonly string
   return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
 }
 
-/** Volume is read as DOUBLE (exact up to 2^53), because as BIGINT DuckDB would round 12.7. */
+/** Volume is read as DOUBLE, which is exact up to 2^53: as BIGINT, a file with 1e300 could not be read. */
 export const buildCandleSource = (files: readonly string[]): string => {
   const columns = CANDLE_COLUMNS.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
   return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
@@ -37,15 +37,20 @@ export const buildRecord = (header: readonly string[]): string =>
 
 const HEADER_BYTES = 4_096
 
-/** The names in the first line of a CSV; empty and repeated names get a number. */
+/** The names in the first line of a CSV. */
 export const readHeader = (file: string): readonly string[] => {
   const handle = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(HEADER_BYTES)
     const [line = ''] = bytes.toString('utf8', 0, readSync(handle, bytes)).split(/\r?\n/)
-    const names = line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, ''))
-    return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
+    return nameColumns(line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, '')))
   } finally {
     closeSync(handle)
   }
+}
+
+/** The names of a first line; empty and repeated names get a number. */
+export const nameColumns = (header: readonly string[]): readonly string[] => {
+  const names = header.map((name) => name.trim())
+  return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
 }

@@ -1,10 +1,8 @@
 import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
-import { type Day, toDay } from '../model/trading-day.js'
-import type { RunRecord } from '../pipeline/session.js'
+import { addDays, type Day } from '../model/trading-day.js'
 import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
-import { readCompleteRun } from './full-run.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { readRunLog, statePaths } from './run-state.js'
 
@@ -22,9 +20,8 @@ export interface PreviousOutputs extends RunName {
   readonly root: string
   /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
   readonly outputs: readonly string[]
-  /** The trading day of the run that saved them, and a digest of its settings. */
+  /** The session of the run that saved them. */
   readonly savedOn?: Day
-  readonly settings?: string
 }
 
 /** Reads the outputs of the run before the last one; `undefined` if none were saved. */
@@ -32,20 +29,20 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
   const { previous } = statePaths(root)
   const note = await readStateDocument(join(previous, NOTE_FILE))
   if (!isRow(note) || !Array.isArray(note.outputs)) return undefined
-  const { savedOn, settings } = note
+  const { savedOn } = note
   return {
     root: previous,
     outputs: note.outputs.map(String),
     ...toRunName(note),
     ...(typeof savedOn === 'string' ? { savedOn } : {}),
-    ...(typeof settings === 'string' ? { settings } : {}),
   }
 }
 
 export interface SaveContext {
   /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
-  readonly record: RunRecord
+  /** The session of the run. */
+  readonly session: Day
   /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
   readonly isGivenUp: boolean
 }
@@ -56,7 +53,6 @@ export interface SaveContext {
  * then.
  */
 export const savePreviousOutputs = async (root: string, context: SaveContext): Promise<string | undefined> => {
-  const { settings, asOf: now } = context.record
   const { previous } = statePaths(root)
   const temporary = `${previous}.next`
   try {
@@ -71,7 +67,7 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
       mkdirSync(join(temporary, dirname(output)), { recursive: true })
       await forEachYielding(await listOutputFiles(from, output), (file) => linkOrCopy(`${from}/${file}`, `${temporary}/${file}`))
     }
-    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn: toDay(now), settings })}\n`)
+    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn: earlier?.savedOn ?? context.session })}\n`)
     await deleteFolder(previous)
     renameSync(temporary, previous)
     return undefined
@@ -84,15 +80,18 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
   }
 }
 
+const MAX_DAYS_AHEAD = 10
+
 /**
  * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from before the first run of this
- * day, and no run of the day has completed what this one requests. So a run of some stocks or streams, or one that lost items, hides nothing.
+ * session. So a second run of an evening hides nothing, whatever it requests. Without an earlier session, it is compared with the first run.
  */
-const findLastingOutputs = async (root: string, { record, isGivenUp }: SaveContext): Promise<PreviousOutputs | undefined> => {
+const findLastingOutputs = async (root: string, { session, isGivenUp }: SaveContext): Promise<PreviousOutputs | undefined> => {
   const earlier = await readPreviousOutputs(root)
-  if (isGivenUp) return earlier
-  const isOfToday = earlier?.savedOn === toDay(record.asOf) && earlier.settings === record.settings
-  return isOfToday && (await readCompleteRun(root))?.run.configuration !== record.configuration ? earlier : undefined
+  const { run, savedOn = '' } = earlier ?? {}
+  // A clock that was far ahead once must not keep the baseline for ever.
+  const isOfSession = run !== undefined && savedOn >= session && savedOn <= addDays(session, MAX_DAYS_AHEAD)
+  return isGivenUp || isOfSession ? earlier : undefined
 }
 
 /** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */

@@ -39,6 +39,8 @@ export const statePaths = (root: string) => {
     incomplete: join(folder, 'incomplete.json'),
     /** The sizes of outputs that `complete` does not describe. */
     sizes: join(folder, 'output-sizes.json'),
+    /** The digest of each output. */
+    digests: join(folder, 'output-digests'),
     /** The outputs before the last run. */
     previous: join(root, PREVIOUS_FOLDER),
     /** What queries computed from the outputs. It may be deleted at any time. */

@@ -5,6 +5,7 @@ import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import type { Table, TableFiles } from '../model/table.js'
 import { readStateDocument } from './file-system.js'
+import { createFileRepair } from './repaired-files.js'
 import { requireFolder } from './run-state.js'
 
 /** An output folder with the files of the tables. */
@@ -28,38 +29,48 @@ export interface LabelledFiles extends TableFiles {
   readonly paths: readonly string[]
 }
 
-/** Opens an output folder. @throws UsageError if the folder is missing, or if an output in it is a link that points outside */
-export const openFolder = async (out: string): Promise<TableFolder> => {
+/**
+ * Opens an output folder; with a symbol, without the files of other listed stocks. Of a JSON file with broken texts, a repaired copy is listed.
+ *
+ * @throws UsageError if the folder is missing, or if an output in it is a link that points outside
+ */
+export const openFolder = async (out: string, symbol?: string): Promise<TableFolder> => {
   await requireFolder(out)
   const root = await realpath(out)
+  const repair = createFileRepair(root)
+  const listItems: TableFolder['listItems'] = async ({ items }) => {
+    if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
+    return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
+  }
   return {
     root,
-    listFiles: (table) =>
-      Promise.all(table.files.map(async (files): Promise<LabelledFiles> => ({ ...files, paths: await findTableFiles(root, files.path) }))),
-    listItems: async ({ items }) => {
-      if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
-      return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
+    listItems,
+    listFiles: async (table) => {
+      const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
+      const isJson = table.shape === 'array' || table.shape === 'document'
+      return Promise.all(
+        table.files.map(async (files): Promise<LabelledFiles> => {
+          const found = await findTableFiles(root, files.path)
+          const paths = items === undefined ? found : found.filter((path) => !isOfOther(path, files, { items, symbol }))
+          return { ...files, paths: isJson ? await repair(paths) : paths }
+        }),
+      )
     },
   }
 }
 
-/** The same folder without the files of other listed stocks. */
-export const focusFolder = (folder: TableFolder, symbol: string): TableFolder => ({
-  ...folder,
-  listFiles: async (table) => {
-    const all = await folder.listFiles(table)
-    if (table.items !== 'stocks') return all
-    const items = await folder.listItems(table)
-    const isOfOther = (file: string, [before = '', after = '']: readonly string[]): boolean => {
-      const item = items.get(file.slice(before.length, file.length - after.length))
-      return item !== undefined && item.symbol !== symbol
-    }
-    return all.map((files) => ({
-      ...files,
-      paths: files.paths.filter((path) => !isOfOther(basename(path), posix.basename(files.path).split(PLACEHOLDER))),
-    }))
-  },
-})
+interface Focus {
+  readonly items: ReadonlyMap<string, TableItem>
+  readonly symbol: string | undefined
+}
+
+/** Whether a file is that of another listed stock. */
+const isOfOther = (path: string, files: TableFiles, { items, symbol }: Focus): boolean => {
+  const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
+  const name = basename(path)
+  const item = items.get(name.slice(before.length, name.length - after.length))
+  return item !== undefined && item.symbol !== symbol
+}
 
 const PLACEHOLDER = /\{\w+\}/
 

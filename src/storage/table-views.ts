@@ -3,7 +3,7 @@ import type { TableColumn } from '../model/row-schema.js'
 import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
 import { quoteName, quoteText, toJsonPath } from './duckdb.js'
 import { buildCandleSource, buildCsvSource, buildJsonSource, buildList, buildRecord, readHeader } from './file-sources.js'
-import { buildKnownSelect, type KnownOn } from './history/known-records.js'
+import { buildKnownSelect, type KnownOn } from './seen-records.js'
 import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
 
 /** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
@@ -71,11 +71,15 @@ const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol'
   if ('history' in from) return from.history
   if ('file' in from) {
     const value = from.file === 'label' ? 'label' : item[from.file]
-    return convert === undefined ? value : convert(value)
+    return convert === undefined ? value : convert.sql(value)
   }
   if (!('row' in from)) return nameDocumentValue(column)
-  return shape === 'candles' ? buildCast(column, quoteName(from.row[0] ?? '')) : buildField('record', from.row, column)
+  return shape === 'candles' ? buildCandleValue(column, quoteName(from.row[0] ?? '')) : buildField('record', from.row, column)
 }
+
+/** `verify` finds prices that are no numbers; to look at each one here would slow down all queries. */
+const buildCandleValue = (column: TableColumn, text: string): string =>
+  column.type === 'DOUBLE' && column.convert === undefined ? `TRY_CAST(${text} AS DOUBLE)` : buildCast(column, text)
 
 const buildField = (where: 'record' | 'json', keys: readonly string[], column: TableColumn): string => {
   if (column.type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
@@ -98,21 +102,22 @@ const buildDocumentValues = (table: Table): string =>
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
 const buildCast = ({ type, convert }: TableColumn, text: string): string => {
-  if (convert !== undefined) return `TRY(${convert(text)})`
+  if (convert !== undefined) return `TRY(${convert.sql(text)})`
   switch (type) {
     case 'VARCHAR':
     case 'JSON':
       return text
+    // Texts such as NaN and 1e400 are no numbers.
     case 'DOUBLE':
-      return `TRY_CAST(${text} AS DOUBLE)`
+      return `CASE WHEN isfinite(TRY_CAST(${text} AS DOUBLE)) THEN TRY_CAST(${text} AS DOUBLE) END`
     // A cast alone would round 12.7 to 13.
     case 'BIGINT':
       return `CASE WHEN TRY_CAST(${text} AS DOUBLE) % 1 = 0 THEN TRY_CAST(${text} AS BIGINT) END`
-    // A time of day or an offset may follow.
+    // A time of day or an offset may follow. A cast alone reads texts such as 2026/2/1 and infinity, too.
     case 'DATE':
-      return `TRY_CAST(left(${text}, 10) AS DATE)`
+      return `CASE WHEN ${text} LIKE '____-__-__%' THEN TRY_CAST(left(${text}, 10) AS DATE) END`
     case 'TIMESTAMP':
-      return `TRY_CAST(left(${text}, 19) AS TIMESTAMP)`
+      return `CASE WHEN ${text} LIKE '____-__-__%' THEN TRY_CAST(left(${text}, 19) AS TIMESTAMP) END`
   }
 }
 

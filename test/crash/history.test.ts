@@ -1,110 +1,154 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { listDays, readRecordedDay } from '../../src/storage/history/history-folder.js'
-import { createHistoryReader } from '../../src/storage/history/history-reader.js'
+import { findDamages } from '../../src/storage/history/check.js'
+import { createListReader } from '../../src/storage/history/lists.js'
+import { type History, openHistory, type StoredRecord } from '../../src/storage/history/record.js'
+import { createFormer, DAYS, expectMigrated, listFormer } from '../storage/history/former.js'
 import { temporaryFolder } from '../support/folders.js'
 import { seeded, temporariesIn } from './support.js'
 
 /** The number of kills; set it with `npm run test:crash -- 1000`. */
 const KILLS = Number(process.env.KILLS ?? 20)
-const MAX_MS = 150
-/** Calls for files in two recordings. */
-const MAX_CALLS = 40
-/** Days that are read after each kill; all are read at the end. */
-const RECENT_DAYS = 5
+/** A kill comes at most so many milliseconds after the first record, or before so many calls for files: those of two recordings. */
+const RECORDING = { ms: 150, calls: 50 }
+/** The first record has all bases and 90 calls, the others have about 40. */
+const MOVING = { ms: 600, calls: 200 }
+/** Records that are read after each kill; all are read at the end. */
+const RECENT = 5
 
-interface StateRow {
-  readonly Day: string
-  readonly Version: number
+interface Kill {
+  /** Milliseconds after it has begun. */
+  readonly ms: number
+  /** Before which call for a file. */
+  readonly call?: number
 }
 
-/** The state that each of some days has. The files of a day are of one state. */
-const readVersions = async (root: string, days: readonly string[]): Promise<ReadonlyMap<string, number>> => {
-  const reader = createHistoryReader(root, join(root, 'reading'))
-  const versions = new Map<string, number>()
-  try {
-    for (const day of days) {
-      const lists: StateRow[][] = []
-      for (const entry of Object.values((await readRecordedDay(root, day))?.entries ?? {}))
-        lists.push((await json(reader.read(entry))) as StateRow[])
-      expect(lists.map((rows) => rows.length)).toEqual([2_000, 2_000])
-      const states = new Set(lists.flat().map((row) => `${row.Day} ${row.Version}`))
-      expect([...states]).toEqual([`${day} ${lists[0]?.[0]?.Version}`])
-      versions.set(day, lists[0]?.[0]?.Version ?? 0)
-    }
-  } finally {
-    await reader.close()
-  }
-  return versions
-}
+/** Every second kill is at a random moment, the others before a random step. */
+const chooseKill = (index: number, random: () => number, { ms, calls }: typeof MOVING): Kill =>
+  index % 2 === 0 ? { ms: random() * ms } : { ms: 0, call: 1 + Math.floor(random() * calls) }
 
-/** Records from a state on until it is killed: after a while, or before a call for a file. Resolves to what it printed. */
-const recordUntilKilled = async (root: string, version: number, { ms, call }: { readonly ms: number; readonly call?: number }) => {
-  const args = [join(import.meta.dirname, 'record-forever.js'), root, String(version), ...(call === undefined ? [] : [String(call)])]
-  const child = spawn(process.execPath, args)
+/** Runs a script until it is killed, or ends. Resolves to what it printed, and whether it was killed. */
+const runUntilKilled = async (script: string, args: readonly string[], { ms, call }: Kill, begun: string) => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args, ...(call === undefined ? [] : [String(call)])])
   const ended = once(child, 'close')
   const lines: string[] = []
+  const errors: string[] = []
   const reader = createInterface(child.stdout).on('line', (line) => lines.push(line))
+  child.stderr.on('data', (text) => errors.push(String(text)))
   if (call === undefined) {
-    while (!lines.some((line) => line.startsWith('recorded'))) await once(reader, 'line')
-    await pause(ms)
+    while (!lines.some((line) => line.startsWith(begun))) await Promise.race([once(reader, 'line'), ended])
+    await Promise.race([pause(ms), ended])
     child.kill('SIGKILL')
   }
-  expect(await ended).toEqual([null, 'SIGKILL'])
-  return lines
+  const [code, signal] = (await ended) as [number | null, string | null]
+  expect([code, signal, errors.join('')]).toEqual(signal === null ? [0, null, ''] : [null, 'SIGKILL', ''])
+  return { lines, isKilled: signal !== null }
+}
+
+/** What is wrong with a history; what the next run writes anew is not. */
+const listDamages = async (history: History): Promise<readonly string[]> =>
+  (await findDamages(history))
+    .filter(({ detail }) => !detail.endsWith('the next run rewrites it'))
+    .map(({ file, detail }) => `${file}: ${detail}`)
+
+/** The state of a record. Its lists are whole, and both of the same state. */
+const readState = async (history: History, record: StoredRecord): Promise<number> => {
+  const read = createListReader(history)
+  const lists = await Promise.all(Object.values(record.lists).map((list) => read(list)))
+  expect(lists.map((rows) => rows.length)).toEqual([500, 500])
+  const states = lists.map((rows) => rows.find(({ symbol }) => symbol === 'S0')?.version)
+  expect(`state ${states[0]}`).toBe(record.run)
+  expect(states[1]).toBe(states[0])
+  return Number(states[0])
+}
+
+const count = (figures: Record<string, number>, lines: readonly string[]): void => {
+  const last = lines.at(-1) ?? ''
+  const where = last.startsWith('killed') ? last : last.startsWith('recording') ? 'during a recording' : 'at any other moment'
+  figures[where] = (figures[where] ?? 0) + 1
 }
 
 describe(`recording that is killed ${KILLS} times`, () => {
   it(
-    'leaves the earlier state of the day or the new one, whole, and all other days',
+    'loses no record, leaves none by halves, and is continued',
     async () => {
       const root = temporaryFolder()
       const random = seeded(3)
       const figures: Record<string, number> = {}
-      const known = new Map<string, number>()
+      const digests = new Map<string, string>()
       let version = 2
       for (let kills = 0; kills < KILLS; kills++) {
-        // Every second kill is at a random moment, the others before a random step of a recording.
-        const kill = kills % 2 === 0 ? { ms: random() * MAX_MS } : { ms: 0, call: 1 + Math.floor(random() * MAX_CALLS) }
-        const lines = await recordUntilKilled(root, version, kill)
-        for (const [, state, day = ''] of lines.map((line) => line.split(' ')).filter(([what]) => what === 'recorded'))
-          known.set(day, Number(state))
-        const days = await listDays(root)
-        const recent = await readVersions(root, days.slice(-RECENT_DAYS))
-        version = Number(lines.findLast((line) => line.startsWith('recording'))?.split(' ')[1]) + 1
-        for (const [day, state] of recent) {
-          expect(state, day).toBeGreaterThanOrEqual(known.get(day) ?? 0)
-          expect(state).toBeLessThan(version)
-          known.set(day, state)
-        }
-        expect(days).toEqual([...known.keys()].sort())
+        const { lines, isKilled } = await runUntilKilled(
+          'record-forever.js',
+          [root, String(version)],
+          chooseKill(kills, random, RECORDING),
+          'recorded',
+        )
+        expect(isKilled).toBe(true)
+        const history = await openHistory(root)
+        expect(history.damages).toEqual([])
+        const stored = new Set(history.records.map(({ run }) => run))
+        for (const line of lines) if (line.startsWith('recorded')) expect(stored).toContain(line.replace('recorded', 'state'))
+        for (const record of history.records.slice(-RECENT)) await readState(history, record)
+        for (const [name, digest] of digests) expect(history.records.find((one) => one.name === name)?.digest).toBe(digest)
+        for (const { name, digest } of history.records) digests.set(name, digest)
+        if (kills % 10 === 9) expect(await listDamages(history)).toEqual([])
+        version = Number(lines.findLast((line) => line.startsWith('recording'))?.split(' ')[1] ?? version) + 1
         // The next recording deletes those of the last kill.
         expect(temporariesIn(root).length).toBeLessThanOrEqual(2)
-        const where = describeKill(lines)
-        figures[where] = (figures[where] ?? 0) + 1
+        count(figures, lines)
       }
-      expect(await readVersions(root, await listDays(root))).toEqual(known)
-      const bases = readdirSync(join(root, '.scripstream/history/bases'))
-      const counts = { days: known.size, bases: bases.length, chainedBases: bases.filter(isChained).length }
-      process.stdout.write(`${JSON.stringify({ kills: KILLS, ...figures, ...counts })}\n`)
-      expect(counts.chainedBases).toBeGreaterThan(KILLS / 4)
+      await runUntilKilled('record-forever.js', [root, String(version)], { ms: 0, call: 0 }, 'recorded')
+      const history = await openHistory(root)
+      expect(await findDamages(history)).toEqual([])
+      const states = await history.records.reduce(
+        async (all, record) => [...(await all), await readState(history, record)],
+        Promise.resolve<readonly number[]>([]),
+      )
+      expect(states).toEqual([...states].sort((one, other) => one - other))
+      process.stdout.write(`${JSON.stringify({ kills: KILLS, ...figures, records: states.length })}\n`)
     },
     KILLS * 5_000,
   )
 })
 
-const isChained = (name: string): boolean => /[\da-f]{16}-[\da-f]{16}\.base$/.test(name)
-
-const describeKill = (lines: readonly string[]): string => {
-  const last = lines.at(-1) ?? ''
-  if (last.startsWith('recording')) return 'during a recording'
-  if (!last.startsWith('killed')) return 'between recordings'
-  const [step = '', target] = last.split(', ')
-  return target === undefined ? step : `${step}${isChained(target) ? ', chained' : ''}`
-}
+describe(`moving days of the former format that is killed ${KILLS} times`, () => {
+  it(
+    'loses no list, and is finished by a later run',
+    async () => {
+      const random = seeded(5)
+      const figures: Record<string, number> = {}
+      let [kills, finished] = [0, 0]
+      let root = createFormer()
+      while (kills < KILLS) {
+        const { lines, isKilled } = await runUntilKilled('migrate-former.js', [root], chooseKill(kills, random, MOVING), 'ready')
+        const history = await openHistory(root)
+        expect(await listDamages(history)).toEqual([])
+        const left = listFormer(root)
+        await expectMigrated(
+          root,
+          DAYS.filter((day) => !left.includes(`${day}.day`)),
+        )
+        if (isKilled) {
+          kills++
+          count(figures, lines)
+        } else {
+          expect(left).toEqual([])
+          expect(history.records).toHaveLength(6)
+          expect(await findDamages(history)).toEqual([])
+          finished++
+          root = createFormer()
+        }
+      }
+      await runUntilKilled('migrate-former.js', [root], { ms: 0, call: 0 }, 'ready')
+      await expectMigrated(root)
+      expect(await findDamages(await openHistory(root))).toEqual([])
+      process.stdout.write(`${JSON.stringify({ kills, finished, ...figures })}\n`)
+    },
+    KILLS * 10_000,
+  )
+})

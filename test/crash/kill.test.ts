@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { provider, run } from '../e2e/command.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { killedAfter, seeded, temporariesIn } from './support.js'
+import { damagedIn, killedAfter, seeded, temporariesIn } from './support.js'
 
 /** The number of kills in all; set it with `npm run test:crash -- 1000`. */
 const KILLS = Number(process.env.KILLS ?? 20)
@@ -17,17 +17,19 @@ const MARKET = { stocks: 30, candleDays: 120, latencyMs: 4 }
 
 interface Victim {
   readonly args: readonly string[]
+  readonly out: string
   readonly env: Record<string, string>
   readonly random: () => number
   /** The duration of an undisturbed run. */
   readonly wholeMs: number
 }
 
-/** Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. */
-const runUntilDone = async ({ args, env, random, wholeMs }: Victim): Promise<number> => {
+/** Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. No kill leaves an output without its digest. */
+const runUntilDone = async ({ args, out, env, random, wholeMs }: Victim): Promise<number> => {
   const cwd = temporaryFolder()
   for (let kills = 0; ; kills++) {
     const { code, stderr } = await killedAfter(wholeMs * (0.1 + random()), args, { cwd, env })
+    expect(await damagedIn(out)).toEqual([])
     if (code === 0) return kills
     expect(code, stderr).toBe(null)
   }
@@ -52,7 +54,7 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
       const expected = hashOutputs(whole)
       for (let kills = 0; kills < KILLS / 2; ) {
         const out = temporaryFolder()
-        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
+        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], out, env, random, wholeMs })
         expect(hashOutputs(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
@@ -80,7 +82,7 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
       expect(expected).not.toEqual(hashOutputs(before))
       for (let kills = 0; kills < KILLS / 2; ) {
         const out = copied()
-        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], env, random, wholeMs })
+        kills += await runUntilDone({ args: ['run', '--as-of', SECOND_DAY, '--out', out], out, env, random, wholeMs })
         expect(hashOutputs(out)).toEqual(expected)
         expect(temporariesIn(out)).toEqual([])
       }
@@ -102,7 +104,7 @@ describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (se
         await killedAfter(wholeMs * (0.4 + random() / 2), args, { cwd, env })
         for (const part of ['fundamental-data', 'market-news,company-filings'])
           await killedAfter(wholeMs * (0.1 + random()), [...args, '--only', part], { cwd, env })
-        kills += await runUntilDone({ args, env, random, wholeMs })
+        kills += await runUntilDone({ args, out, env, random, wholeMs })
         expect(hashOutputs(out)).toEqual(hashOutputs(whole))
         expect(temporariesIn(out)).toEqual([])
         expect(existsSync(join(out, '.scripstream', 'part'))).toBe(false)

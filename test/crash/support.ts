@@ -1,5 +1,8 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { verify } from '../../src/analysis/verify/verify.js'
+import { streams } from '../../streams/registry.js'
 import { endOf, start } from '../e2e/command.js'
 import { hashOutputs } from '../support/folders.js'
 
@@ -12,6 +15,13 @@ export const differencesOf = (one: string, other: string): readonly string[] => 
 /** Temporary files of interrupted writes. */
 export const temporariesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp') || name.endsWith('.next'))
+
+/** Files that differ from their digest, or have none. */
+export const damagedIn = async (folder: string): Promise<readonly string[]> => {
+  if (!existsSync(join(folder, 'master_isin_map.json'))) return []
+  const { findings } = await verify(folder, { streams, exchange: 'NSE', only: ['files'], deep: true, limits: {} })
+  return findings.map(({ file, detail }) => `${file}: ${detail}`).filter((text) => /damaged|changed|digest/.test(text))
+}
 
 /** A seeded random generator of numbers in [0, 1). */
 export const seeded = (seed: number): (() => number) => {

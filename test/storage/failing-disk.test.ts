@@ -137,7 +137,15 @@ describe('a failure of the file system', () => {
     const record = { run: 'r', asOf: 0, configuration: 'c' }
     const begun = new Subject<Session>()
     const holding = folder(root)
-      .openSession({ folders: [], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => record })
+      .openSession({
+        folders: [],
+        streams: [],
+        outputs: [],
+        session: '2026-02-12',
+        isReusable: () => false,
+        isPartOf: () => false,
+        choose: () => record,
+      })
       .subscribe(begun)
     const session = await firstValueFrom(begun)
     if (session.commit) await lastValueFrom(session.commit())

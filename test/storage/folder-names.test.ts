@@ -14,7 +14,15 @@ const openLocked = async (root: string) => {
   const begun$ = new Subject<Session>()
   const began = firstValueFrom(begun$)
   const holding = storage
-    .openSession({ folders: ['', 'news'], streams: [], outputs: [], isReusable: () => false, isPartOf: () => false, choose: () => RECORD })
+    .openSession({
+      folders: ['', 'news'],
+      streams: [],
+      outputs: [],
+      session: '2026-02-12',
+      isReusable: () => false,
+      isPartOf: () => false,
+      choose: () => RECORD,
+    })
     .subscribe(begun$)
   await began
   return { storage, giveBack: () => holding.unsubscribe() }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { toDay } from '../../src/model/trading-day.js'
 import { fileCalls } from '../../src/storage/file-system.js'
 import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
@@ -29,7 +30,7 @@ const folderToKeep = async (): Promise<{
   const state = join(root, '.scripstream')
   for (const folder of [state, join(root, 'news'), join(root, 'ohlcv_data')]) mkdirSync(folder)
   for (const file of FILES) writeFileSync(join(root, file), file)
-  const keep = (asOf = 0) => keepPrevious(root, { outputs: OUTPUTS, record: { run: 'r', asOf, configuration: 'c' }, isGivenUp: false })
+  const keep = (asOf = 0) => keepPrevious(root, { outputs: OUTPUTS, session: toDay(asOf), isGivenUp: false })
   expect(await keep()).toBeUndefined()
   return { root, state, keep }
 }

@@ -1,62 +1,69 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import type { Place } from '../../market/place.js'
 import type { RecordedDocuments } from '../../model/history.js'
-import { isRow, type Row } from '../../model/row.js'
-import { statFile } from '../file-system.js'
-import { createOutputMatcher, listOutputFiles } from '../output-files.js'
-import { readPreviousOutputs } from '../previous-outputs.js'
-import { toIdentity, toRecordKey } from './record-key.js'
+import type { RewrittenFile, RunReport } from '../../model/report.js'
+import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'
+import { readParquet, writeParquet } from '../parquet.js'
+import { findNewRecords } from '../seen-records.js'
+import type { TableRow } from '../table-rows.js'
+import { type History, leaveOutDamaged, type OtherName, readVerified, type Warn } from './record.js'
 
-/** The keys of the records that are new in a file, by file; `all` if it has no record of before. */
-export type FirstSeen = Readonly<Record<string, readonly string[] | 'all'>>
+const SEEN_COLUMNS = [
+  { name: 'file', type: 'VARCHAR' },
+  { name: 'key', type: 'VARCHAR' },
+  { name: 'day', type: 'DATE' },
+] as const
 
-/**
- * Finds the records that the last run added to files of items: those that the saved previous outputs lack. Unchanged files are the same
- * file there. Empty if nothing was saved, which is so for the first run: its records were known before the history began.
- */
-export const findNewRecords = async (root: string, documents: readonly RecordedDocuments[]): Promise<FirstSeen> => {
-  const previous = await readPreviousOutputs(root)
-  if (previous?.run === undefined) return {}
-  const isSaved = createOutputMatcher(previous.outputs)
-  const found: Record<string, FirstSeen[string]> = {}
-  for (const { pattern, lists, identity } of documents) {
-    const readIdentities = (path: string): ReadonlySet<string> => new Set(readRecords(path, lists).map((row) => toIdentity(row, identity)))
-    for (const file of await listOutputFiles(root, pattern)) {
-      const [now, before] = [join(root, file), join(previous.root, file)]
-      if (!isSaved(file) || isSameFile(now, before)) continue
-      const known = readIdentities(before)
-      const all = readIdentities(now)
-      const fresh = [...all].filter((one) => !known.has(one))
-      if (fresh.length > 0) found[file] = fresh.length === all.size ? 'all' : fresh.map(toRecordKey)
-      // A file takes up to a millisecond.
-      await yieldToEventLoop()
-    }
-  }
-  return found
+const REWRITTEN_COLUMNS = [
+  { name: 'day', type: 'DATE' },
+  { name: 'known_at', type: 'TIMESTAMP' },
+  ...['stream', 'item', 'reason'].map((name) => ({ name, type: 'VARCHAR' }) as const),
+] as const
+
+interface SeenRun {
+  readonly day: Day
+  /** The day on which its new records were first seen. */
+  readonly seenOn: Day
+  readonly documents: readonly RecordedDocuments[]
+  readonly warn: Warn
 }
 
-/** Adds what another run of the same day found. */
-export const mergeFirstSeen = (earlier: unknown, found: FirstSeen): FirstSeen => {
-  const all: Record<string, FirstSeen[string]> = isRow(earlier) ? { ...(earlier as FirstSeen) } : {}
-  for (const [file, keys] of Object.entries(found)) {
-    const known = all[file] ?? []
-    all[file] = keys === 'all' || known === 'all' ? 'all' : [...new Set([...known, ...keys])]
-  }
-  return all
+/** The file with the records that no earlier run of the session had; undefined without any. */
+export const encodeSeen = async (history: History, { day, seenOn, documents, warn }: SeenRun): Promise<Buffer | undefined> => {
+  const own = history.records.filter((record) => record.day === day)
+  const known = new Set((await readOthers({ ...history, records: own }, 'first-seen', warn)).map(({ file, key }) => `${file}\n${key}`))
+  const found = await findNewRecords(history.root, documents)
+  return encodeSeenRows(found.filter(({ file, key }) => !known.has(`${file}\n${key}`)).map((one) => ({ ...one, day: seenOn })))
 }
 
-const isSameFile = (one: string, other: string): boolean => {
-  const [now, before] = [statFile(one), statFile(other)]
-  return now !== undefined && now.ino === before?.ino && now.dev === before.dev
+export const encodeSeenRows = (rows: readonly TableRow[]): Buffer | undefined =>
+  rows.length === 0 ? undefined : writeParquet(SEEN_COLUMNS, rows)
+
+/** The file with the candle files that a run replaced; undefined without any. */
+export const encodeRewritten = (
+  { scripts }: RunReport,
+  { day, knownAt, seenOn }: Pick<Place, 'day' | 'knownAt' | 'seenOn'>,
+): Buffer | undefined => {
+  // Of a clock that is far ahead, only the day is known.
+  const at = toDay(knownAt) === seenOn ? knownAt : toInstant(seenOn, '23:59')
+  const content = Object.entries(scripts).map(([stream, { rewritten = [] }]) => [stream, rewritten] as const)
+  return encodeRewrittenRows(day, new Date(at).toISOString(), Object.fromEntries(content))
 }
 
-const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {
-  if (statFile(path) === undefined) return []
-  try {
-    const document: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return isRow(document) ? lists.flatMap((list) => document[list] ?? []).filter(isRow) : []
-  } catch {
-    return []
+/** @param content replaced files by stream, each perhaps with its own time */
+export const encodeRewrittenRows = (day: Day, knownAt: string, content: object): Buffer | undefined => {
+  const files = Object.entries(content) as (readonly [string, readonly (RewrittenFile & { readonly knownAt?: string })[]])[]
+  const rows = files.flatMap(([stream, all]) =>
+    all.map((file) => ({ day, known_at: formatSecond(Date.parse(file.knownAt ?? knownAt)), stream, item: file.item, reason: file.reason })),
+  )
+  return rows.length === 0 ? undefined : writeParquet(REWRITTEN_COLUMNS, rows)
+}
+
+/** The rows of the files of that name of all records. A damaged one is left out: a key that is recorded twice does no harm. */
+export const readOthers = async (history: History, name: OtherName, warn: Warn): Promise<readonly TableRow[]> => {
+  const rows: TableRow[] = []
+  for (const { others } of history.records) {
+    const file = others[name]
+    if (file) rows.push(...((await leaveOutDamaged(warn, () => readParquet(readVerified(history, file)))) ?? []))
   }
+  return rows
 }

@@ -1,20 +1,21 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { DamagedFileError } from '../../model/errors.js'
-import type { HistoryRequest, RecordedFile } from '../../model/history.js'
+import { findPlace, type KnownSessions, type Place } from '../../market/place.js'
+import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
-import { toDay } from '../../model/trading-day.js'
+import type { Table } from '../../model/table.js'
 import type { RunRecord } from '../../pipeline/session.js'
-import { describeFileError, syncFolders } from '../file-system.js'
-import { statePaths } from '../run-state.js'
-import { toBaseFolder } from './bases.js'
-import { type Entry, FIRST_SEEN, pack, REWRITTEN, type ReadableRecord, type Rewritten, readWhatIsReadable, unpack } from './day-file.js'
-import { findNewRecords, mergeFirstSeen } from './first-seen.js'
-import { deleteInterruptedWrites, toDayPath, writeDay } from './history-folder.js'
-import { createHistoryReader } from './history-reader.js'
-import { type FileState, type Recording, recordFile } from './record-file.js'
+import { describeFileError } from '../file-system.js'
+import { migrateDays } from '../former-history/migrate.js'
+import { readSessionDays } from '../session-days.js'
+import { readTable } from '../table-rows.js'
+import { chooseList, isBetterTiming } from './choose.js'
+import { encodeRewritten, encodeSeen } from './first-seen.js'
+import { writeGuide } from './guide.js'
+import { describeRows, encodeLists } from './lists.js'
+import { type History, leaveOutDamaged, openHistory, type Warn } from './record.js'
+import { deleteInterruptedWrites, writeRecord } from './write-record.js'
 
 /** What a run that ended left to record. */
-export interface RecordedRun {
+interface RecordedRun {
   readonly history: HistoryRequest
   readonly record: RunRecord
   readonly report: RunReport
@@ -23,97 +24,110 @@ export interface RecordedRun {
 }
 
 /**
- * Records the outputs of a run under its day: lists of streams that lack nothing, and which records of other files are new. Entries of
- * streams that this run did not complete stay. Never fails; resolves to a warning, if any.
+ * Records the lists of a run under its session: those of streams that lack nothing, and which records of other files are new. What an earlier run
+ * recorded stays; what this one knows is stored beside it. Never fails; resolves to a warning, if any.
  */
 export const recordDay = async (root: string, run: RecordedRun): Promise<string | undefined> => {
   const warnings = new Set<string>()
   try {
-    await updateDay(root, run, (warning) => warnings.add(warning))
+    await addRecords(root, run, (warning) => warnings.add(warning))
   } catch (error) {
     warnings.add(`this day could not be added to the history: ${describeFileError(error)}`)
   }
   return warnings.size === 0 ? undefined : [...warnings].join('; ')
 }
 
-type Warn = (warning: string) => void
-
-const updateDay = async (root: string, run: RecordedRun, warn: Warn): Promise<void> => {
-  const { history, record, report } = run
-  const day = toDay(record.asOf)
+const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<void> => {
   await deleteInterruptedWrites(root)
-  const earlier = await readEarlier(toDayPath(root, day), warn)
-  const recorded = await recordFiles({ root, day, warn }, selectComplete(history, run))
-  const knownAt = report.finishedAt
-  const entries: Record<string, Entry> = { ...earlier?.entries }
-  for (const [{ file, stream }, state] of recorded) entries[file] = { knownAt, stream, ...state }
-  const keep = async (name: string, content: object): Promise<void> => {
-    if (Object.keys(content).length > 0) entries[name] = { knownAt, bytes: await pack(content) }
-  }
-  await keep(FIRST_SEEN, mergeFirstSeen(await unpack(earlier?.entries[FIRST_SEEN]), await findNewRecords(root, history.documents)))
-  await keep(REWRITTEN, mergeRewritten((await unpack(earlier?.entries[REWRITTEN])) as Rewritten, report))
-  if (earlier && earlier.damaged.length > 0) {
-    const lost = earlier.damaged.filter((name) => entries[name] === undefined)
-    warn(
-      `${toDayPath(root, day)} was damaged: ${lost.length === 0 ? 'this run has replaced what was lost' : `it has lost ${lost.join(', ')}`}`,
-    )
-  }
-  if (Object.keys(entries).length > 0) await writeDay(root, { day, entries })
+  await migrateDays(root, run.history, warn)
+  let history = await openHistory(root)
+  const complete = selectComplete(run)
+  const { now, asOf } = await findPlaces(history, run, await describeDaily(root, complete))
+  if (now.doubt !== undefined && !run.history.isSimulated) warn(`check the clock: ${now.doubt}`)
+  const isNow = asOf.day === now.day
+  history = await addRecord(history, { run, place: now, tables: isNow ? complete : [], rewrittenOn: asOf.day, warn })
+  const following = complete.filter(({ followsAsOf }) => !isNow && (followsAsOf || run.history.isLateAllowed))
+  history = await addRecord(history, { run, place: asOf, tables: following, warn })
+  await writeGuide(history)
 }
 
-/** What can be read of the earlier record of the day, which is replaced. */
-const readEarlier = async (path: string, warn: Warn): Promise<ReadableRecord | undefined> => {
-  try {
-    return await readWhatIsReadable(path)
-  } catch (error) {
-    if (!(error instanceof DamagedFileError)) throw error
-    warn(`${path} was damaged: it has lost what earlier runs of its day recorded`)
-    return undefined
-  }
-}
-
-/** Records the files one after the other, so that the memory of only one is needed. */
-const recordFiles = async (
-  recording: Omit<Recording, 'reader'>,
-  files: readonly RecordedFile[],
-): Promise<readonly (readonly [RecordedFile, FileState])[]> => {
-  const recorded: (readonly [RecordedFile, FileState])[] = []
-  const { root } = recording
-  const reader = createHistoryReader(root, statePaths(root).history)
-  try {
-    for (const file of files) {
-      const state = await recordFile({ ...recording, reader }, file.file)
-      if (state) recorded.push([file, state])
-      await yieldToEventLoop()
-    }
-  } finally {
-    await reader.close()
-  }
-  // A day must never be on the disk before its bases.
-  await syncFolders([toBaseFolder(root)])
-  return recorded
-}
-
-/** The files that are complete: their stream succeeded, and the run requested all of their items, or the last ones that were missing. */
-const selectComplete = (
-  { files }: HistoryRequest,
-  { record: { chosen }, report, isPartOfEnded }: Pick<RecordedRun, 'record' | 'report' | 'isPartOfEnded'>,
-): readonly RecordedFile[] => {
-  const isOfAll = (stream: string): boolean => chosen?.symbols === undefined && chosen?.pairs?.[stream] === undefined
-  return files.filter(
+/** The tables whose files are complete: their stream succeeded, and the run requested all of their items, or the last ones that were missing. */
+const selectComplete = ({ history: { tables }, record: { chosen }, report, isPartOfEnded }: RecordedRun): readonly RecordedTable[] =>
+  tables.filter(
     ({ stream, isPerItem }) =>
       report.scripts[stream]?.outcome === 'success' &&
       report.missing?.[stream] === undefined &&
-      (isPartOfEnded || (isPerItem ? isOfAll(stream) : chosen?.pairs?.[stream] === undefined)),
+      (isPartOfEnded || (chosen?.pairs?.[stream] === undefined && !(isPerItem && chosen?.symbols !== undefined))),
   )
+
+/** The content of each list that every session changes. */
+const describeDaily = async (root: string, tables: readonly RecordedTable[]): Promise<ReadonlyMap<string, string>> => {
+  const contents = new Map<string, string>()
+  for (const { table, changesDaily } of tables) {
+    const rows = changesDaily
+      ? await leaveOutDamaged(
+          () => undefined,
+          () => readTable(root, table),
+        )
+      : undefined
+    if (rows) contents.set(table.name, describeRows(table, rows).content)
+  }
+  return contents
 }
 
-/** Adds the files that a run replaced; of two for an item, the later one counts. */
-const mergeRewritten = (earlier: Rewritten, { scripts, finishedAt: knownAt }: RunReport): Rewritten => {
-  const later = Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) => {
-    const items = new Set(rewritten.map(({ item }) => item))
-    const others = (earlier[stream] ?? []).filter(({ item }) => !items.has(item))
-    return rewritten.length === 0 ? [] : [[stream, [...others, ...rewritten.map((file) => ({ ...file, knownAt }))]] as const]
+/** Where the lists of now belong, and where those of the run's `asOf` do. Of a simulated market, now is `asOf`. */
+const findPlaces = async ({ root, records }: History, { history, record, report }: RecordedRun, contents: ReadonlyMap<string, string>) => {
+  const { holidays, evidence, isSimulated } = history
+  const newest = records
+    .filter(({ isConfirmed }) => isConfirmed)
+    .sort((one, other) => (one.day < other.day ? -1 : 1))
+    .at(-1)
+  const sessions: KnownSessions = {
+    holidays,
+    days: await readSessionDays(root, evidence),
+    areFresh: evidence.streams.some((name) => report.scripts[name]?.outcome === 'success'),
+    isUnchangedSince: (day) =>
+      contents.size > 0 && [...contents].every(([table, content]) => chooseList(records, table, day)?.list.content === content),
+    newest: newest && { day: newest.day, knownAt: Date.parse(newest.knownAt) },
+  }
+  const [startedAt, finishedAt] = [Date.parse(report.startedAt), Date.parse(report.finishedAt)]
+  // The end of today may lie after the clock, before its session has opened. A resumed run keeps `asOf`.
+  const asOf = findPlace(Math.min(record.asOf, startedAt), sessions, isSimulated ? record.asOf : finishedAt)
+  const now = isSimulated ? asOf : findPlace(startedAt, sessions, finishedAt)
+  return { asOf, now: now.day === asOf.day ? asOf : now }
+}
+
+interface NewDay {
+  readonly run: RecordedRun
+  readonly place: Place
+  readonly tables: readonly RecordedTable[]
+  /** If it is the record of what is new in other files, too: the session until which candles were replaced. */
+  readonly rewrittenOn?: Place['day']
+  readonly warn: Warn
+}
+
+/** Stores a record with what the earlier records of its day do not have. Resolves to the history with it. */
+const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
+  const { day, timing, isConfirmed, seenOn } = place
+  const knownAt = new Date(place.knownAt).toISOString()
+  const isKnown = (table: Table, content: string): boolean => {
+    const known = chooseList(history.records, table.name, day)
+    return known !== undefined && !isBetterTiming(timing, known.record.timing) && known.list.content === content
+  }
+  const read = (table: Table) =>
+    leaveOutDamaged(
+      (text) => warn(`${table.name} was not recorded: ${text}`),
+      () => readTable(history.root, table),
+    )
+  const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read })
+  const others = rewrittenOn !== undefined && {
+    'first-seen': await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }),
+    rewritten: encodeRewritten(run.report, { ...place, day: rewrittenOn }),
+  }
+  if (Object.keys(encoded.lists).length === 0 && !(others && Object.values(others).some((file) => file !== undefined))) return history
+  return writeRecord(history, {
+    ...encoded,
+    ...(others ? { others } : {}),
+    facts: { day, knownAt, timing, isConfirmed, run: run.record.run },
   })
-  return { ...earlier, ...Object.fromEntries(later) }
 }

@@ -1,118 +1,119 @@
-import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { RewrittenFile, RunReport } from '../../../src/model/report.js'
-import type { RunSelection } from '../../../src/pipeline/session.js'
+import type { RewrittenFile } from '../../../src/model/report.js'
 import { fileCalls } from '../../../src/storage/file-system.js'
-import { listBases, toBasePath } from '../../../src/storage/history/bases.js'
-import { unpack } from '../../../src/storage/history/day-file.js'
-import { listDays, pruneHistory, readRecordedDay } from '../../../src/storage/history/history-folder.js'
-import { recordDay } from '../../../src/storage/history/record-day.js'
-import { runReport } from '../../cli/support.js'
+import { findDamages } from '../../../src/storage/history/check.js'
+import { readOthers as readAll } from '../../../src/storage/history/first-seen.js'
+import { type OtherName, openHistory } from '../../../src/storage/history/record.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
-import { readEntryRows } from '../../support/history.js'
-
-const FILES = {
-  prices: { stream: 'prices', file: 'prices.json', isPerItem: true },
-  lists: { stream: 'lists', file: 'list.csv', isPerItem: false },
-  about: { stream: 'lists', file: 'about.json', isPerItem: false },
-} as const
-
-const NEWS = { pattern: 'news/*.json', lists: ['News'], identity: ['At', 'Title'] }
-const HISTORY = { files: Object.values(FILES), documents: [NEWS] }
-
-const rowsOf = (version: number) =>
-  Array.from({ length: 300 }, (_, rank) => ({ Symbol: `S${rank}`, Price: version * rank, Note: `a long note of ${rank}` }))
-
-const storeVersion = (root: string, version: number): void => {
-  writeFileSync(join(root, 'prices.json'), JSON.stringify(rowsOf(version)))
-  writeFileSync(join(root, 'list.csv'), `SYMBOL,VERSION\nA,${version}\nB,1\n`)
-  writeFileSync(join(root, 'about.json'), JSON.stringify({ version }))
-}
-
-interface Given {
-  readonly chosen?: RunSelection
-  readonly outcomes?: Readonly<Record<string, 'success' | 'partial'>>
-  readonly missing?: RunReport['missing']
-  readonly isPartOfEnded?: boolean
-  readonly finishedAt?: string
-  readonly rewritten?: Readonly<Record<string, readonly RewrittenFile[]>>
-}
-
-const record = (
-  root: string,
-  day: string,
-  { chosen = {}, outcomes = {}, missing, isPartOfEnded = false, finishedAt, rewritten = {} }: Given = {},
-) => {
-  const scripts = Object.fromEntries(
-    ['prices', 'lists'].map((name) => [
-      name,
-      { outcome: outcomes[name] ?? 'success', ...(rewritten[name] ? { rewritten: rewritten[name] } : {}) },
-    ]),
-  )
-  const report = {
-    ...runReport({}),
-    scripts,
-    ...(missing ? { missing } : {}),
-    ...(finishedAt ? { finishedAt } : {}),
-  } as unknown as RunReport
-  const asOf = Date.parse(`${day}T20:00:00+05:30`)
-  return recordDay(root, { history: HISTORY, record: { run: 'r', asOf, configuration: 'c', chosen }, report, isPartOfEnded })
-}
-
-const readRows = async (root: string, day: string, file: string): Promise<unknown> => {
-  const entry = (await readRecordedDay(root, day))?.entries[file]
-  return entry && (await readEntryRows(root, file, entry))
-}
-
-/** A folder with a recorded day. */
-const recorded = async (day = '2026-02-09'): Promise<string> => {
-  const root = temporaryFolder()
-  storeVersion(root, 1)
-  expect(await record(root, day)).toBeUndefined()
-  return root
-}
+import { readRecordedList } from '../../support/history.js'
+import { createRecorded, type Given, HISTORY, readVersion, record, storeSessions, storeVersion, toHistoryFolder } from './support.js'
 
 const file = (item: string, reason: string): RewrittenFile => ({ item, reason })
 
-const historyOf = (root: string): string => join(root, '.scripstream', 'history')
+const readOthers = async (root: string, other: OtherName): Promise<readonly object[]> =>
+  readAll(await openHistory(root), other, (text) => expect.fail(text))
+
+/** The records as `day time timing`. */
+const listRecords = async (root: string): Promise<readonly string[]> =>
+  (await openHistory(root)).records.map(({ day, knownAt, timing }) => `${day} ${knownAt.slice(0, 16)} ${timing}`)
 
 afterEach(() => void vi.restoreAllMocks())
 
 describe('the record of a day', () => {
-  it('has the content of every list, of every day', async () => {
-    const root = await recorded()
+  it('has the rows of every list, of every day', async () => {
+    const root = await createRecorded('2026-02-09', '2026-02-10')
+    for (const [day, version] of [['2026-02-09', 1] as const, ['2026-02-10', 2] as const])
+      for (const table of ['prices', 'listed', 'about']) expect(await readVersion(root, day, table)).toBe(version)
+    expect(await findDamages(await openHistory(root))).toEqual([])
+  })
+
+  it('keeps what the first run of an evening knew, and stores what a second one knows beside it', async () => {
+    const root = await createRecorded('2026-02-09')
+    const before = snapshotFolder(toHistoryFolder(root))
     storeVersion(root, 2)
-    expect(await record(root, '2026-02-10')).toBeUndefined()
-    for (const [day, version] of [
-      ['2026-02-09', 1],
-      ['2026-02-10', 2],
-    ] as const) {
-      expect(await readRows(root, day, 'prices.json')).toEqual(rowsOf(version))
-      expect(await readRows(root, day, 'list.csv')).toEqual(['SYMBOL,VERSION', `A,${version}`, 'B,1', ''])
-      expect(await readRows(root, day, 'about.json')).toEqual({ version })
+    expect(await record(root, '2026-02-09', { at: '2026-02-09T17:00:00.000Z' })).toBeUndefined()
+    expect(await listRecords(root)).toEqual(['2026-02-09 2026-02-09T14:30 final', '2026-02-09 2026-02-09T17:00 final'])
+    expect(await readVersion(root, '2026-02-09')).toBe(1)
+    const kept = Object.keys(before).filter((name) => /\d{4}.*\.|^bases\//.test(name))
+    expect(kept.length).toBeGreaterThan(3)
+    const after = snapshotFolder(toHistoryFolder(root))
+    for (const name of kept) expect(after[name], name).toBe(before[name])
+  })
+
+  it('is not stored again by a second run that knows the same', async () => {
+    const root = await createRecorded('2026-02-09')
+    await record(root, '2026-02-09', { at: '2026-02-09T17:00:00.000Z' })
+    expect(await listRecords(root)).toHaveLength(1)
+  })
+
+  it('is that of the evening, not that of a run during the session', async () => {
+    const root = temporaryFolder()
+    storeVersion(root, 1)
+    await record(root, '2026-02-09', { at: '2026-02-09T05:00:00.000Z' })
+    expect(await readVersion(root, '2026-02-09')).toBe(1)
+    storeVersion(root, 2)
+    await record(root, '2026-02-09')
+    expect(await readVersion(root, '2026-02-09')).toBe(2)
+  })
+
+  it('stays as it was if a run with an earlier --as-of, or a clock behind, comes later', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-04', '2026-02-10', '2026-02-12'])
+    for (const [day, version] of [['2026-02-04', 1] as const, ['2026-02-12', 2] as const]) {
+      storeVersion(root, version)
+      await record(root, day)
     }
-  })
-
-  it('is replaced by another run of the day, which changes no other day', async () => {
-    const root = await recorded()
+    storeVersion(root, 9)
+    // --as-of 2026-02-04 on the evening of 02-12; a clock that is two and eight days behind.
+    await record(root, '2026-02-04', { at: '2026-02-12T15:00:00.000Z' })
     await record(root, '2026-02-10')
-    const before = snapshotFolder(historyOf(root))
-    storeVersion(root, 2)
-    await record(root, '2026-02-10', { finishedAt: '2026-02-10T18:00:00.000Z' })
-    expect(await listDays(root)).toEqual(['2026-02-09', '2026-02-10'])
-    expect(await readRows(root, '2026-02-10', 'prices.json')).toEqual(rowsOf(2))
-    expect((await readRecordedDay(root, '2026-02-10'))?.entries['prices.json']?.knownAt).toBe('2026-02-10T18:00:00.000Z')
-    expect(snapshotFolder(historyOf(root))['2026-02-09.day']).toBe(before['2026-02-09.day'])
+    await record(root, '2026-02-04', { at: '2026-02-04T15:00:00.000Z' })
+    expect(await readVersion(root, '2026-02-04')).toBe(1)
+    expect(await readVersion(root, '2026-02-12')).toBe(2)
+    const records = await listRecords(root)
+    expect(records.slice(2).filter((line) => !line.endsWith('late') && !line.startsWith('2026-02-12'))).toEqual([])
+    expect(records).toContain('2026-02-10 2026-02-12T14:30 late')
+    expect(await findDamages(await openHistory(root))).toEqual([])
   })
 
-  it('is sorted by its day if it was collected late, and says when that was', async () => {
-    const root = await recorded('2026-03-10')
+  it('is that of the newest session if the clock is years ahead', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-11', '2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2036-02-12')
+    expect(readdirSync(toHistoryFolder(root)).filter((name) => /^\d/.test(name))).toEqual(['2026-02-12'])
+  })
+
+  it('of another day has only the lists that follow --as-of, unless --record-late is given', async () => {
+    const tables = HISTORY.tables.map((one) => ({ ...one, followsAsOf: one.stream === 'prices' }))
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-10', '2026-02-12'])
+    storeVersion(root, 1)
+    const at = '2026-02-12T14:30:00.000Z'
+    await record(root, '2026-02-10', { at, history: { tables } })
+    expect(await readVersion(root, '2026-02-10', 'prices')).toBe(1)
+    expect(await readVersion(root, '2026-02-10', 'about')).toBeUndefined()
+    await record(root, '2026-02-10', { at, history: { tables, isLateAllowed: true } })
+    expect(await readVersion(root, '2026-02-10', 'about')).toBe(1)
+    expect((await listRecords(root)).filter((line) => line.startsWith('2026-02-10')).map((line) => line.slice(-4))).toEqual([
+      'late',
+      'late',
+    ])
+  })
+
+  it('belongs to the session before if no list that changes daily has changed', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2026-02-12')
+    // A holiday that no file names.
+    await record(root, '2026-02-13')
+    expect(existsSync(join(toHistoryFolder(root), '2026-02-13'))).toBe(false)
     storeVersion(root, 2)
-    await record(root, '2026-02-10', { finishedAt: '2026-03-11T18:00:00.000Z' })
-    expect(await listDays(root)).toEqual(['2026-02-10', '2026-03-10'])
-    expect((await readRecordedDay(root, '2026-02-10'))?.entries['list.csv']?.knownAt).toBe('2026-03-11T18:00:00.000Z')
-    expect(await readRows(root, '2026-03-10', 'prices.json')).toEqual(rowsOf(1))
+    await record(root, '2026-02-13')
+    expect(await readVersion(root, '2026-02-13')).toBe(2)
   })
 
   it.each<readonly [string, Given]>([
@@ -121,160 +122,207 @@ describe('the record of a day', () => {
     ['requested some stocks only', { chosen: { symbols: ['S1'] } }],
     ['requested some items only', { chosen: { pairs: { prices: ['S1'] } } }],
   ])('leaves out a list whose stream %s, and keeps the others', async (_, given) => {
-    const root = await recorded()
+    const root = await createRecorded('2026-02-09')
     storeVersion(root, 2)
     await record(root, '2026-02-10', given)
-    await record(root, '2026-02-09', given)
-    expect(await readRows(root, '2026-02-10', 'prices.json')).toBeUndefined()
-    expect(await readRows(root, '2026-02-10', 'about.json')).toEqual({ version: 2 })
-    expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
-    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual({ version: 2 })
+    expect(await readVersion(root, '2026-02-10', 'prices')).toBeUndefined()
+    expect(await readVersion(root, '2026-02-10', 'about')).toBe(2)
+    expect(await readVersion(root, '2026-02-09', 'prices')).toBe(1)
   })
 
   it('gains the lists that a retry of what was missing completes', async () => {
     const root = temporaryFolder()
     storeVersion(root, 1)
     await record(root, '2026-02-09', { outcomes: { prices: 'partial' } })
-    expect(await readRows(root, '2026-02-09', 'prices.json')).toBeUndefined()
-    await record(root, '2026-02-09', { chosen: { pairs: { prices: ['S1'] } }, isPartOfEnded: true })
-    expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
-    expect(await readRows(root, '2026-02-09', 'list.csv')).toBeDefined()
+    expect(await readVersion(root, '2026-02-09')).toBeUndefined()
+    const at = '2026-02-09T16:00:00.000Z'
+    await record(root, '2026-02-09', { chosen: { pairs: { prices: ['S1'] } }, isPartOfEnded: true, at })
+    expect(await readVersion(root, '2026-02-09')).toBe(1)
+    expect(await readVersion(root, '2026-02-09', 'listed')).toBe(1)
   })
 
-  it('lists the files that any run of the day replaced, with the last reason and its time', async () => {
-    const root = await recorded()
+  it('lists the candle files that each run of the day replaced', async () => {
+    const root = await createRecorded('2026-02-09')
     const runs: readonly NonNullable<Given['rewritten']>[] = [
       { prices: [file('A', 'first'), file('B', 'first')], lists: [file('X', 'first')] },
-      { prices: [file('B', 'second'), file('C', 'second')] },
+      { prices: [file('B', 'second')] },
       {},
     ]
-    const at = (hour: number): string => `2026-02-10T${hour}:00:00.000Z`
-    for (const [index, rewritten] of runs.entries()) await record(root, '2026-02-10', { rewritten, finishedAt: at(14 + index) })
-    const entry = (await readRecordedDay(root, '2026-02-10'))?.entries['.rewritten']
-    expect(entry && (await unpack(entry))).toEqual({
-      prices: [
-        { ...file('A', 'first'), knownAt: at(14) },
-        { ...file('B', 'second'), knownAt: at(15) },
-        { ...file('C', 'second'), knownAt: at(15) },
-      ],
-      lists: [{ ...file('X', 'first'), knownAt: at(14) }],
+    for (const [index, rewritten] of runs.entries())
+      await record(root, '2026-02-10', { rewritten, at: `2026-02-10T${14 + index}:00:00.000Z` })
+    const row = (stream: string, item: string, reason: string, hour: string) => ({
+      ...{ day: '2026-02-10', known_at: `2026-02-10 ${hour}:00`, stream, item, reason },
     })
+    expect(await readOthers(root, 'rewritten')).toEqual([
+      row('prices', 'A', 'first', '19:30'),
+      row('prices', 'B', 'first', '19:30'),
+      row('lists', 'X', 'first', '19:30'),
+      row('prices', 'B', 'second', '20:30'),
+    ])
   })
 
-  it('is unchanged by a damaged or missing file', async () => {
-    const root = await recorded()
+  it('lacks a damaged list, with a warning, and a missing one', async () => {
+    const root = await createRecorded('2026-02-09')
+    storeVersion(root, 2)
     writeFileSync(join(root, 'prices.json'), '[{')
     rmSync(join(root, 'about.json'))
+    expect(await record(root, '2026-02-10')).toMatch(/prices was not recorded: prices\.json is damaged/)
+    expect(await readVersion(root, '2026-02-10', 'listed')).toBe(2)
+    expect(await readVersion(root, '2026-02-10', 'prices')).toBeUndefined()
+    expect(await readVersion(root, '2026-02-10', 'about')).toBeUndefined()
+  })
+
+  it('has U+FFFD for half a character of a text', async () => {
+    const root = temporaryFolder()
+    storeVersion(root, 1)
+    writeFileSync(join(root, 'prices.json'), '[{"Symbol":"S\\ud83d","Note":"\\ud83d\\ude42","More":["\\udc00","\\\\ud83d"]}]')
     expect(await record(root, '2026-02-09')).toBeUndefined()
-    expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
-    expect(await readRows(root, '2026-02-09', 'about.json')).toEqual({ version: 1 })
+    expect(await readRecordedList(root, 'prices', '2026-02-09')).toMatchObject([
+      { symbol: 'S\ufffd', price: null, note: '🙂', extra: '{"More":["\ufffd","\\\\ud83d"]}' },
+    ])
   })
 })
 
 describe('recording', () => {
   it.each(['open', 'write', 'sync', 'rename'] as const)(
-    'never fails a run: it warns, and the earlier state stays, if the disk fails at %s',
+    'never fails a run: it warns, and the earlier records stay, if the disk fails at %s',
     async (call) => {
-      const root = await recorded()
-      const before = snapshotFolder(historyOf(root))
+      const root = await createRecorded('2026-02-09')
+      const before = snapshotFolder(toHistoryFolder(root))
       storeVersion(root, 2)
       vi.spyOn(fileCalls, call).mockRejectedValue(Object.assign(new Error('no'), { code: 'ENOSPC' }))
-      expect(await record(root, '2026-02-09')).toBe('this day could not be added to the history: the disk is full')
+      expect(await record(root, '2026-02-10')).toBe('this day could not be added to the history: the disk is full')
       vi.restoreAllMocks()
-      expect(Object.keys(snapshotFolder(historyOf(root)))).toEqual(Object.keys(before))
-      expect(await readRows(root, '2026-02-09', 'prices.json')).toEqual(rowsOf(1))
+      const after = snapshotFolder(toHistoryFolder(root))
+      for (const [name, state] of Object.entries(before)) if (!state.endsWith('folder')) expect(after[name]).toBe(state)
+      expect(Object.keys(after).filter((name) => name.includes('record.json'))).toHaveLength(1)
+      expect(await findDamages(await openHistory(root))).toEqual([])
+      expect(await record(root, '2026-02-10')).toBeUndefined()
+      expect(await readVersion(root, '2026-02-10')).toBe(2)
     },
   )
 
-  it('uses a new base instead of a damaged one, and warns', async () => {
-    const root = await recorded()
-    for (const { name } of await listBases(root)) writeFileSync(toBasePath(root, name), 'x')
-    await expect(readRows(root, '2026-02-09', 'prices.json')).rejects.toThrow('is damaged')
-    storeVersion(root, 2)
-    expect(await record(root, '2026-02-10')).toMatch(/prices\.json 2026-02-09 \w+\.base is damaged: .*; restore it from a backup/)
-    expect(await readRows(root, '2026-02-10', 'prices.json')).toEqual(rowsOf(2))
-  })
-
-  it('keeps the readable part of a damaged day, and warns of what is lost', async () => {
-    const root = await recorded()
-    const path = join(historyOf(root), '2026-02-09.day')
-    const bytes = readFileSync(path)
-    const { length } = bytes
-    bytes.write('damaged', length - 1)
-    writeFileSync(path, Buffer.concat([bytes.subarray(0, length - 1), Buffer.from('x')]))
-    storeVersion(root, 2)
-    expect(await record(root, '2026-02-09', { outcomes: { prices: 'partial', lists: 'partial' } })).toMatch(/2026-02-09\.day was damaged/)
-  })
-
-  it('uses one base a quarter, and none that is no longer needed survives the next deletion', async () => {
-    const root = await recorded('2026-03-30')
-    for (const day of ['2026-03-31', '2026-04-01', '2026-04-02']) await record(root, day)
-    expect((await listBases(root)).map(({ file, day }) => `${file} ${day}`).sort()).toEqual(
-      Object.values(FILES)
-        .flatMap(({ file }) => [`${file} 2026-03-30`, `${file} 2026-04-01`])
-        .sort(),
+  it('uses the copy of a damaged base in the record of its day, and says so', async () => {
+    const root = await createRecorded('2026-02-09', '2026-02-10')
+    const bases = join(toHistoryFolder(root), 'bases')
+    for (const name of readdirSync(bases)) writeFileSync(join(bases, name), 'x')
+    storeVersion(root, 3)
+    expect(await record(root, '2026-02-11')).toMatch(
+      /bases\/prices-2026-02-09-\w+\.parquet is damaged; .* is the same file, and is read instead/,
     )
-    expect(await pruneHistory(root, { now: 0 })).toEqual([])
-    await pruneHistory(root, { before: '2026-04-02', now: 0 })
-    expect(await listDays(root)).toEqual(['2026-04-02'])
-    expect((await listBases(root)).map(({ file, day }) => `${file} ${day}`)).toEqual(['prices.json 2026-04-01'])
-    expect(await readRows(root, '2026-04-02', 'prices.json')).toEqual(rowsOf(1))
+    for (const [index, day] of ['2026-02-09', '2026-02-10', '2026-02-11'].entries()) expect(await readVersion(root, day)).toBe(index + 1)
+    // No base of the same content is added.
+    expect(readdirSync(bases)).toHaveLength(2)
+  })
+
+  it('begins with a new base if both copies of one are damaged, and warns', async () => {
+    const root = await createRecorded('2026-02-09')
+    const { records } = await openHistory(root)
+    const bases = join(toHistoryFolder(root), 'bases')
+    for (const name of readdirSync(bases)) writeFileSync(join(bases, name), 'x')
+    for (const { name } of records) writeFileSync(join(toHistoryFolder(root), name, 'prices.parquet'), 'x')
+    await expect(readVersion(root, '2026-02-09')).rejects.toThrow('is damaged')
+    storeVersion(root, 2)
+    expect(await record(root, '2026-02-10')).toMatch(/prices\.parquet is damaged; restore it from a backup/)
+    expect(await readVersion(root, '2026-02-10')).toBe(2)
+  })
+
+  it('is not stopped by a damaged file with the keys of new records', async () => {
+    const root = folderWithNews({ 'A.json': news('one') }, { 'A.json': news('one', 'two') })
+    storeVersion(root, 1)
+    await record(root, '2026-02-10')
+    const [one] = (await openHistory(root)).records
+    writeFileSync(join(toHistoryFolder(root), String(one?.name), 'first-seen.parquet'), 'x')
+    storeVersion(root, 2)
+    expect(await record(root, '2026-02-10', { at: '2026-02-10T16:00:00.000Z' })).toMatch(/first-seen\.parquet is damaged/)
+    expect(await listRecords(root)).toHaveLength(2)
+  })
+
+  it('begins each quarter with a base of its own', async () => {
+    const root = await createRecorded('2026-03-30', '2026-03-31', '2026-04-01', '2026-04-02')
+    expect(readdirSync(join(toHistoryFolder(root), 'bases')).map((name) => name.slice(0, -25))).toEqual(
+      // The only row of the third list changes each day.
+      ['listed', 'prices'].flatMap((table) => [`${table}-2026-03-30`, `${table}-2026-04-01`]),
+    )
   })
 
   it('deletes the temporary files of a killed run', async () => {
-    const root = await recorded()
-    const left = '.2026-02-09.day.01234567-0123-0123-0123-0123456789ab.tmp'
-    writeFileSync(join(historyOf(root), left), 'x')
-    mkdirSync(join(historyOf(root), 'work-abc'))
-    writeFileSync(join(historyOf(root), 'work-abc', '0'), 'x')
+    const root = await createRecorded('2026-02-09')
+    const history = toHistoryFolder(root)
+    writeFileSync(join(history, '.views.sql.01234567-0123-0123-0123-0123456789ab.tmp'), 'x')
+    mkdirSync(join(history, 'work-abc'))
+    writeFileSync(join(history, 'work-abc', 'record.json'), 'x')
+    expect(await findDamages(await openHistory(root))).toEqual([])
     await record(root, '2026-02-10')
-    expect(readdirSync(historyOf(root)).filter((name) => name.endsWith('.tmp') || name.startsWith('work-'))).toEqual([])
+    expect(readdirSync(history).filter((name) => name.endsWith('.tmp') || name.startsWith('work-'))).toEqual([])
   })
 })
 
+const news = (...titles: readonly string[]): string => JSON.stringify({ News: titles.map((Title, At) => ({ Title, At })) })
+
+/** A folder in which a run has replaced the news of some stocks. */
+const folderWithNews = (before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): string => {
+  const root = temporaryFolder()
+  const previous = join(root, '.scripstream', 'previous')
+  for (const folder of [join(root, 'news'), join(previous, 'news')]) mkdirSync(folder, { recursive: true })
+  writeFileSync(join(previous, 'note.json'), JSON.stringify({ run: 'r', outputs: ['news/*.json'] }))
+  for (const [name, text] of Object.entries(before)) writeFileSync(join(previous, 'news', name), text)
+  for (const [name, text] of Object.entries(now)) {
+    if (text === before[name]) linkSync(join(previous, 'news', name), join(root, 'news', name))
+    else writeFileSync(join(root, 'news', name), text)
+  }
+  return root
+}
+
 describe('the first day of a record of a file for each stock', () => {
-  const news = (...titles: readonly string[]): string => JSON.stringify({ News: titles.map((Title, At) => ({ Title, At })) })
-
-  const firstSeen = async (root: string, day: string): Promise<unknown> => {
-    const entry = (await readRecordedDay(root, day))?.entries['.first-seen']
-    return entry && (await unpack(entry))
-  }
-
-  /** A folder in which a run has replaced the news of some stocks. */
-  const folderWithNews = (before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): string => {
-    const root = temporaryFolder()
-    const previous = join(root, '.scripstream', 'previous')
-    for (const folder of [join(root, 'news'), join(previous, 'news')]) mkdirSync(folder, { recursive: true })
-    writeFileSync(join(previous, 'note.json'), JSON.stringify({ run: 'r', outputs: ['news/*.json'] }))
-    for (const [name, text] of Object.entries(before)) writeFileSync(join(previous, 'news', name), text)
-    for (const [name, text] of Object.entries(now)) {
-      if (text === before[name]) linkSync(join(previous, 'news', name), join(root, 'news', name))
-      else writeFileSync(join(root, 'news', name), text)
-    }
-    return root
-  }
+  const day = '2026-02-10'
+  const key = expect.stringMatching(/^[\da-f]{10}$/)
 
   it('is recorded for records that the file lacked before', async () => {
     const before = { 'A.json': news('one', 'two'), 'B.json': news('one') }
     const root = folderWithNews(before, { ...before, 'A.json': news('one', 'two', 'three'), 'C.json': news('x', 'y') })
-    await record(root, '2026-02-10')
-    expect(await firstSeen(root, '2026-02-10')).toEqual({ 'news/A.json': [expect.stringMatching(/^[\da-f]{10}$/)], 'news/C.json': 'all' })
+    await record(root, day)
+    expect(await readOthers(root, 'first-seen')).toEqual([
+      { file: 'news/A.json', key, day },
+      { file: 'news/C.json', key: 'all', day },
+    ])
   })
 
-  it('is also recorded if the stream is partial, and joined with that of other runs of the day', async () => {
+  it('is also recorded if the stream is partial, and another run of the day adds only what is new', async () => {
     const root = folderWithNews({ 'A.json': news('one') }, { 'A.json': news('one', 'two') })
-    await record(root, '2026-02-10', { outcomes: { prices: 'partial', lists: 'partial' } })
+    await record(root, day, { outcomes: { prices: 'partial', lists: 'partial' } })
     writeFileSync(join(root, 'news', 'A.json'), news('one', 'two', 'three'))
     cpSync(join(root, 'news', 'A.json'), join(root, 'news', 'B.json'))
+    await record(root, day, { at: `${day}T16:00:00.000Z` })
+    const seen = await readOthers(root, 'first-seen')
+    expect(seen).toEqual([
+      { file: 'news/A.json', key, day },
+      { file: 'news/A.json', key, day },
+      { file: 'news/B.json', key: 'all', day },
+    ])
+    expect(new Set(seen.map((row) => JSON.stringify(row))).size).toBe(3)
+  })
+
+  it('is the day of the run, also if its lists belong to the session before', async () => {
+    const root = folderWithNews({ 'A.json': news('one') }, { 'A.json': news('one', 'two') })
+    storeVersion(root, 1)
+    // A Saturday.
+    await record(root, '2026-02-14')
+    expect(await readOthers(root, 'first-seen')).toEqual([{ file: 'news/A.json', key, day: '2026-02-14' }])
+    expect(await readVersion(root, '2026-02-13')).toBe(1)
+  })
+
+  it('is not that of a record whose broken text was repaired', async () => {
+    const root = folderWithNews({ 'A.json': news('one \ud83d\0') }, { 'A.json': news('one \ufffd\ufffd', 'two') })
     await record(root, '2026-02-10')
-    expect(await firstSeen(root, '2026-02-10')).toEqual({ 'news/A.json': [expect.any(String), expect.any(String)], 'news/B.json': 'all' })
+    expect(await readOthers(root, 'first-seen')).toEqual([{ file: 'news/A.json', key, day }])
   })
 
   it('is unknown for what the first run found', async () => {
     const root = folderWithNews({}, { 'A.json': news('one') })
     writeFileSync(join(root, '.scripstream', 'previous', 'note.json'), JSON.stringify({ outputs: ['news/*.json'] }))
     storeVersion(root, 1)
-    await record(root, '2026-02-10')
-    expect(await firstSeen(root, '2026-02-10')).toBeUndefined()
+    await record(root, day)
+    expect(await readOthers(root, 'first-seen')).toEqual([])
   })
 })

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { writeFileAtomically } from '../atomic-file.js'
+import { quoteList, quoteName, quoteText } from '../duckdb.js'
+import { type ChosenList, chooseEachDay } from './choose.js'
+import { type History, type StoredRecord, toHistoryPath } from './record.js'
+import { ALL_COLUMNS, buildDaysSelect, buildListSelect, type DayFiles } from './record-sql.js'
+
+/** Writes what makes the record readable without this program: `views.sql` and a README. */
+export const writeGuide = async (history: History): Promise<void> => {
+  for (const [name, text] of listGuide(history)) await writeFileAtomically(toHistoryPath(history.root, name), [text])
+}
+
+/** The names and texts of these files. */
+export const listGuide = (history: History): readonly (readonly [name: string, text: string])[] => [
+  ['views.sql', buildViews(history)],
+  ['README.md', README],
+]
+
+const HEAD_RECORD = /^-- Made of all records until number (\d+), (\S+): ([\da-f]{64})$/m
+
+/** The newest record of which `views.sql` was made: nothing else shows that it is missing. */
+export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number' | 'name' | 'digest'> | undefined> => {
+  const text = await readFile(toHistoryPath(root, 'views.sql'), 'utf8').catch(() => '')
+  const [, number, name, digest] = HEAD_RECORD.exec(text) ?? []
+  return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
+}
+
+/** DuckDB SQL: a view of each recorded table as of the variable `as_of`, and one in the schema `history` with all days. */
+const buildViews = (history: History): string => {
+  const last = history.records.at(-1)
+  const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
+  const days = tables.map((table) => [table, chooseEachDay(history, table).map(toDayFiles)] as const)
+  const views = days.map(
+    ([table, own]) => `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(table, own, history), ALL_COLUMNS)};`,
+  )
+  // Last, because they need the files of all days: without one of them, the views above are there.
+  const all = days.map(([table, own]) => `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(own, ALL_COLUMNS)};`)
+  const made = last ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`] : []
+  return `${[HEAD, ...made, ...views, ...all].join('\n\n')}\n`
+}
+
+const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles => ({
+  record,
+  names: [whole, changes].flatMap((file) => file?.name ?? []),
+})
+
+/** The files of the newest day until `as_of`. */
+const chooseFiles = (table: string, days: readonly DayFiles[], { damages }: History): string => {
+  const files = days.map(({ record: { day }, names }) => [day, quoteList(names)] as const)
+  // Without an error, the day before would answer for a day whose record is damaged.
+  const lost = damages.filter(({ day = '' }) => days.every(({ record }) => record.day !== day))
+  const errors = lost.map(({ day = '', file }) => [day, `error(${quoteText(`${file} is damaged`)})`] as const)
+  const cases = [...files, ...errors]
+    .sort(([one], [other]) => (one < other ? 1 : -1))
+    .map(([day, then]) => `WHEN as_of_day() >= DATE '${day}' THEN ${then}`)
+  return `CASE ${cases.join('\n  ')}\n  ELSE error(${quoteText(`${table} has no record until the chosen day; the first one is of ${days[0]?.record.day}`)}) END`
+}
+
+const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
+--   FROM surveillance;                            -- as of the newest recorded day
+--   SET VARIABLE as_of = DATE '2026-02-04';       -- from now on as of this day
+--   FROM history.surveillance;                    -- all recorded days
+-- Each run rewrites this file.
+CREATE SCHEMA IF NOT EXISTS history;
+CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');`
+
+const README = `# The recorded days
+
+Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one run recorded of it: a Parquet file for each list, and
+\`record.json\` with the facts about it. Records are never changed: later knowledge of a session is a further folder, and only \`history delete\` and \`prune\` remove one.
+
+- \`LIST.parquet\` is a whole list. \`LIST.changes.parquet\` has what differs from its base in \`bases/\`, the copy of an earlier whole list (named in \`record.json\`):
+  \`_change\` is added, changed or removed, and \`_base_row\` the number of the row in the base that a changed or removed one stands for.
+- \`known_at\` is when the list was collected; if the clock was behind, the earliest time at which that can have been. Times are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
+- \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
+  first final record of a day answers, without one the last of the session, then the first late one. \`views.sql\` has that choice.
+- \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten.parquet\` the candle files that were replaced.
+- The command \`verify\` can compare every byte with its digest, and \`history\` lists the days.
+
+Start in this folder. DuckDB:
+
+    duckdb -init views.sql
+    SET VARIABLE as_of = DATE '2026-02-04';
+    FROM surveillance;
+
+pandas (Python, with the packages duckdb and pandas):
+
+    import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
+    db.execute("SET VARIABLE as_of = DATE '2026-02-04'")
+    frame = db.sql('FROM surveillance').df()
+
+Polars (with the packages duckdb, polars and pyarrow):
+
+    import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
+    db.execute("SET VARIABLE as_of = DATE '2026-02-04'")
+    frame = db.sql('FROM surveillance').pl()
+
+One whole list without DuckDB: \`pandas.read_parquet('2026-02-04/20260204T130107Z/indices.parquet')\`.
+`

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Timing } from '../../market/place.js'
+import { DamagedFileError } from '../../model/errors.js'
+import { isRow } from '../../model/row.js'
+import { type Day, readDay } from '../../model/trading-day.js'
+import { describeFileError, getErrorCode, listNames } from '../file-system.js'
+import { statePaths } from '../run-state.js'
+
+/** A file of the record: its path below the folder of the history, and the SHA-256 of its bytes. */
+export interface FileFacts {
+  readonly name: string
+  readonly bytes: number
+  readonly digest: string
+}
+
+/** A list as a record has it. */
+export interface RecordedList {
+  readonly stream: string
+  readonly rows: number
+  /** The same for the same rows, in whatever order. */
+  readonly content: string
+  /** The whole list, or a base: a copy of the whole list of an earlier day, so that each can be read in place of the other. */
+  readonly whole: FileFacts
+  /** What differs from the base; absent if nothing does. */
+  readonly changes?: FileFacts
+}
+
+/** What one run recorded of one session. It is never changed. */
+export interface RecordFacts {
+  readonly format: 2
+  /** Records are numbered in the order in which they were stored. */
+  readonly number: number
+  /** The record with the number before, and the digest of its facts. */
+  readonly previous?: { readonly name: string; readonly digest: string }
+  readonly day: Day
+  /** ISO 8601. */
+  readonly knownAt: string
+  readonly timing: Timing
+  /** Whether candles or deals of that very day were there. */
+  readonly isConfirmed: boolean
+  readonly run: string
+  /** By the name of their table. */
+  readonly lists: Readonly<Record<string, RecordedList>>
+  /** Files that are no lists. */
+  readonly others: Readonly<Partial<Record<OtherName, FileFacts>>>
+  /** The file of the former format that it was made of, with its digest. */
+  readonly migrated?: { readonly name: string; readonly digest: string }
+}
+
+/** The keys of records that were new, and the candle files that were replaced. */
+export type OtherName = 'first-seen' | 'rewritten'
+
+/** A record in its folder: its facts, its place below the history, and the digest of its facts. */
+export interface StoredRecord extends RecordFacts {
+  readonly name: string
+  readonly digest: string
+}
+
+/** A part of the history that cannot be read, and the day that it concerns. */
+export interface Damage {
+  readonly day?: Day
+  /** Relative to the output folder. */
+  readonly file: string
+  readonly detail: string
+}
+
+export const describeDamage = ({ file, detail }: Damage): string => `${file} cannot be read: ${detail}`
+
+/** The records of a folder, by their numbers, and those that cannot be read. */
+export interface History {
+  readonly root: string
+  readonly records: readonly StoredRecord[]
+  readonly damages: readonly Damage[]
+  /** Days of the former format, which the next run moves to the present one. */
+  readonly former: readonly Day[]
+}
+
+/** Receives what is said to people, such as that a damaged day was left out. */
+export type Warn = (text: string) => void
+
+export const FACTS_FILE = 'record.json'
+/** The folder of all bases. */
+export const BASES = 'bases'
+/** What stands for the run of a record that was made of the former format. */
+export const MIGRATED = 'migrated'
+/** The name of the folder of a record. */
+export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/
+
+export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+
+export const describeFile = (name: string, bytes: Buffer): FileFacts => ({ name, bytes: bytes.length, digest: digestOf(bytes) })
+
+export const toHistoryPath = (root: string, ...names: readonly string[]): string => join(statePaths(root).history, ...names)
+/** A path of the history for people: relative to the output folder. */
+export const nameHistoryFile = (name: string): string => `.scripstream/history/${name}`
+
+/** The name of a new record: its day, and when it was known. */
+export const nameRecord = ({ day, knownAt }: Pick<RecordFacts, 'day' | 'knownAt'>, taken: readonly StoredRecord[]): string => {
+  const name = `${day}/${knownAt.replace(/[-:]|\.\d+/g, '')}`
+  const names = new Set(taken.map((one) => one.name))
+  let free = name
+  for (let number = 2; names.has(free); number++) free = `${name}-${number}`
+  return free
+}
+
+/** The facts of all files of a record; bases are also those of others. */
+export const listRecordFiles = ({ lists, others }: RecordFacts): readonly FileFacts[] => [
+  ...Object.values(lists).flatMap(({ whole, changes }) => (changes ? [whole, changes] : [whole])),
+  ...Object.values(others),
+]
+
+/** One line with a value and its digest. */
+export const formatWithDigest = (name: string, value: unknown): string => {
+  const text = JSON.stringify(value)
+  return `{"${name}":${text},"digest":"${digestOf(text)}"}\n`
+}
+
+export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({ ...facts, name, digest: digestOf(JSON.stringify(facts)) })
+
+/** Reads the facts of all records. A record whose facts are damaged is left out, and named. */
+export const openHistory = async (root: string): Promise<History> => {
+  const records: StoredRecord[] = []
+  const damages: Damage[] = []
+  for (const day of await listRecordedDays(root))
+    for (const folder of (await listNames(toHistoryPath(root, day))).filter((name) => RECORD_FOLDER.test(name)).sort()) {
+      const name = `${day}/${folder}`
+      const facts = readFacts(toHistoryPath(root, name, FACTS_FILE), name)
+      if (typeof facts === 'object') records.push(toStored(name, facts))
+      else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
+    }
+  return { root, records: records.sort((one, other) => one.number - other.number), damages, former: await listFormerDays(root) }
+}
+
+/** The days that have a folder in the history, oldest first. */
+export const listRecordedDays = async (root: string): Promise<readonly Day[]> =>
+  (await listNames(statePaths(root).history)).filter((name) => readDay(name) === name).sort()
+
+/** The days of the former format, oldest first. */
+export const listFormerDays = async (root: string): Promise<readonly Day[]> =>
+  (await listNames(statePaths(root).history)).flatMap((name) => readDay(/^(.{10})\.day$/.exec(name)?.[1]) ?? []).sort()
+
+/** The facts, or why they cannot be read. */
+const readFacts = (path: string, name: string): RecordFacts | string => {
+  try {
+    const text = readFileSync(path, 'utf8')
+    const { record: facts } = JSON.parse(text) as { readonly record: RecordFacts }
+    if (formatWithDigest('record', facts) !== text) return 'its digest is wrong'
+    if (!isReadable(facts)) return 'it has another form than the facts of a record'
+    return name.startsWith(nameRecord(facts, [])) ? facts : `it belongs to ${nameRecord(facts, [])}`
+  } catch (error) {
+    return error instanceof SyntaxError || error instanceof TypeError ? 'its digest is wrong' : describeFileError(error, 'read')
+  }
+}
+
+const isReadable = ({ format, number, day, knownAt, lists, others }: Partial<RecordFacts>): boolean =>
+  format === 2 &&
+  Number.isSafeInteger(number) &&
+  readDay(day) === day &&
+  !Number.isNaN(Date.parse(String(knownAt))) &&
+  isRow(others) &&
+  isRow(lists) &&
+  Object.values(lists).every((list: unknown) => isRow(list) && typeof list.content === 'string' && isRow(list.whole))
+
+/** The bytes of a file, or what is wrong with it. */
+export const readIntact = ({ root }: Pick<History, 'root'>, { name, digest }: FileFacts): Buffer | 'is missing' | 'is damaged' => {
+  try {
+    const bytes = readFileSync(toHistoryPath(root, name))
+    return digestOf(bytes) === digest ? bytes : 'is damaged'
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return 'is missing'
+    throw error
+  }
+}
+
+/** What helps where no copy of a file is left. */
+export const RESTORE = 'restore it from a backup, or delete its day from the history'
+
+/** @throws DamagedFileError */
+export const readVerified = (history: Pick<History, 'root'>, file: FileFacts): Buffer => {
+  const found = readIntact(history, file)
+  if (typeof found === 'string') throw new DamagedFileError(`${nameHistoryFile(file.name)} ${found}; ${RESTORE}`)
+  return found
+}
+
+/** Another file that is the same. */
+export const findCopy = ({ records }: Pick<History, 'records'>, file: FileFacts): FileFacts | undefined =>
+  records.flatMap(listRecordFiles).find(({ name, digest }) => digest === file.digest && name !== file.name)
+
+/** The name and bytes of a file, or else of its copy. @throws DamagedFileError if neither can be read */
+export const findFile = (history: History, file: FileFacts, warn: Warn): { readonly name: string; readonly bytes: Buffer } => {
+  const found = readIntact(history, file)
+  const copy = typeof found === 'string' ? findCopy(history, file) : undefined
+  if (copy === undefined) return { name: file.name, bytes: typeof found === 'string' ? readVerified(history, file) : found }
+  const bytes = readVerified(history, copy)
+  warn(`${nameHistoryFile(file.name)} ${String(found)}; ${nameHistoryFile(copy.name)} is the same file, and is read instead`)
+  return { name: copy.name, bytes }
+}
+
+/** What can be read; undefined, with a warning, if it is damaged. */
+export const leaveOutDamaged = async <T>(warn: Warn, read: () => T): Promise<Awaited<T> | undefined> => {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error
+    warn(error.message)
+    return undefined
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { omitUndefined } from '../../model/row.js'
+import { fileCalls, listNames, statFile, syncFolders } from '../file-system.js'
+import { deleteTemporaryFiles } from '../folder-names.js'
+import { statePaths } from '../run-state.js'
+import { readDeleted } from './delete.js'
+import { readHead } from './guide.js'
+import type { EncodedLists } from './lists.js'
+import {
+  BASES,
+  describeFile,
+  FACTS_FILE,
+  formatWithDigest,
+  type History,
+  nameRecord,
+  type OtherName,
+  type RecordFacts,
+  toHistoryPath,
+  toStored,
+} from './record.js'
+
+/** A record to be stored. */
+interface NewRecord extends EncodedLists {
+  readonly facts: Omit<RecordFacts, 'format' | 'number' | 'previous' | 'lists' | 'others'>
+  /** Files that are no lists. */
+  readonly others?: Readonly<Partial<Record<OtherName, Buffer | undefined>>>
+}
+
+/** What the names of folders with temporary files begin with. */
+export const WORK_FOLDER = 'work-'
+
+/** Deletes what a killed run has left half-written. Call with the folder locked. */
+export const deleteInterruptedWrites = async (root: string): Promise<void> => {
+  const { history } = statePaths(root)
+  await deleteTemporaryFiles(history)
+  for (const name of await listNames(history))
+    if (name.startsWith(WORK_FOLDER)) await rm(join(history, name), { recursive: true, force: true })
+}
+
+/**
+ * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it or nothing. Resolves to the history
+ * with it.
+ */
+export const writeRecord = async (history: History, { facts, lists, files, others = {} }: NewRecord): Promise<History> => {
+  const { root, records } = history
+  const name = nameRecord(facts, records)
+  const further = Object.entries(others).flatMap(([other, bytes]) =>
+    bytes ? [[other, describeFile(`${name}/${other}.parquet`, bytes), bytes] as const] : [],
+  )
+  const { day, knownAt, timing, isConfirmed, run, migrated } = facts
+  const whole: RecordFacts = omitUndefined({
+    ...{ format: 2 as const, ...(await findLink(history)), day, knownAt, timing, isConfirmed, run, lists },
+    ...{ others: Object.fromEntries(further.map(([other, file]) => [other, file])), migrated },
+  })
+  const own = [...files, ...further.map(([, file, bytes]) => [file, bytes] as const)].map(([file, bytes]) => [file.name, bytes] as const)
+  await mkdir(toHistoryPath(root, BASES), { recursive: true })
+  const work = await mkdtemp(toHistoryPath(root, WORK_FOLDER))
+  try {
+    await mkdir(join(work, name), { recursive: true })
+    await mkdir(join(work, BASES))
+    await writeSynced(join(work, name, FACTS_FILE), Buffer.from(formatWithDigest('record', whole)))
+    for (const [path, bytes] of own) await writeSynced(join(work, path), bytes)
+    for (const [path] of own) if (path.startsWith(BASES)) await fileCalls.rename(join(work, path), toHistoryPath(root, path))
+    await mkdir(toHistoryPath(root, day), { recursive: true })
+    await syncFolders([join(work, name), toHistoryPath(root, BASES)])
+    await fileCalls.rename(join(work, name), toHistoryPath(root, name))
+    await syncFolders([dirname(toHistoryPath(root, name)), statePaths(root).history])
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+  return { ...history, records: [...records, toStored(name, whole)] }
+}
+
+/** The number of the next record, and the one before it. That one may be missing: then `verify` names it. */
+const findLink = async ({ root, records, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
+  const last = records.at(-1)
+  const head = await readHead(root)
+  const previous = head && head.number > (last?.number ?? 0) ? head : last
+  const deleted = await readDeleted(root)
+  const newest = Math.max(head?.number ?? 0, (last?.number ?? 0) + damages.length, ...deleted.map((one) => one.number))
+  return omitUndefined({ number: newest + 1, previous: previous && { name: previous.name, digest: previous.digest } })
+}
+
+const writeSynced = async (path: string, bytes: Buffer): Promise<void> => {
+  const fd = await fileCalls.open(path, 'wx')
+  try {
+    await fileCalls.write(fd, bytes)
+    await fileCalls.sync(fd)
+  } finally {
+    await fileCalls.close(fd)
+  }
+  if (statFile(path)?.size !== bytes.length) throw Object.assign(new Error(`${path} was not written whole`), { code: 'ESHORT' })
+}

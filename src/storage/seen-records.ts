@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import type { RecordedDocuments } from '../model/history.js'
+import { isRow, type Row } from '../model/row.js'
+import { repairJson } from '../model/text.js'
+import type { Day } from '../model/trading-day.js'
+import { quoteText, toJsonPath } from './duckdb.js'
+import { statFile } from './file-system.js'
+import { createOutputMatcher, listOutputFiles } from './output-files.js'
+import { readPreviousOutputs } from './previous-outputs.js'
+import { buildOwnPath } from './repaired-files.js'
+
+/** The key of all records of a file that had none before. */
+export const ALL_RECORDS = 'all'
+/** Digits of a key. It only needs to differ from those of the other records of its file. */
+const KEY_LENGTH = 10
+
+/** The key of a record, of the texts that identify it in its file. `buildKnownSelect` computes the same in SQL. */
+export const toRecordKey = (row: Row, identity: readonly string[]): string =>
+  hash('md5', identity.map((key) => toText(row[key])).join('\n')).slice(0, KEY_LENGTH)
+
+const toText = (value: unknown): string => (value === undefined || value === null || typeof value === 'object' ? '' : String(value))
+
+/** A day, and the SQL of the days on which records appeared: `file`, `key` and `day`. */
+export interface KnownOn {
+  readonly day: Day
+  readonly seen: string
+}
+
+interface KnownSource extends KnownOn {
+  /** The output folder. */
+  readonly root: string
+  readonly identity: readonly string[]
+  /** The SQL of the time of a record. */
+  readonly time: string
+}
+
+/**
+ * Of records with their file, those that were known on a day: those whose key appeared by then, or else whose file was new by then, or else
+ * whose own time is not later, because they were there before the history began: their `seen_on` is NULL.
+ */
+export const buildKnownSelect = (records: string, { day, seen, root, identity, time }: KnownSource): string => {
+  const texts = identity.map((key) => `coalesce(json_extract_string(record, ${toJsonPath(key)}), '')`)
+  const key = `left(md5(concat_ws(chr(10), ${texts.join(', ')})), ${KEY_LENGTH})`
+  return `SELECT r.*, coalesce(k.day, a.day) AS seen_on FROM (SELECT *, ${key} AS record_key, ${buildOwnPath(root)} AS file FROM (${records})) r
+    LEFT JOIN (SELECT file, key, min(day) AS day FROM ${seen} WHERE key <> '${ALL_RECORDS}' GROUP BY ALL) k ON k.file = r.file AND k.key = r.record_key
+    LEFT JOIN (SELECT file, max(day) AS day FROM ${seen} WHERE key = '${ALL_RECORDS}' GROUP BY ALL) a ON a.file = r.file
+    WHERE coalesce(k.day, a.day, TRY_CAST(${time} AS DATE), DATE ${quoteText(day)}) <= DATE ${quoteText(day)}`
+}
+
+/**
+ * Finds the records that the last run added to files of items: those that the saved previous outputs lack. Unchanged files are the same
+ * file there. Empty if nothing was saved, which is so for the first run: its records were known before the history began.
+ */
+export const findNewRecords = async (root: string, documents: readonly RecordedDocuments[]) => {
+  const previous = await readPreviousOutputs(root)
+  if (previous?.run === undefined) return []
+  const isSaved = createOutputMatcher(previous.outputs)
+  const found: { readonly file: string; readonly key: string }[] = []
+  for (const { pattern, lists, identity } of documents)
+    for (const file of await listOutputFiles(root, pattern)) {
+      const [now, before] = [join(root, file), join(previous.root, file)]
+      if (!isSaved(file) || isSameFile(now, before)) continue
+      const [known, all] = [before, now].map((path) => new Set(readRecords(path, lists).map((row) => toRecordKey(row, identity))))
+      const fresh = [...(all ?? [])].filter((key) => !known?.has(key))
+      const isNew = fresh.length === all?.size && fresh.length > 0
+      found.push(...(isNew ? [ALL_RECORDS] : fresh).map((key) => ({ file, key })))
+      // A file takes up to a millisecond.
+      await yieldToEventLoop()
+    }
+  return found
+}
+
+const isSameFile = (one: string, other: string): boolean => {
+  const [now, before] = [statFile(one), statFile(other)]
+  return now !== undefined && now.ino === before?.ino && now.dev === before.dev
+}
+
+const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {
+  if (statFile(path) === undefined) return []
+  try {
+    const document: unknown = JSON.parse(repairJson(readFileSync(path, 'utf8')))
+    return isRow(document) ? lists.flatMap((list) => document[list] ?? []).filter(isRow) : []
+  } catch {
+    return []
+  }
+}

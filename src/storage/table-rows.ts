@@ -1,0 +1,173 @@
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { isRow, type Row, toNumber } from '../model/row.js'
+import type { TableColumn } from '../model/row-schema.js'
+import { EXTRA, listColumns, type Table } from '../model/table.js'
+import { readDay } from '../model/trading-day.js'
+import { nameColumns } from './file-sources.js'
+import { statFile } from './file-system.js'
+import { readRecords } from './record-file.js'
+
+/** A value of a row: a day as `2026-02-12`, a time in India as `2026-02-12 18:30:00`, nested values as JSON, and null for NULL. */
+export type Value = string | number | bigint | null
+
+/** A row of a table, by the names of its columns. `table-views.ts` selects the same with SQL; a test compares them. */
+export type TableRow = Readonly<Record<string, Value>>
+
+/** Reads the rows of one file of a table that is a list. @throws DamagedFileError if it is no list of records */
+async function* readTableRows(table: Table, path: string, label = ''): AsyncGenerator<readonly TableRow[]> {
+  const toRows = createRowMaker(table, label)
+  if (table.shape === 'csv') yield parseCsv(await readFile(path, 'utf8')).flatMap(toRows)
+  else for await (const records of readRecords(path, basename(path))) yield records.flatMap(toRows)
+}
+
+/** Cells without the spaces around them; a missing or empty one is null. */
+export const parseCsv = (text: string): readonly Row[] => {
+  const [header = [], ...lines] = parse(text, { relaxColumnCount: true, relaxQuotes: true, skipEmptyLines: true, bom: true }) as string[][]
+  const names = nameColumns(header)
+  return lines.map((cells) => Object.fromEntries(names.map((name, at) => [name, cells[at] ? cells[at].replace(/^ +| +$/g, '') : null])))
+}
+
+/** Creates a function that makes the rows of a table from one record of a file: one, or those of the lists in it. */
+const createRowMaker = (table: Table, label: string): ((record: Row) => readonly TableRow[]) => {
+  const { columns, lists } = table
+  const restOfRow = createRest(table, 'row')
+  const restOfDocument = createRest(table, 'document')
+  const toRow = (record: unknown, document: Row): TableRow => {
+    const row: Record<string, Value> = {}
+    for (const column of columns) row[column.name] = readValue(column, { row: isRow(record) ? record : {}, document, label })
+    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(lists && restOfDocument(document), restOfRow(record)) : record)
+    return row
+  }
+  if (lists === undefined) return (record) => [toRow(record, {})]
+  return (document) => lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document)))
+}
+
+/** A single record counts as a list of one. */
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : isRow(value) ? [value] : [])
+
+const toExtra = (rest: unknown): string | null => {
+  if (isRow(rest)) for (const _ in rest) return toJson(rest)
+  return isRow(rest) ? null : toJson(rest)
+}
+
+const joinRest = (document: Row | undefined, row: Row): unknown => (document === undefined ? row : mergePatch(document, row))
+
+/** RFC 7396, as `json_merge_patch` in SQL: keys of the patch go last, and its nulls remove. */
+const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isRow(patch)) return patch
+  const merged: Record<string, unknown> = {}
+  if (isRow(target)) for (const [key, value] of Object.entries(target)) if (!(key in patch)) merged[key] = value
+  for (const [key, value] of Object.entries(patch))
+    if (value !== null) merged[key] = mergePatch(isRow(target) ? target[key] : undefined, value)
+  return merged
+}
+
+interface Sources {
+  readonly row: Row
+  readonly document: Row
+  readonly label: string
+}
+
+const readValue = (column: TableColumn, { row, document, label }: Sources): Value => {
+  const { from } = column
+  if ('file' in from) return from.file === 'label' ? (column.convert?.value(label) ?? label) : null
+  const [source, keys] = 'row' in from ? [row, from.row] : 'document' in from ? [document, from.document] : [row, []]
+  for (const key of keys) {
+    const found = follow(source, key)
+    if (found !== undefined && found !== null) return toValue(column, found)
+  }
+  return null
+}
+
+/** The value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`. */
+const follow = (source: Row, key: string): unknown => {
+  if (!key.startsWith('$')) return source[key]
+  return (key.match(/[^.[\]$]+/g) ?? []).reduce((value: unknown, part) => (value as Row | null | undefined)?.[part], source)
+}
+
+/** JSON as SQL writes it: `1e21` without a plus. */
+const toJson = (value: unknown): string => {
+  const json = JSON.stringify(value)
+  return json?.includes('e+') ? json.replace(/"(?:[^"\\]|\\.)*"|e\+/g, (part) => (part === 'e+' ? 'e' : part)) : json
+}
+
+/** The value of a column; null if it does not fit. */
+const toValue = ({ type, convert }: TableColumn, found: unknown): Value => {
+  // Most values are of the type of their column.
+  if (convert === undefined && typeof found === 'number' && (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found))))
+    return found
+  if (type === 'JSON') return toJson(found)
+  const text = typeof found === 'string' ? found : toJson(found)
+  if (convert !== undefined) return convert.value(text) ?? null
+  switch (type) {
+    case 'VARCHAR':
+      return text
+    case 'DOUBLE':
+      return toNumber(text) ?? null
+    case 'BIGINT':
+      return toWhole(text)
+    case 'DATE':
+      return readDay(text.slice(0, 10)) ?? null
+    case 'TIMESTAMP':
+      return toTimestamp(text.slice(0, 19))
+  }
+}
+
+const toWhole = (text: string): Value => {
+  const number = toNumber(text)
+  if (number === undefined || !Number.isInteger(number)) return null
+  if (Number.isSafeInteger(number)) return number
+  return /^\s*[+-]?\d{1,18}\s*$/.test(text) ? BigInt(text) : null
+}
+
+const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d)?)?\s*$/
+
+const toTimestamp = (text: string): string | null => {
+  const [, day, minute = '00:00', second = ':00'] = TIMESTAMP.exec(text) ?? []
+  return readDay(day) === undefined ? null : `${day} ${minute}${second}`
+}
+
+/** Creates a function that selects the fields that no column reads, and the values that fit none of the columns that do. */
+const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 'document'): ((source: Row) => Row) => {
+  const readers = new Map<string, readonly TableColumn[]>()
+  for (const column of columns)
+    for (const key of listKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+  const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
+  const isAlwaysRead = ({ type, convert }: TableColumn): boolean => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
+  const strict = [...readers].filter(([, own]) => !own.some(isAlwaysRead))
+  return (source) => {
+    const rest: Record<string, unknown> = {}
+    for (const key of Object.keys(source)) if (!readers.has(key) && !dropped.has(key)) rest[key] = source[key]
+    for (const [key, own] of strict) {
+      const value = source[key]
+      if (value !== undefined && value !== null && own.every((column) => toValue(column, value) === null))
+        rest[key] = mergePatch(undefined, value)
+    }
+    return rest
+  }
+}
+
+const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly string[] => {
+  if ('row' in from) return of === 'row' ? from.row : []
+  return 'document' in from && of === 'document' ? from.document : []
+}
+
+/** The content of a row as text: two rows are the same if their texts are. */
+export const createRowText = (table: Table): ((row: TableRow) => string) => {
+  const names = listColumns(table).map(({ name }) => name)
+  return (row) => JSON.stringify(names.map((name) => (typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null))))
+}
+
+/**
+ * Reads all rows of a table whose files are lists, with the exchange in their paths; undefined if none of them exists.
+ *
+ * @throws DamagedFileError if one is no list of records
+ */
+export const readTable = async (root: string, table: Table): Promise<readonly TableRow[] | undefined> => {
+  const files = table.files.filter(({ path }) => statFile(join(root, path)) !== undefined)
+  const all: TableRow[] = []
+  for (const { path, label } of files) for await (const rows of readTableRows(table, join(root, path), label)) all.push(...rows)
+  return files.length === 0 ? undefined : all
+}

@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { encodeLists } from '../../../src/storage/history/lists.js'
+import { type History, openHistory, type StoredRecord } from '../../../src/storage/history/record.js'
+import { writeRecord } from '../../../src/storage/history/write-record.js'
+import { createRowText, type TableRow, type Value } from '../../../src/storage/table-rows.js'
+import { temporaryFolder } from '../../support/folders.js'
+import { readRecordedList } from '../../support/history.js'
+import { createTable, toHistoryFolder } from './support.js'
+
+const TABLE = createTable('rows', 'rows.json', {
+  symbol: ['Symbol'],
+  text: ['Text'],
+  nested: ['Nested', 'JSON'],
+  price: ['Price', 'DOUBLE'],
+  volume: ['Volume', 'BIGINT'],
+  day: ['Day', 'DATE'],
+  at: ['At', 'TIMESTAMP'],
+})
+
+/** Records a version of the list on a day. */
+const recordRows = async (history: History, day: string, rows: readonly TableRow[]): Promise<History> => {
+  const knownAt = `${day}T14:30:00.000Z`
+  const recorded = { table: TABLE, stream: 'rows', isPerItem: false, changesDaily: false, followsAsOf: true }
+  const encoded = await encodeLists(history, {
+    ...{ tables: [recorded], day, knownAt, warn: (text) => expect.fail(text), isProven: true },
+    read: () => Promise.resolve(rows),
+  })
+  return writeRecord(history, { ...encoded, facts: { day, knownAt, timing: 'final', isConfirmed: true, run: 'r' } })
+}
+
+const sortRows = (rows: readonly TableRow[] = []): readonly string[] => rows.map(createRowText(TABLE)).sort()
+
+/** Where a record has its list. */
+const describeFiles = ({ lists: { rows } }: StoredRecord): string =>
+  [
+    rows?.whole.name.startsWith('bases/') ? 'base' : `own ${rows?.whole.name.split('/')[2]}`,
+    ...(rows?.changes ? [` and ${rows.changes.name.split('/')[2]}`] : []),
+  ].join('')
+
+const recordDays = async (versions: Readonly<Record<string, readonly TableRow[]>>): Promise<History> => {
+  let history = await openHistory(temporaryFolder())
+  for (const [day, rows] of Object.entries(versions)) history = await recordRows(history, day, rows)
+  return history
+}
+
+const rowOf = (symbol: string, values: Partial<TableRow> = {}): TableRow => ({
+  ...{ symbol, text: null, nested: null, price: null, volume: null, day: null, at: null, extra: null },
+  ...(values as TableRow),
+})
+
+const rowsOf = (count: number, values: Partial<TableRow> = {}): TableRow[] =>
+  Array.from({ length: count }, (_, at) => rowOf(`S${at}`, values))
+
+/** Texts that formats like to lose. */
+const TEXTS = [
+  '',
+  ' ',
+  '\u0000',
+  'null',
+  '\\ud83d',
+  '\ufffd',
+  '\ufeff',
+  '"',
+  "'",
+  '\r\n',
+  '🙂',
+  'é',
+  'e\u0301',
+  '़',
+  '\u2028',
+  'x'.repeat(5_000),
+]
+
+const orNull = (values: fc.Arbitrary<Value>): fc.Arbitrary<Value> => fc.option(values, { nil: null, freq: 4 })
+
+const toDay = (date: Date): string => date.toISOString().slice(0, 10)
+const date = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+const text = fc.oneof(fc.constantFrom(...TEXTS), fc.string({ unit: 'binary' }))
+
+const row: fc.Arbitrary<TableRow> = fc.record({
+  symbol: fc.constantFrom('A', 'B', 'C', null),
+  text: orNull(text),
+  nested: orNull(fc.json()),
+  price: orNull(fc.double({ noNaN: true, noDefaultInfinity: true })),
+  volume: orNull(fc.oneof(fc.maxSafeInteger(), fc.constantFrom(9_223_372_036_854_775_807n, -9_007_199_254_740_993n))),
+  day: orNull(date.map(toDay)),
+  at: orNull(date.map((one) => one.toISOString().slice(0, 19).replace('T', ' '))),
+  extra: orNull(fc.json()),
+})
+
+/** A list and what may become of it: rows leave, change, come twice, and are in another order. */
+const versions = fc
+  .array(row, { maxLength: 12 })
+  .chain((first) =>
+    fc.tuple(
+      fc.constant(first),
+      ...[1, 2].map(() =>
+        fc
+          .tuple(fc.subarray(first), fc.subarray(first), fc.array(row, { maxLength: 3 }))
+          .chain(([some, twice, added]) =>
+            fc.shuffledSubarray([...some, ...twice, ...added], { minLength: some.length + twice.length + added.length }),
+          ),
+      ),
+    ),
+  )
+
+describe('a recorded list', () => {
+  it('has the rows of each day again, whatever is in them', async () => {
+    await fc.assert(
+      fc.asyncProperty(versions, async (lists) => {
+        const history = await recordDays(Object.fromEntries(lists.map((rows, at) => [`2026-02-${10 + at}`, rows])))
+        for (const [at, rows] of lists.entries())
+          expect(sortRows(await readRecordedList(history.root, TABLE.name, `2026-02-${10 + at}`))).toEqual(sortRows(rows))
+      }),
+      { numRuns: 40, examples: [[[[], [], []]], [[TEXTS.map((one) => rowOf('A', { text: one })), [], []]]] },
+    )
+  }, 60_000)
+
+  it('has the changes of its base, if at most half of the rows differ', async () => {
+    const base = rowsOf(10, { price: 1 })
+    const changed = (count: number) => base.map((one, at) => (at < count ? { ...one, price: 2 } : one))
+    const { records, root } = await recordDays({
+      ...{ '2026-02-09': base, '2026-02-10': base.toReversed(), '2026-02-11': changed(5), '2026-02-12': changed(6) },
+      '2026-02-13': [...changed(6).slice(1), rowOf('new')],
+    })
+    expect(records.map(describeFiles)).toEqual([
+      'own rows.parquet',
+      'base',
+      'base and rows.changes.parquet',
+      // The base of the next days.
+      'own rows.parquet',
+      'base and rows.changes.parquet',
+    ])
+    for (const [day, rows] of Object.entries({ '2026-02-10': base, '2026-02-11': changed(5), '2026-02-12': changed(6) }))
+      expect(sortRows(await readRecordedList(root, 'rows', day))).toEqual(sortRows(rows))
+  })
+
+  it('that changes as a whole each day is stored whole, without a base', async () => {
+    const { records, root } = await recordDays(
+      Object.fromEntries([9, 10, 11].map((day) => [`2026-02-${String(day).padStart(2, '0')}`, rowsOf(10, { price: day })])),
+    )
+    expect(records.map(describeFiles)).toEqual(['own rows.parquet', 'own rows.parquet', 'own rows.parquet'])
+    expect(readdirSync(join(toHistoryFolder(root), 'bases'))).toEqual([])
+  })
+
+  it('is stored whole on the first day of each quarter', async () => {
+    const rows = rowsOf(10)
+    const { records } = await recordDays({
+      '2026-03-30': rows,
+      '2026-03-31': rows,
+      '2026-04-01': rows,
+      '2026-06-30': rows,
+      '2026-07-01': rows,
+    })
+    expect(records.map(describeFiles)).toEqual(['own rows.parquet', 'base', 'own rows.parquet', 'base', 'own rows.parquet'])
+  })
+
+  it.each(['2026-03-31', '2026-04-01'])('of a late record of %s is no change of a later base', async (day) => {
+    const rows = rowsOf(10)
+    const { records } = await recordDays({ '2026-04-02': rows, [day]: rows })
+    expect(records.map(describeFiles)).toEqual(['own rows.parquet', 'own rows.parquet'])
+  })
+
+  it('is read from its base if its own file is damaged, and the other way round', async () => {
+    const rows = rowsOf(10)
+    const later = [...rows.slice(1), rowOf('new')]
+    const { records, root } = await recordDays({ '2026-02-09': rows, '2026-02-10': later })
+    const paths = records.map(({ lists }) => join(toHistoryFolder(root), String(lists.rows?.whole.name)))
+    for (const path of paths) {
+      const bytes = readFileSync(path)
+      writeFileSync(path, bytes.subarray(1))
+      expect(sortRows(await readRecordedList(root, 'rows', '2026-02-09'))).toEqual(sortRows(rows))
+      expect(sortRows(await readRecordedList(root, 'rows', '2026-02-10'))).toEqual(sortRows(later))
+      writeFileSync(path, bytes)
+    }
+    for (const path of paths) writeFileSync(path, 'x')
+    await expect(readRecordedList(root, 'rows', '2026-02-09')).rejects.toThrow('is damaged')
+    await expect(readRecordedList(root, 'rows', '2026-02-10')).rejects.toThrow('is damaged')
+  })
+
+  it('is not stored if it cannot be read again as it was', async () => {
+    const history = await openHistory(temporaryFolder())
+    await expect(recordRows(history, '2026-02-09', [rowOf('\ud83d')])).rejects.toThrow('rows differs after it was written')
+  })
+})
