@@ -11,8 +11,8 @@ import { checkOptionNames } from './model/unknown-names.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
 import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
-import type { Storage } from './pipeline/storage.js'
 import { callbackStorage } from './storage/callback-storage.js'
+import { readHolidays } from './storage/holidays.js'
 
 export type { RunOptions }
 
@@ -23,12 +23,12 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage'> {
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined
   /** Where outputs are stored. Default: the folder in the settings. */
-  readonly storage?: Storage | undefined
+  readonly storage?: RunDependencies['storage'] | undefined
 }
 
 /**
@@ -115,8 +115,9 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const { settings: given, streams = allStreams, storage, ...options } = parts
   const settings = parseSettings(given, streams)
   const redact = createRedactor(settings)
-  const events = (run: RunOptions, target: Storage): Observable<RunEvent> => start({ settings, streams, ...options, storage: target }, run)
-  const outputs = (): Storage => storage ?? folder(settings.out)
+  const events = (run: RunOptions, target: RunDependencies['storage']): Observable<RunEvent> =>
+    start({ settings, streams, ...options, storage: target, readHolidays: () => readHolidays(settings.holidays) }, run)
+  const outputs = (): RunDependencies['storage'] => storage ?? folder(settings.out)
   return {
     events: (run = {}) => defer(() => events(run, outputs())),
     run: (run = {}) =>

@@ -63,6 +63,7 @@ export {
   skippedResult,
 } from './model/outcome.js'
 export type {
+  AsOfSession,
   Drift,
   ItemCounts,
   Problem,

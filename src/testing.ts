@@ -104,6 +104,7 @@ export interface Trial<R> {
 export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
   const { stocks = [ALPHA, BETA], asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options
   const provider = createScriptedProvider(answers)
+  let start: number | undefined
   const source = stream.work.of
   const leading =
     source === undefined ? [] : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
@@ -112,7 +113,11 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
     streams: [...leading, stream],
     storage: memory(files),
     transport: provider.transport,
-    clock: () => asyncScheduler.now(),
+    // It begins at `asOf`, whatever the time of the scheduler is: `asOf` is never in the future.
+    clock: () => {
+      start ??= asyncScheduler.now()
+      return asOf + Math.max(0, asyncScheduler.now() - start)
+    },
     random: () => 0.5,
   })
   return {

@@ -57,6 +57,13 @@ describe('settings', () => {
     })
   })
 
+  it('take the path of holidays in a file relative to the file, and elsewhere relative to the current folder', () => {
+    const configFile = fileOf({ holidays: 'nse/holidays.txt' })
+    expect(load({ configFile }).holidays).toBe(join(configFile, '..', 'nse', 'holidays.txt'))
+    expect(load({ configFile, env: { SCRIPSTREAM_HOLIDAYS: 'other.txt' } }).holidays).toBe('other.txt')
+    expect(complaintOf({ configFile: fileOf({ holidays: '' }) })).toContain('holidays')
+  })
+
   it.each([
     { setting: 'out', file: 'of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
     { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },

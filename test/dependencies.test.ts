@@ -45,7 +45,15 @@ it('every optional package that a locked one names is locked too, because otherw
 })
 
 it('needs few packages to run, each named on purpose', () => {
-  expect(Object.keys(manifest.dependencies)).toEqual(['csv-parse', 'csv-stringify', 'ndjson', 'strip-json-comments', 'undici'])
+  expect(Object.keys(manifest.dependencies)).toEqual([
+    'csv-parse',
+    'csv-stringify',
+    'hyparquet',
+    'hyparquet-writer',
+    'ndjson',
+    'strip-json-comments',
+    'undici',
+  ])
   // An app has one of each of these.
   expect(Object.keys(manifest.peerDependencies).filter((name) => !manifest.peerDependenciesMeta[name]?.optional)).toEqual(['rxjs', 'zod'])
 })

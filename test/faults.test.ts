@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const FAULTS = 118
+/** The rows without a gap; later ones are there if they are handled. */
+const FAULTS = 123
 const NOT_COVERED = /^not covered: \S.{20,}$/
 
 interface Row {
@@ -44,7 +45,9 @@ const rows = rowsIn(readFileSync(join(import.meta.dirname, 'FAULTS.md'), 'utf8')
 
 describe('the list of faults', () => {
   it('has each of them once, in order', () => {
-    expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: FAULTS }, (_, place) => `F${String(place + 1).padStart(2, '0')}`))
+    const numbers = rows.map(({ id }) => Number(id.slice(1)))
+    expect(numbers.slice(0, FAULTS)).toEqual(Array.from({ length: FAULTS }, (_, place) => place + 1))
+    expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other))
   })
 
   it('describes what happens for each', () => {

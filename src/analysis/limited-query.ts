@@ -37,6 +37,8 @@ export interface LimitedResult {
   readonly isCut: boolean
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day
+  /** Which records answer, where they are not of the day that is asked for; absent without any. */
+  readonly answers?: readonly string[]
   /** Recorded days that are damaged and left out; absent without any. */
   readonly warnings?: readonly string[]
 }
@@ -66,10 +68,10 @@ const runToEnd = async (
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
   const source = { out: root, tables: listTables(streams), cacheFrom: MIN_CACHED_BYTES, room: ROOM, asOf }
-  const { result, usedDay, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
+  const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
   try {
-    const facts = { ...(usedDay === undefined ? {} : { usedDay }), ...(warnings.length === 0 ? {} : { warnings }) }
-    return { ...(await collect(result, limits)), ...facts }
+    const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }
+    return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   } catch (error) {
     throw toQueryError(error)
   } finally {

@@ -4,8 +4,8 @@ import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteList, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
-import { focusFolder, openFolder, type TableFolder } from '../storage/table-folder.js'
-import { createPast, HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
+import { openFolder, type TableFolder } from '../storage/table-folder.js'
+import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
 import { explainQueryError } from './query-errors.js'
 import { createRelations, listPaths, prepareRelations } from './relations.js'
 import { checkStatement } from './statement.js'
@@ -32,6 +32,8 @@ export interface QueryResult {
   readonly result: DuckDBResult
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day
+  /** Which records answer a query as of a day, where they are not of that day or were not collected on it. */
+  readonly answers: readonly string[]
   /** Recorded days that are damaged and left out. */
   readonly warnings: readonly string[]
   readonly close: () => void
@@ -49,30 +51,25 @@ export const runQuery = async (
   { out, tables, cacheFrom, asOf, symbol, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
-  const whole = await openFolder(out)
-  const folder = symbol === undefined ? whole : focusFolder(whole, symbol)
+  const folder = await openFolder(out, symbol)
   const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
-  const past = asOf === undefined ? undefined : await createPast(asOf)
-  const close = (): void => {
-    duck.close()
-    past?.remove()
-  }
+  const { close } = duck
   const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
   let used: readonly Columned[] = []
   try {
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
     const warnings = new Set<string>()
-    const source = { tables, folder, cacheFrom, past, used, warn: (text: string) => void warnings.add(text) }
-    const { files, selects, usedDay } = await prepareRelations(duck.connection, statement.tables, source)
-    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
+    const source = { tables, folder, cacheFrom, past: asOf, used, warn: (text: string) => void warnings.add(text) }
+    const { files, selects, usedDay, answers = [] } = await prepareRelations(duck.connection, statement.tables, source)
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(symbol === undefined ? folder : await openFolder(out), tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     await duck.connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
     await createRelations(duck.connection, selects, statement)
     const result = await duck.connection.stream(statement.sql)
-    return { result, close, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
+    return { result, close, answers, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
     close()
     throw explainQueryError(error, { all, used })

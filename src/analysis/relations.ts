@@ -2,11 +2,11 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
+import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
-import { type HistoryTable, openDay, type PastDay, readAllDays } from './history/as-of.js'
-import type { TableReader } from './history/day-copies.js'
+import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { fillFirstSeen } from './history/fill-first-seen.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
@@ -21,7 +21,7 @@ export interface RelationSource {
   /** Bytes of candle files from which on a copy of them is kept and used; none without it. */
   readonly cacheFrom?: number | undefined
   /** The day as of which tables are read; the present if absent. */
-  readonly past?: Pick<PastDay, 'day' | 'work'> | undefined
+  readonly past?: Day | undefined
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
   readonly used?: readonly Columned[]
   /** Gets the damaged recorded days, which are left out. */
@@ -34,6 +34,8 @@ export interface Relations {
   readonly selects: readonly (readonly [relation: Columned, select: string])[]
   /** The recorded day that is used. */
   readonly usedDay?: Day
+  /** Which records answer, where they are not of the day that is asked for. */
+  readonly answers?: readonly string[]
 }
 
 /** Prepares tables and views, and those that they need. Sets the variables that views read. */
@@ -45,23 +47,25 @@ export const prepareRelations = async (
   const { tables, views } = addNeeded(chosen, source.tables)
   const opened = await (source.past === undefined
     ? openPresent(connection, tables, source)
-    : openPast(connection, source, { tables, warn: source.warn, ...source.past }))
-  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past?.day ?? (await readRunDay(source.folder.root)))
-  await setRewritten(connection, views, { root: source.folder.root, until: source.past?.day, warn: source.warn })
-  const seen = await fillFirstSeen(connection, views, { ...source, until: source.past?.day })
-  const history: (readonly [HistoryTable, TableReader])[] = []
-  for (const table of chosen.filter(isHistoryTable))
-    history.push([table, await readAllDays(connection, source.folder, table, { until: source.past?.day, warn: source.warn })])
+    : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
+  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
+  const isRead = views.length > 0 || chosen.some(isHistoryTable)
+  const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], damages: [], former: [] }
+  const records = { history, until: source.past, warn: source.warn }
+  await setRewritten(connection, views, records)
+  const seen = await fillFirstSeen(views, { ...source, ...records })
+  const days: (readonly [HistoryTable, TableReader])[] = []
+  for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
   return {
     ...opened,
-    files: [...opened.files, ...(seen?.files ?? []), ...history.flatMap(([, { files }]) => files)],
+    files: [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)],
     selects: [
       ...opened.selects,
       ...views.map((view) => {
         const select = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
         return [view, select ?? view.sql] as const
       }),
-      ...history.map(([table, { select }]) => [table, select] as const),
+      ...days.map(([table, { select }]) => [table, select] as const),
     ],
   }
 }
@@ -108,7 +112,7 @@ const openPresent = async (
 /** Candles of the copy, if there is one, until the day; other tables as they stood then. */
 const openPast = async (connection: DuckDBConnection, source: RelationSource, asked: Omit<PastDay, 'folder'>): Promise<OpenedTables> => {
   const { tables, day } = asked
-  const past = await openDay(connection, { folder: source.folder, ...asked })
+  const past = await openDay({ folder: source.folder, ...asked })
   const isCandles = ({ name }: Table): boolean => name === 'candles'
   const present = await openPresent(connection, tables.filter(isCandles), source)
   const readers: (readonly [Table, TableReader])[] = []
@@ -120,6 +124,7 @@ const openPast = async (connection: DuckDBConnection, source: RelationSource, as
       ...readers.map(([table, { select }]) => [table, select] as const),
     ],
     ...(present.candleDays === undefined ? {} : { candleDays: `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}` }),
+    answers: past.listAnswers(),
     ...(past.used === undefined ? {} : { usedDay: past.used }),
   }
 }

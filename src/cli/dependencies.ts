@@ -14,6 +14,8 @@ import type { TerminalStream } from './terminal/terminal.js'
 export interface ProcessIo {
   /** `isTTY`: whether a person types the input. */
   readonly stdin: { readonly isTTY: boolean }
+  /** The next line that a person types; empty at the end of the input. */
+  readonly readLine: () => Promise<string>
   readonly stdout: TerminalStream
   readonly stderr: TerminalStream
   readonly env: NodeJS.ProcessEnv

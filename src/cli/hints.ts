@@ -46,7 +46,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   http_5xx: (services) => `${services} has a server error (5xx); run again later.`,
   http_404: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
   'damaged-file': () =>
-    'Move the damaged file away and run again, or fetch everything again with --fresh. A recorded day cannot be fetched again.',
+    'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
   'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
   'unknown-setting': () => '"scripstream run --help" shows all settings.',
   'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',

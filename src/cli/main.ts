@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
 import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -40,6 +41,18 @@ const dependencies: Dependencies = {
   storage: ({ out }) => folder(out),
 }
 
+/** The terminal edits the line, so that Ctrl+C ends the process as usual. */
+const readLine = async (): Promise<string> => {
+  try {
+    for await (const line of createInterface({ input: process.stdin })) return line
+    process.stderr.write('\n')
+    return ''
+  } finally {
+    // An open terminal would keep the process alive.
+    process.stdin.unref()
+  }
+}
+
 const main = (): void => {
   // The exit code is 1 until the command sets its own: a process whose last promise never settles would exit with 0.
   let hasEnded = false
@@ -65,6 +78,7 @@ const main = (): void => {
     scheduler: asyncScheduler,
     signal$: listenToSignals(process),
     jobSignal$: listenToJobControl(process),
+    readLine,
     suspend: () => void process.kill(process.pid, 'SIGSTOP'),
     exit: (code) => {
       end(code)

@@ -9,7 +9,8 @@ import { createTestDependencies, createTestIo } from './support.js'
 
 const dependencies = createTestDependencies(undefined, { streams, createCollector })
 /** The real program; its commands do nothing. */
-const dry = (args: readonly string[]) => createProgram({ args, io: createTestIo(), dependencies, act: () => Promise.resolve() })
+const dry = (args: readonly string[]) =>
+  createProgram({ args, io: createTestIo({ now: Date.parse('2026-02-13T00:00:00Z') }), dependencies, act: () => Promise.resolve() })
 const names = dry([]).commands.map((command) => command.name())
 
 const helpOf = async (...args: readonly string[]): Promise<string> => {

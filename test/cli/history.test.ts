@@ -1,57 +1,143 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { writeDay } from '../../src/storage/history/history-folder.js'
-import { temporaryFolder } from '../support/folders.js'
+import { createRecorded, record, storeVersion, toHistoryFolder } from '../storage/history/support.js'
+import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
-const DAYS = ['2026-02-09', '2026-02-10', '2026-02-11']
+const DAYS = ['2026-02-09', '2026-02-10', '2026-02-11'] as const
 
-const folderWithDays = async (): Promise<string> => {
-  const out = temporaryFolder()
-  for (const day of DAYS) {
-    const entry = (stream: string) => ({ stream, knownAt: `${day}T12:30:00.000Z`, bytes: Buffer.from('x') })
-    await writeDay(out, { day, entries: { 'a.json': entry('a'), ...(day === '2026-02-10' ? {} : { 'b.json': entry('b') }) } })
-  }
-  return out
+interface Given {
+  /** What a person types on a terminal; no terminal without it. */
+  readonly answer?: string
+  readonly columns?: number
 }
 
-const history = async (out: string, ...args: readonly string[]) => {
-  const io = createTestIo({ out: { columns: 80 } })
-  const code = await runProgram(['history', ...args, '--out', out], io, createTestDependencies())
+const history = async (out: string, args: readonly string[], { answer, columns = 80 }: Given = {}) => {
+  const io = createTestIo({ out: { columns }, err: { columns } })
+  const typing = { stdin: { isTTY: answer !== undefined }, readLine: () => Promise.resolve(answer ?? '') }
+  const code = await runProgram(['history', ...args, '--out', out], { ...io, ...typing }, createTestDependencies())
   return { code, text: io.out.text(), err: io.err.text() }
+}
+
+const listDays = (out: string): readonly string[] => readdirSync(toHistoryFolder(out)).filter((name) => /^\d/.test(name))
+
+/** Expects that the history has not changed. */
+const expectUnchanged = async <T>(out: string, run: () => Promise<T>): Promise<T> => {
+  const before = snapshotFolder(toHistoryFolder(out))
+  const result = await run()
+  expect(snapshotFolder(toHistoryFolder(out))).toEqual(before)
+  return result
 }
 
 describe('history', () => {
   it('shows the newest days with what they lack, and the sums', async () => {
-    const { code, text } = await history(await folderWithDays(), '--limit', '2')
+    const out = await createRecorded(...DAYS.slice(0, 2))
+    storeVersion(out, 3)
+    await record(out, DAYS[2], { outcomes: { prices: 'partial' } })
+    const { code, text } = await history(out, ['--limit', '2'])
     expect(code).toBe(0)
-    expect(text).toMatch(/^2026-02-10 +2026-02-10 18:00 IST .*without b$/m)
-    expect(text).toMatch(/^2026-02-11 .* all$/m)
+    expect(text).toMatch(/^2026-02-10 +2026-02-10 20:00 IST .* all$/m)
+    expect(text).toMatch(/^2026-02-11 +2026-02-11 20:00 IST .*without prices$/m)
     expect(text).toContain('and 1 earlier day')
     expect(text).toContain('3 days from 2026-02-09 to 2026-02-11')
   })
 
-  it('says that nothing is recorded yet', async () => {
-    expect((await history(temporaryFolder())).text).toContain('No day is recorded in')
+  it('shows a damaged day', async () => {
+    const out = await createRecorded(...DAYS)
+    const [folder = ''] = readdirSync(join(toHistoryFolder(out), DAYS[1]))
+    writeFileSync(join(toHistoryFolder(out), DAYS[1], folder, 'record.json'), '{}')
+    expect((await history(out, [])).text).toMatch(/^2026-02-10 .* damaged$/m)
   })
 
-  it.each([['prune'], ['prune', '--before', '2026-02-31'], ['compact', '--before', '2026-02-10'], ['drop']])(
-    'changes nothing after wrong arguments: %s %s %s',
-    async (...args) => {
-      const out = await folderWithDays()
-      expect((await history(out, ...args)).code).toBe(2)
-      expect(readdirSync(join(out, '.scripstream', 'history'))).toEqual(DAYS.map((day) => `${day}.day`))
-    },
-  )
+  it('says that nothing is recorded yet', async () => {
+    expect((await history(temporaryFolder(), [])).text).toContain('No day is recorded in')
+  })
 
-  it('deletes the days before a day, and names them', async () => {
-    const out = await folderWithDays()
-    const { code, text } = await history(out, 'prune', '--before', '2026-02-11')
+  it.each([
+    [['prune'], 'name the first day that stays'],
+    [['prune', '--before', '2026-02-31'], '2026-02-31'],
+    [['delete'], 'name the day'],
+    [['delete', 'yesterday'], 'yesterday'],
+    [['delete', '2026-02-12', '--yes'], '2026-02-12 is not recorded in'],
+    [['delete', '2026-02-10', '--before', '2026-02-10'], '--before belongs to'],
+    [['prune', '2026-02-10'], 'takes no day'],
+    [['compact', '--before', '2026-02-10'], '--before belongs to'],
+    [['--yes'], '--dry-run and --yes belong to'],
+    [['drop'], 'drop'],
+  ])('changes nothing after wrong arguments: %j', async (args, message) => {
+    const out = await createRecorded(...DAYS)
+    const { code, err } = await expectUnchanged(out, () => history(out, args))
+    expect(code).toBe(2)
+    expect(err.replace(/\s+/g, ' ')).toContain(message)
+  })
+
+  it('deletes one day after a yes', async () => {
+    for (const answer of ['y', ' YES ']) {
+      const out = await createRecorded(...DAYS)
+      const { code, text, err } = await history(out, ['delete', '2026-02-10'], { answer })
+      expect(err).toMatch(
+        /^ {2}2026-02-10\nTo be deleted: 1 day, 4 files, .*\nDelete 1 recorded day\? It cannot be fetched again\. \[y\/N\] $/,
+      )
+      expect([code, text]).toEqual([0, expect.stringMatching(/^Deleted 1 day, 4 files, .*\.\n$/)])
+      expect(listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
+    }
+  })
+
+  it.each(['n', '', 'no', 'yesterday'])('deletes nothing after the answer %j', async (answer) => {
+    const out = await createRecorded(...DAYS)
+    const { code, err } = await expectUnchanged(out, () => history(out, ['delete', '2026-02-10'], { answer }))
+    expect(code).toBe(2)
+    expect(err).toContain('nothing was deleted')
+  })
+
+  it('deletes nothing off a terminal without --yes', async () => {
+    const out = await createRecorded(...DAYS)
+    for (const args of [
+      ['delete', '2026-02-10'],
+      ['prune', '--before', '2026-02-11'],
+      ['prune', '--before', '2026-02-11', '--json'],
+    ]) {
+      const { code, err } = await expectUnchanged(out, () => history(out, args))
+      expect(code).toBe(2)
+      expect(err).toContain('add --yes to confirm')
+    }
+    expect((await history(out, ['delete', '2026-02-10', '--yes'])).code).toBe(0)
+    expect(listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
+  })
+
+  it('names the days before a day with --dry-run, and deletes none', async () => {
+    const out = await createRecorded(...DAYS)
+    const { code, text } = await expectUnchanged(out, () => history(out, ['prune', '--before', '2026-02-11', '--dry-run']))
     expect(code).toBe(0)
-    expect(text).toMatch(/2026-02-09\.day[\s\S]*2026-02-10\.day[\s\S]*Deleted 2 files/)
-    expect(readdirSync(join(out, '.scripstream', 'history'))).toEqual(['2026-02-11.day'])
-    expect((await history(out, 'compact')).text).toBe('Nothing to delete.\n')
+    expect(text).toMatch(/^ {2}2026-02-09\n {2}2026-02-10\n(.*base.*\n)?To be deleted: 2 days, \d+ files, .*\.\n$/)
+    const json = await history(out, ['prune', '--before', '2026-02-11', '--dry-run', '--json'])
+    expect(JSON.parse(json.text)).toMatchObject({ isDryRun: true, days: ['2026-02-09', '2026-02-10'] })
+  })
+
+  it('deletes the days before a day', async () => {
+    const out = await createRecorded(...DAYS)
+    expect((await history(out, ['prune', '--before', '2026-02-11', '--yes'])).text).toMatch(/^Deleted 2 days, \d+ files, .*\.\n$/)
+    expect(listDays(out)).toEqual(['2026-02-11'])
+    expect((await history(out, ['compact'])).text).toBe('Nothing to delete.\n')
+    expect((await history(out, ['prune', '--before', '2026-02-11'])).text).toBe('Nothing to delete.\n')
+  })
+
+  it('deletes bases that no day needs', async () => {
+    const out = await createRecorded(...DAYS)
+    const base = join(toHistoryFolder(out), 'bases', 'old-2025-01-01-0123456789abcdef.parquet')
+    writeFileSync(base, 'x')
+    const { text, err } = await history(out, ['compact'], { answer: 'y' })
+    expect(err).toMatch(/1 base that no other day needs\nTo be deleted: 1 file, .*\nDelete 1 base\? \[y\/N\] $/)
+    expect(text).toMatch(/^Deleted 1 file/)
+    expect(existsSync(base)).toBe(false)
+    expect(listDays(out)).toEqual(DAYS)
+  })
+
+  it.each([40, 80, 200])('fits %i columns', async (columns) => {
+    const out = await createRecorded(...DAYS)
+    const all = await Promise.all([[], ['prune', '--before', '2026-02-11', '--dry-run']].map((args) => history(out, args, { columns })))
+    for (const { text } of all) expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(columns)
   })
 })

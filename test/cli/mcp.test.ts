@@ -94,7 +94,11 @@ describe.skipIf(!duckdb)('the MCP server', () => {
     const sql = 'select count(*) > 0 as is_there from announcements'
     writeFileSync(join(out, 'all_company_announcements.json'), '[]')
     expect(await read(client, 'query', { sql })).toMatchObject({ rows: [['false']] })
-    expect(await read(client, 'query', { sql, as_of: '2026-03-01' })).toMatchObject({ as_of: '2026-02-12', rows: [['true']] })
+    expect(await read(client, 'query', { sql, as_of: '2026-03-01' })).toMatchObject({
+      as_of: '2026-03-01',
+      record_of: '2026-02-12',
+      rows: [['true']],
+    })
   })
 
   it('cuts an answer at the limit of rows and of characters, and says so', async () => {

@@ -267,8 +267,8 @@ describe('the flags of a run', () => {
     const config = join(mkdtempSync(join(tmpdir(), 'scripstream-config-')), 'my.json')
     onTestFinished(() => rmSync(dirname(config), { recursive: true }))
     writeFileSync(config, '{}')
-    const args = `--out there --config ${config} --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12`
-    await run(args, EMPTY, changes).code
+    const args = `--out there --config ${config} --only market-news --only surveillance-lists --skip master-data --symbols B,A --as-of 2026-02-12 --record-late`
+    await run(args, EMPTY, changes, createTestIo({ now: Date.parse('2026-02-12T12:00:00Z') })).code
     expect(seen.sources).toMatchObject({ flags: { out: 'there' }, configFile: config })
     expect(seen.run).toEqual({
       only: ['market-news', 'surveillance-lists'],
@@ -276,6 +276,7 @@ describe('the flags of a run', () => {
       symbols: ['B', 'A'],
       wrongSymbols: 'reject',
       asOf: Date.parse('2026-02-12T18:29:59Z'),
+      recordLate: true,
       stop: expect.anything(),
     })
     expect(seen.simulator).toBeUndefined()

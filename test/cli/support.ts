@@ -27,18 +27,29 @@ export interface TestIo extends ProcessIo {
   readonly exits: number[]
 }
 
-export const createTestIo = (options: { out?: RecorderOptions; err?: RecorderOptions; env?: NodeJS.ProcessEnv } = {}): TestIo => {
+interface TestIoOptions {
+  readonly out?: RecorderOptions
+  readonly err?: RecorderOptions
+  readonly env?: NodeJS.ProcessEnv
+  /** What the clock says, epoch milliseconds; 0 by default. */
+  readonly now?: number
+}
+
+export const createTestIo = (options: TestIoOptions = {}): TestIo => {
   const out = createRecorder(options.out)
   const err = createRecorder(options.err)
   const exits: number[] = []
+  const scheduler = new VirtualTimeScheduler(undefined, 0)
+  scheduler.frame = options.now ?? 0
   return {
     out,
     err,
     stdin: { isTTY: true },
+    readLine: () => Promise.reject(new Error('not in this test')),
     stdout: out.stream,
     stderr: err.stream,
     env: options.env ?? {},
-    scheduler: new VirtualTimeScheduler(undefined, 0),
+    scheduler,
     signal$: new Subject(),
     jobSignal$: new Subject(),
     suspend: () => undefined,

@@ -60,6 +60,26 @@ describe('the result of verify', () => {
   })
 })
 
+describe('verify --deep', () => {
+  it('reads the content of every output, and is off by default', async () => {
+    const digests = join(out, '.scripstream/output-digests')
+    const only = ['--only', 'files', '--json']
+    mkdirSync(join(out, '.scripstream'), { recursive: true })
+    writeFileSync(digests, `${'0'.repeat(32)} 1 1 ohlcv_data/INFY.csv\n`)
+    expect(await verified({}, ...only)).toMatchObject({ code: 0 })
+    const { code, text } = await verified({}, '--deep', ...only)
+    expect(code).toBe(4)
+    expect(JSON.parse(text)).toMatchObject({
+      counts: { files: { error: 1, info: 1 } },
+      findings: [
+        { severity: 'error', file: 'ohlcv_data/INFY.csv', detail: expect.stringContaining('it was changed after a run wrote it') },
+        { severity: 'info', file: 'master_isin_map.json', detail: expect.stringContaining('it has no digest') },
+      ],
+    })
+    rmSync(digests)
+  })
+})
+
 describe('verify --accept', () => {
   const only = ['--only', 'duplicate-candles,unordered-candles']
 

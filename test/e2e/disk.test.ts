@@ -136,6 +136,7 @@ describe('two runs into one folder', () => {
       'complete.json',
       'format.json',
       'history',
+      'output-digests',
       'previous',
       'report.json',
       'runs.ndjson',

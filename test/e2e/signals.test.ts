@@ -73,6 +73,7 @@ describe('a run that gets a signal', () => {
       'complete.json',
       'format.json',
       'history',
+      'output-digests',
       'previous',
       'report.json',
       'runs.ndjson',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/index.js'
-import { temporariesIn } from '../crash/support.js'
+import { damagedIn, temporariesIn } from '../crash/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import {
   countRequests,
@@ -53,6 +53,7 @@ describe.skipIf(noRedis)(markNeedsRedis(`a run on a fleet (${STOCKS} stocks)`), 
       for (const { child } of workers) child.kill('SIGTERM')
       for (const { ended } of workers) expect(await ended).toMatchObject({ code: 0 })
       expect(temporariesIn(out)).toEqual([])
+      expect(await damagedIn(out)).toEqual([])
       expect(readdirSync(blobs)).toEqual([])
       const left: string[] = []
       for (const key of await redis.keys(`${prefix}*`)) if (!key.endsWith(':meta') && (await redis.pttl(key)) === -1) left.push(key)

@@ -10,7 +10,12 @@ const Share = row({
   side: column(textSuchAs('B', 'S'), { about: 'B or S', sql: 'side' }),
   quantity: column(z.int(), { about: 'shares', sql: 'quantity' }),
   price: column(z.number().nullable(), { about: 'rupees', sql: 'price', usual: true, or: 'text' }),
-  at: column(z.number(), { about: 'when', sql: ['at', 'TIMESTAMP'], format: 'millis', convert: (value) => `f(${value})` }),
+  at: column(z.number(), {
+    about: 'when',
+    sql: ['at', 'TIMESTAMP'],
+    format: 'millis',
+    convert: { sql: (value) => `f(${value})`, value: String },
+  }),
   actions: column(oneOrMore(Action).optional(), { required: true }),
   blocks: column(z.record(z.string(), z.string()), { about: 'all blocks', sql: 'blocks' }),
   band: column(z.string(), {
@@ -93,7 +98,7 @@ describe('the columns of a row schema', () => {
     expect(
       toColumns(Share)
         .find(({ name }) => name === 'at')
-        ?.convert?.('x'),
+        ?.convert?.sql('x'),
     ).toBe('f(x)')
   })
 

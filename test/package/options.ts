@@ -39,7 +39,7 @@ export const operators = [
   deadline({ idleMs: 1, totalMs: undefined, transfer: undefined }),
 ]
 export const answers = [
-  verify('a', { streams: undefined, exchange: undefined, limits: undefined, only: undefined, symbols: undefined }),
+  verify('a', { streams: undefined, exchange: undefined, limits: undefined, only: undefined, symbols: undefined, deep: undefined }),
   diff('a', { exchange: undefined, only: undefined, symbols: undefined }),
   query('a', 'b', unset<QueryOptions>()),
 ]

@@ -121,15 +121,21 @@ describe('a run that is complete', () => {
     ['other streams', { only: ['market-news'] }],
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
     ['another embedded provider', { variant: '4 simulated stocks' }],
-    ['another instant', { asOf: EVENING + 1 }],
+    ['another instant', { asOf: EVENING - 1 }],
     ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
     ['--fresh', { fresh: true }],
+    ['--record-late, which records what it did not', { asOf: EVENING - 7 * 24 * 60 * MINUTE, recordLate: true }],
     ['--accept shrink, which drops what a complete run retained', { accept: ['shrink'] as const }],
   ])('is not reused by a run with %s', async (_, options) => {
-    const out = await completeRun()
+    const out = await completeRun('recordLate' in options ? { asOf: options.asOf } : {})
     const { requests, events } = await tryRun({ out, ...options })
     expect(requests[0]).toBe('fetchdt all')
     expect(events[0]).not.toHaveProperty('changed')
+  })
+
+  it('is reused by a run with --record-late that is not of an earlier session', async () => {
+    const out = await completeRun()
+    expect((await tryRun({ out, recordLate: true })).requests).toEqual([])
   })
 
   const at = (time: string): number => Date.parse(`2026-02-12T${time}+05:30`)
@@ -150,10 +156,11 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).requests).not.toEqual([])
   })
 
-  it('is not reused if its instant was in the future', async () => {
-    const out = await completeRun({ now: EVENING - 1, asOf: EVENING })
-    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).requests[0]).toBe('fetchdt all')
-    expect((await tryRun({ out, now: EVENING, asOf: EVENING })).requests).toEqual([])
+  it('is not reused if its instant, the end of today, was in the future', async () => {
+    const asOf = at('23:59:59')
+    const out = await completeRun({ now: EVENING, asOf })
+    expect((await tryRun({ out, now: asOf, asOf })).requests[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now: asOf, asOf })).requests).toEqual([])
   })
 
   it.each([

@@ -52,7 +52,7 @@ describe('an unfinished run', () => {
   it.each([
     ['another configuration', { only: ['market-news'] }],
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
-    ['another requested instant', { asOf: EVENING + 1_000 }],
+    ['another requested instant', { asOf: EVENING - 1_000 }],
     ['--fresh', { fresh: true }],
   ])('is not resumed with %s', async (_, options) => {
     const out = temporaryFolder()

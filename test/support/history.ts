@@ -1,16 +1,18 @@
-import { extname } from 'node:path'
-import { text } from 'node:stream/consumers'
-import type { Entry } from '../../src/storage/history/day-file.js'
-import { createHistoryReader } from '../../src/storage/history/history-reader.js'
-import { temporaryFolder } from './folders.js'
+import type { HistoryRequest } from '../../src/model/history.js'
+import { findAnswer } from '../../src/storage/history/choose.js'
+import { createListReader } from '../../src/storage/history/lists.js'
+import { openHistory } from '../../src/storage/history/record.js'
+import type { TableRow } from '../../src/storage/table-rows.js'
 
-/** The content of a recorded file: its JSON, or its lines. */
-export const readEntryRows = async (root: string, file: string, entry: Entry): Promise<unknown> => {
-  const reader = createHistoryReader(root, temporaryFolder())
-  try {
-    const content = await text(reader.read(entry))
-    return extname(file) === '.json' ? JSON.parse(content) : content.split('\n')
-  } finally {
-    await reader.close()
-  }
+/** A request that records nothing, for tests that add tables. */
+export const NO_HISTORY: HistoryRequest = {
+  ...{ tables: [], documents: [], isLateAllowed: false, holidays: new Set(), isSimulated: false },
+  evidence: { streams: [], candles: [], trades: [] },
+}
+
+/** The rows that the record of that very day answers with; undefined without one. @throws DamagedFileError */
+export const readRecordedList = async (root: string, table: string, day: string): Promise<readonly TableRow[] | undefined> => {
+  const history = await openHistory(root)
+  const chosen = findAnswer(history, table, { day, warn: () => undefined })
+  return chosen?.record.day === day ? createListReader(history)(chosen.list) : undefined
 }

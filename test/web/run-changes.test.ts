@@ -2,9 +2,9 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import { recordDay } from '../../src/storage/history/record-day.js'
 import { runReport } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { recordRun, tablesOf } from '../support/recorded-run.js'
 import { stock } from './data/support.js'
 import { send, startServer } from './support.js'
 
@@ -17,8 +17,8 @@ it('compares the day of an earlier run with the recorded day before it, and says
   const out = temporaryFolder()
   const runs = [
     ['r1', '2026-02-11', ['A', 'B']],
-    ['r2', '2026-02-12', ['A', 'B']],
-    ['r3', '2026-02-12', ['A', 'C']],
+    ['r2', '2026-02-12', ['A', 'C']],
+    ['r3', '2026-02-12', ['A', 'B']],
     ['r4', '2026-02-13', ['A', 'C']],
   ] as const
   const lines: string[] = []
@@ -29,13 +29,7 @@ it('compares the day of an earlier run with the recorded day before it, and says
     writeFileSync(join(out, MASTER), JSON.stringify(list))
     if (run === 'r3') writeFileSync(join(out, BANDS), '[]')
     lines.push(`${JSON.stringify(toRunLogEntry(report, {}))}\n`)
-    const history = {
-      files: [MASTER, ...(run === 'r3' ? [BANDS] : [])].map((file) => ({ stream: 'master-data', file, isPerItem: false })),
-      documents: [],
-    }
-    const scripts = { 'master-data': { outcome: 'success' } } as never
-    const record = { run, asOf: Date.parse(at), configuration: 'c', chosen: {} }
-    expect(await recordDay(out, { history, record, report: { ...report, scripts }, isPartOfEnded: false })).toBeUndefined()
+    await recordRun(out, { run, day, time: '20:00', request: { tables: tablesOf(MASTER, ...(run === 'r3' ? [BANDS] : [])) } })
   }
   const failed = runReport({ run: 'failed', outcome: 'failed', asOf: '2026-02-14T14:30:00.000Z' })
   writeFileSync(join(out, '.scripstream/runs.ndjson'), [...lines, JSON.stringify(toRunLogEntry(failed, {}))].join(''))
@@ -49,7 +43,7 @@ it('compares the day of an earlier run with the recorded day before it, and says
   writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band: '10' }]))
   const { origin } = await startServer(out)
   const ask = async (run: string) => JSON.parse((await send(origin, `/api/runs/${run}/changes`)).body) as unknown
-  expect(await ask('r3')).toMatchObject({
+  expect(await ask('r2')).toMatchObject({
     since: { asOf: '2026-02-10T18:30:00.000Z' },
     sections: [{ section: 'listings', count: 2 }],
     stocks: [
@@ -61,7 +55,7 @@ it('compares the day of an earlier run with the recorded day before it, and says
       expect.stringMatching(/^results, filings, .* are not compared here/),
     ],
   })
-  expect(await ask('r2')).toMatchObject({ since: null, reason: 'a later run has replaced the record of this day' })
+  expect(await ask('r3')).toMatchObject({ since: null, reason: 'the record of its day is that of another run' })
   expect(await ask('r1')).toMatchObject({ since: null, reason: 'no day before it is recorded' })
   expect(await ask('failed')).toMatchObject({ since: null, reason: 'it failed, and has written no files' })
   const last = JSON.parse((await send(origin, '/api/changes')).body) as unknown

@@ -1,6 +1,6 @@
 import { listWrongSymbols } from '../../market/symbols.js'
 import { groupBy } from '../../model/map.js'
-import type { RewrittenFile, RunReport, ScriptOutcome } from '../../model/report.js'
+import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { stripBrackets } from '../../model/script-figures.js'
@@ -36,6 +36,8 @@ export interface Brief {
   readonly folder: string
   readonly run: string
   readonly asOf: string
+  /** Which outputs are of `asOf`, if the run was as of an earlier session. */
+  readonly asOfSession?: AsOfSession
   readonly outcome: RunReport['outcome']
   readonly error?: string
   readonly durationMs: number
@@ -79,6 +81,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     folder: root,
     run: report.run,
     asOf: report.asOf,
+    ...(report.asOfSession ? { asOfSession: report.asOfSession } : {}),
     outcome: report.outcome,
     ...(report.error === undefined ? {} : { error: report.error }),
     durationMs: report.durationMs,

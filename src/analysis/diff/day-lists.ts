@@ -1,40 +1,59 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RecordedTable } from '../../model/history.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import { statFile } from '../../storage/file-system.js'
-import { readRecordedDay, readUndamaged, type Warn } from '../../storage/history/history-folder.js'
+import { describeAnswer, findAnswer } from '../../storage/history/choose.js'
+import { createListReader } from '../../storage/history/lists.js'
+import type { History, Warn } from '../../storage/history/record.js'
 import type { PreviousOutputs } from '../../storage/previous-outputs.js'
-import type { OpenHistory } from '../history/open-history.js'
+import { createRecordReader } from '../../storage/row-records.js'
+import { readTable, type TableRow } from '../../storage/table-rows.js'
 import type { FileComparison } from './file-comparison.js'
 
 interface ListsOfDay {
-  readonly days: readonly Day[]
-  readonly day: Day
+  readonly tables: readonly RecordedTable[]
   readonly target: string
   /** Gets the damaged earlier days, which are left out. */
   readonly warn: Warn
 }
 
-/** The lists as of a recorded day, and the day whose record has each of them: the newest one up to that day. */
+/** Lists in a folder, and the day whose record has each of them; none for the present ones. */
 interface WrittenLists extends PreviousOutputs {
   readonly recordedOn: ReadonlyMap<string, Day>
 }
 
 /** Writes each list as of a recorded day into a folder. @throws DamagedFileError if that day is damaged */
-export const writeLists = async ({ root, reader }: OpenHistory, { days, day, target, warn }: ListsOfDay): Promise<WrittenLists> => {
+export const writeLists = async (history: History, day: Day, { tables, target, warn }: ListsOfDay): Promise<WrittenLists> => {
   const written = new Map<string, Day>()
+  const read = createListReader(history, warn)
   await mkdir(target)
-  for (const one of days.filter((other) => other <= day).toReversed()) {
-    const record = await (one === day ? readRecordedDay(root, one) : readUndamaged(root, one, warn))
-    for (const [file, entry] of Object.entries(record?.entries ?? {})) {
-      if (entry.stream === undefined || written.has(file)) continue
-      await writeFile(join(target, file), reader.read(entry))
-      written.set(file, one)
-    }
+  for (const { table } of tables) {
+    const chosen = findAnswer(history, table.name, { day, warn })
+    if (chosen === undefined) continue
+    if (chosen.record.timing === 'late') warn(`${table.name}: ${describeAnswer(chosen, chosen.record.day)}`)
+    await writeRecords({ table, target }, await read(chosen.list))
+    for (const { path } of table.files) written.set(path, chosen.record.day)
   }
   return { root: target, outputs: [...written.keys()], recordedOn: written, asOf: new Date(toInstant(day)).toISOString() }
 }
 
+/** Writes the present lists into a folder in the same form: a record has times in another one than an answer. */
+export const writePresentLists = async (root: string, { tables, target }: Omit<ListsOfDay, 'warn'>): Promise<string> => {
+  await mkdir(target)
+  for (const { table } of tables) {
+    const rows = await readTable(root, table)
+    if (rows) await writeRecords({ table, target }, rows)
+  }
+  return target
+}
+
+const writeRecords = async (
+  { table, target }: Pick<RecordedTable, 'table'> & { readonly target: string },
+  rows: readonly TableRow[],
+): Promise<void> => {
+  for (const [path, { records }] of createRecordReader(table)(rows)) await writeFile(join(target, path), JSON.stringify(records))
+}
 /** Two recorded days, and the days whose records have their lists; without `until`, the present. */
 interface ComparedDays {
   readonly since: Day

@@ -1,28 +1,24 @@
-import { text } from 'node:stream/consumers'
-import type { Stock } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
-import { MASTER_MAP } from '../../pipeline/known-stocks.js'
-import { readUndamaged, type Warn } from '../../storage/history/history-folder.js'
-import type { OpenHistory } from '../history/open-history.js'
+import { chooseList } from '../../storage/history/choose.js'
+import { createListReader } from '../../storage/history/lists.js'
+import { type History, leaveOutDamaged, type Warn } from '../../storage/history/record.js'
 import type { Change } from './change.js'
 
-/** A history, and where warnings about damaged days, which are left out, go. */
-interface ListedHistory extends OpenHistory {
-  readonly warn: Warn
-}
+/** The symbols and ISINs of the master list of a day; undefined without a record of it. */
+type ReadListed = (day: Day) => Promise<ReadonlySet<string> | undefined>
 
 const isOfListing = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
 
 /** Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. */
 export const addListingDays = async (
-  history: ListedHistory,
+  readListed: ReadListed,
   range: readonly Day[],
   changes: readonly Change[],
 ): Promise<readonly Change[]> => {
   if (!changes.some(isOfListing)) return changes
   const lists: (readonly [day: Day, ids: ReadonlySet<string>])[] = []
   for (const day of range) {
-    const ids = await readListed(history, day)
+    const ids = await readListed(day)
     if (ids) lists.push([day, ids])
   }
   return changes.map((change) => {
@@ -37,7 +33,7 @@ export const addListingDays = async (
 
 /** Stocks that are new, but were listed on a recorded day before, are back. */
 export const markReturned = async (
-  history: ListedHistory,
+  readListed: ReadListed,
   earlier: readonly Day[],
   changes: readonly Change[],
 ): Promise<readonly Change[]> => {
@@ -46,7 +42,7 @@ export const markReturned = async (
   const lastDays = new Map<string, Day>()
   for (const day of earlier.toReversed()) {
     if (unknown.size === 0) break
-    const ids = await readListed(history, day)
+    const ids = await readListed(day)
     for (const isin of unknown)
       if (ids?.has(isin)) {
         unknown.delete(isin)
@@ -60,9 +56,12 @@ export const markReturned = async (
   })
 }
 
-/** The symbols and ISINs of a recorded master list; undefined if the day has none. */
-const readListed = async ({ root, reader, warn }: ListedHistory, day: Day): Promise<ReadonlySet<string> | undefined> => {
-  const entry = (await readUndamaged(root, day, warn))?.entries[MASTER_MAP]
-  if (entry === undefined) return undefined
-  return new Set((JSON.parse(await text(reader.read(entry))) as readonly Stock[]).flatMap(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
+/** Reads the recorded master lists, one after the other. `warn` gets the damaged ones, which are left out. */
+export const createListingReader = (history: History, warn: Warn): ReadListed => {
+  const read = createListReader(history, warn)
+  return async (day) => {
+    const chosen = chooseList(history.records, 'master', day)
+    const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
+    return rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)]))
+  }
 }

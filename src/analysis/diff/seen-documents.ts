@@ -3,22 +3,19 @@ import type { RecordedDocuments } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
-import type { Warn } from '../../storage/history/history-folder.js'
-import { toIdentity, toRecordKey } from '../../storage/history/record-key.js'
+import { readOthers } from '../../storage/history/first-seen.js'
+import type { History, Warn } from '../../storage/history/record.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
-import { readFirstSeen } from '../history/first-seen-days.js'
+import { ALL_RECORDS as ALL, toRecordKey } from '../../storage/seen-records.js'
 import { type FileComparison, type FileVersions, noteDamage, readDocument } from './file-comparison.js'
 
-/** The key of the records of a file that was new as a whole. */
-const ALL = 'all'
-
-/** The days on which the records of a file appeared, by key: the first day of a key, the last one of `ALL`. */
+/** The days on which the records of a file appeared, by key: the first day of a key, the last one of `ALL_RECORDS`. */
 type SeenDays = Map<string, Day>
 
 export interface SeenDocuments {
   readonly files: readonly RecordedDocuments[]
-  /** The recorded days after the first one of the comparison, also those after its last one. */
-  readonly days: readonly Day[]
+  /** The first day of the comparison. */
+  readonly after: Day
   /** The last day; the present if absent. */
   readonly until: Day | undefined
   readonly notes: string[]
@@ -36,11 +33,12 @@ export interface SeenComparison extends FileComparison {
  * appeared; the text is that of the present file. A record that appeared on none of the days was there before.
  */
 export const addSeenDocuments = async (
-  root: string,
+  history: History,
   lists: FileComparison,
-  { files, days, until = '9999', notes, warn }: SeenDocuments,
+  { files, after, until = '9999', notes, warn }: SeenDocuments,
 ): Promise<SeenComparison> => {
-  const seen = await readSeenDays(root, days, warn)
+  const { root } = history
+  const seen = await readSeenDays(history, after, warn)
   const kinds = files.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))
   let lost = 0
   const compare = (file: string, earlier: string, kind: RecordedDocuments): FileVersions | undefined => {
@@ -66,14 +64,14 @@ export const addSeenDocuments = async (
   }
 }
 
-const readSeenDays = async (root: string, days: readonly Day[], warn: Warn): Promise<ReadonlyMap<string, SeenDays>> => {
+const readSeenDays = async (history: History, after: Day, warn: Warn): Promise<ReadonlyMap<string, SeenDays>> => {
+  const all = await readOthers(history, 'first-seen', warn)
+  const rows = all.map(({ file, key, day }) => [String(file), String(key), String(day)] as const)
   const seen = new Map<string, SeenDays>()
-  for (const day of [...days].sort())
-    for (const [file, keys] of Object.entries(await readFirstSeen(root, day, warn))) {
-      const known = getOrAdd(seen, file, (): SeenDays => new Map())
-      if (keys === ALL) known.set(ALL, day)
-      else for (const key of keys) if (!known.has(key)) known.set(key, day)
-    }
+  for (const [file, key, day] of rows.filter((row) => row[2] > after).sort((one, other) => (one[2] < other[2] ? -1 : 1))) {
+    const known = getOrAdd(seen, file, (): SeenDays => new Map())
+    if (key === ALL || !known.has(key)) known.set(key, day)
+  }
   return seen
 }
 
@@ -103,9 +101,7 @@ const splitByDay = (
   const days = seen.get(file)
   const rows = kind.lists.flatMap((list) => {
     const all: unknown = document[list]
-    return (Array.isArray(all) ? all.filter(isRow) : []).map(
-      (row): KeyedRow => ({ key: toRecordKey(toIdentity(row, kind.identity)), list, row }),
-    )
+    return (Array.isArray(all) ? all.filter(isRow) : []).map((row): KeyedRow => ({ key: toRecordKey(row, kind.identity), list, row }))
   })
   const dayOf = ({ key }: KeyedRow): Day | undefined => days?.get(key) ?? days?.get(ALL)
   const present = new Set(rows.map(({ key }) => key))

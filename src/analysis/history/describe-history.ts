@@ -1,26 +1,29 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { numberToDay, readCandleFile } from '../../market/candle-file.js'
+import { TIMINGS, type Timing } from '../../market/place.js'
+import { omitUndefined } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { toFilePath } from '../../pipeline/output.js'
-import { statFile } from '../../storage/file-system.js'
-import { listBases, toBasePath } from '../../storage/history/bases.js'
-import { listDays, readRecordedDay, toDayPath } from '../../storage/history/history-folder.js'
-import { listOutputFiles } from '../../storage/output-files.js'
+import { listSessionEvidence } from '../../pipeline/history-request.js'
+import { listNames, statFile } from '../../storage/file-system.js'
+import { chooseList } from '../../storage/history/choose.js'
+import { BASES, type History, listRecordFiles, openHistory, type StoredRecord, toHistoryPath } from '../../storage/history/record.js'
 import { requireFolder } from '../../storage/run-state.js'
+import { readSessionDays } from '../../storage/session-days.js'
 
 /** A day of the history. A session without a record has neither bytes nor streams. */
 export interface HistoryDay {
   readonly day: Day
-  /** When the newest part of it was collected, ISO 8601. */
+  /** When the newest of the lists that answer for it was collected, ISO 8601. */
   readonly knownAt?: string
+  /** The least certain of its lists; absent without one. */
+  readonly timing?: Timing
   readonly bytes: number
+  /** How many records it has. */
+  readonly records: number
   /** The streams whose lists it has. */
   readonly streams: readonly string[]
   /** The streams whose lists it lacks, although other days have them. */
   readonly missing: readonly string[]
-  /** Why it cannot be read. */
+  /** What cannot be read. */
   readonly damage?: string
 }
 
@@ -29,8 +32,10 @@ export interface HistorySummary {
   readonly folder: string
   /** Oldest first, with the sessions between them that have no record. */
   readonly days: readonly HistoryDay[]
-  /** The size of what the days have in common. */
+  /** The size of the bases, which days have in common. */
   readonly baseBytes: number
+  /** Days of the former format, which the next run moves to the present one. */
+  readonly former: readonly Day[]
 }
 
 interface HistorySource {
@@ -39,53 +44,36 @@ interface HistorySource {
 }
 
 /** Lists the recorded days of a folder, and the sessions between them that have no record. */
-export const describeHistory = async (root: string, source: HistorySource): Promise<HistorySummary> => {
+export const describeHistory = async (root: string, { streams, exchange }: HistorySource): Promise<HistorySummary> => {
   await requireFolder(root)
-  const days = await listDays(root)
-  const recorded = await Promise.all(days.map((day) => describeDay(root, day)))
-  const known = [...new Set(recorded.flatMap(({ streams }) => streams))]
-  const [first = '', last = ''] = [days[0], days.at(-1)]
-  const sessions = days.length < 2 ? [] : await listSessions(root, source)
-  const gaps = sessions.filter((day) => day > first && day < last && !days.includes(day))
-  const all = [
-    ...recorded.map((one) => (one.damage === undefined ? { ...one, missing: known.filter((name) => !one.streams.includes(name)) } : one)),
-    ...gaps.map((day): HistoryDay => ({ day, bytes: 0, streams: [], missing: known })),
-  ]
-  const baseBytes = (await listBases(root)).reduce((sum, { name }) => sum + sizeOf(toBasePath(root, name)), 0)
-  return { folder: root, days: all.sort((one, other) => (one.day < other.day ? -1 : 1)), baseBytes }
+  const history = await openHistory(root)
+  const recorded = [...history.records, ...history.damages].flatMap(({ day }) => day ?? []).sort()
+  const [first = '', last = ''] = [recorded[0], recorded.at(-1)]
+  const sessions = recorded.length === 0 ? [] : await readSessionDays(root, listSessionEvidence(streams, exchange))
+  const days = [...new Set([...recorded, ...sessions.filter((day) => day > first && day < last)])].sort()
+  const bases = await listNames(toHistoryPath(root, BASES))
+  const baseBytes = bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0)
+  return { folder: root, days: days.map((day) => describeDay(day, history)), baseBytes, former: history.former }
 }
 
-const describeDay = async (root: string, day: Day): Promise<HistoryDay> => {
-  const bytes = sizeOf(toDayPath(root, day))
-  try {
-    const entries = Object.values((await readRecordedDay(root, day))?.entries ?? {})
-    const knownAt = entries
-      .map((entry) => entry.knownAt)
+const listStreams = (records: readonly StoredRecord[]): readonly string[] => [
+  ...new Set(records.flatMap(({ lists }) => Object.values(lists).map(({ stream }) => stream))),
+]
+
+const describeDay = (day: Day, { records, damages }: History): HistoryDay => {
+  const own = records.filter((record) => record.day === day)
+  const files = own.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
+  const streams = listStreams(own)
+  const answers = [...new Set(own.flatMap(({ lists }) => Object.keys(lists)))].flatMap((table) => chooseList(own, table, day)?.record ?? [])
+  const damage = damages.filter((one) => one.day === day).map(({ file, detail }) => `${file}: ${detail}`)
+  return omitUndefined({
+    ...{ day, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), records: own.length, streams },
+    missing: listStreams(records).filter((name) => !streams.includes(name)),
+    knownAt: answers
+      .map(({ knownAt }) => knownAt)
       .sort()
-      .at(-1)
-    const streams = [...new Set(entries.flatMap(({ stream }) => stream ?? []))]
-    return { day, bytes, streams, missing: [], ...(knownAt === undefined ? {} : { knownAt }) }
-  } catch (error) {
-    return { day, bytes, streams: [], missing: [], damage: (error as Error).message }
-  }
-}
-
-const sizeOf = (path: string): number => statFile(path)?.size ?? 0
-
-/** Series that are read to find the sessions: one alone may have gaps. */
-const MAX_SERIES = 20
-
-/** The days on which at least half of the first candle series between their ends have a candle; indices go before stocks. */
-const listSessions = async (root: string, { streams, exchange }: HistorySource): Promise<readonly Day[]> => {
-  const patterns = streams
-    .flatMap(({ outputs }) => outputs.filter(({ shape }) => shape === 'candles-per-item'))
-    .map((output) => toFilePath(output, exchange, { fileName: '*' }))
-    .sort((one, other) => other.length - one.length)
-  const files = (await Promise.all(patterns.map((pattern) => listOutputFiles(root, pattern)))).flat().slice(0, MAX_SERIES)
-  const counts = new Map<number, number>()
-  for (const file of files) {
-    const { candles } = readCandleFile(await readFile(join(root, file)))
-    for (const day of new Set(candles.day.subarray(0, candles.length))) counts.set(day, (counts.get(day) ?? 0) + 1)
-  }
-  return [...counts].filter(([, count]) => count >= files.length / 2).map(([day]) => numberToDay(day))
+      .at(-1),
+    timing: TIMINGS.findLast((one) => answers.some(({ timing }) => timing === one)),
+    damage: damage.length === 0 ? undefined : damage.join('; '),
+  })
 }

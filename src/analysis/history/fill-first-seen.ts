@@ -1,14 +1,12 @@
-import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
-import { listDays, type Warn } from '../../storage/history/history-folder.js'
+import type { History, Warn } from '../../storage/history/record.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
 import { FIRST_SEEN_VIEW, undated } from '../tables/first-seen.js'
 import type { View } from '../tables/view.js'
-import { listHistoryTables, readAllDays } from './as-of.js'
-import { openFirstSeen, type TableReader } from './day-copies.js'
+import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from './as-of.js'
 
 /** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */
 const LISTS = [
@@ -23,12 +21,13 @@ const SEEN_ON = { name: 'seen_on', type: 'DATE', comment: 'when it was first see
 const NO_LIMIT = '9999-12-31'
 
 interface SeenSource {
+  readonly history: History
   readonly tables: readonly Table[]
   readonly folder: TableFolder
   /** The day as of which rows are read; the present if absent. */
   readonly until?: Day | undefined
   /** The tables and views whose rows are read; all if absent. */
-  readonly used?: readonly Columned[]
+  readonly used?: readonly Columned[] | undefined
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: Warn
 }
@@ -43,27 +42,25 @@ interface FilledView extends TableReader {
  * `warn` gets the damaged days.
  */
 export const fillFirstSeen = async (
-  connection: DuckDBConnection,
   views: readonly View[],
-  { tables, folder, until, used = views, warn }: SeenSource,
+  { history, tables, folder, until, used = views, warn }: SeenSource,
 ): Promise<FilledView | undefined> => {
   const isFilled = used.some(({ name }) => name === FIRST_SEEN_VIEW)
   const view = isFilled ? views.find(({ name }) => name === FIRST_SEEN_VIEW) : undefined
-  const days = view ? await listDays(folder.root) : []
-  if (view === undefined || days.length === 0) return undefined
-  const seen = await openFirstSeen(connection, { root: folder.root, days, warn })
-  const files = [seen]
+  if (view === undefined || history.records.length === 0) return undefined
+  const seen = await readFirstSeen(history, warn)
+  const files = [...seen.files]
   let select = view.sql
   const fill = (relation: string, rows: string): void => {
     select = select.replace(undated(relation), () => `(${rows})`)
   }
   for (const table of tables.filter(({ name }) => name === 'filings' || name === 'news')) {
     const dated = { ...table, columns: [...table.columns, SEEN_ON] }
-    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? NO_LIMIT, seen } }))
+    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? NO_LIMIT, seen: seen.select } }))
   }
   for (const { table, relation, same } of LISTS) {
     const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
-    const recorded = all && (await readAllDays(connection, folder, all, { until, warn }))
+    const recorded = all && (await readAllDays(history, all, { until, warn }))
     if (recorded?.first === undefined) continue
     files.push(...recorded.files)
     const pairs = same.map((column) => column.split(' = ')).map(([now = '', then = now]) => [now, then] as const)

@@ -7,10 +7,12 @@ export const severities: readonly Severity[] = ['error', 'warning', 'info']
 
 /** All checks with what they find, in the order of the summary. */
 export const CHECKS = {
-  files: 'files that are missing, shorter than the run wrote them, truncated or unreadable',
+  files:
+    'files that are missing, shorter than the run wrote them, truncated or unreadable, or have broken texts; a deep check also finds changed content',
   'duplicate-candles': 'days that appear twice in a candle file',
   'unordered-candles': 'candles that precede older ones',
-  'impossible-candles': 'a high below the low, an open or close outside of both, a price of 0 or less',
+  'impossible-candles':
+    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
   'spliced-series': 'prices of two stocks under one symbol',
   'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
   'large-moves': 'closes more than 30 % from the previous one, without an explanation',

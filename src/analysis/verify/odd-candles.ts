@@ -23,7 +23,14 @@ export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries): 
     const most = top * (1 + ROUNDING_SHARE)
     const least = bottom * (1 - ROUNDING_SHARE)
     const isPossible =
-      bottom > 0 && top >= bottom && start <= most && end <= most && start >= least && end >= least && (volume[index] as number) >= 0
+      bottom > 0 &&
+      top >= bottom &&
+      start <= most &&
+      end <= most &&
+      start >= least &&
+      end >= least &&
+      isVolume(volume[index] as number) &&
+      top <= Number.MAX_SAFE_INTEGER
     if (isPossible) continue
     count += 1
     days.add(day[index] as number)
@@ -43,10 +50,13 @@ export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries): 
   return { findings: [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }], days }
 }
 
+const isVolume = (volume: number): boolean => volume >= 0 && Number.isSafeInteger(volume)
+
 const describeFault = (open: number, high: number, low: number, close: number, volume: number): string => {
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
-  if (volume < 0) return 'a volume below 0'
+  if (!isVolume(volume)) return `a volume of ${volume}, which is no number of shares,`
+  if (high > Number.MAX_SAFE_INTEGER) return 'a price that is too large'
   return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
 }
 

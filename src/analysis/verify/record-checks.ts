@@ -5,6 +5,7 @@ import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import { readRecords } from '../../storage/record-file.js'
+import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
 
@@ -30,7 +31,10 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
     for (const file of files) {
       if (file.output.shape === 'candles-per-item') continue
       try {
-        findings.push(...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })))
+        findings.push(
+          ...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...findBrokenTexts(root, file),
+        )
       } catch (error) {
         if (!(error instanceof SyntaxError || error instanceof DamagedFileError)) throw error
         findings.push({
@@ -45,6 +49,15 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
     }
   return { findings, rows }
 }
+
+const BROKEN_TEXTS =
+  'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
+
+/** A file of an earlier version with texts that DuckDB refuses. */
+const findBrokenTexts = (root: string, { output, file, item }: OutputFile): readonly Finding[] =>
+  output.shape === 'text' || readRepaired(join(root, file)) === undefined
+    ? []
+    : [{ check: 'files', severity: 'warning', ...(item === undefined ? {} : { symbol: item.key }), file, detail: BROKEN_TEXTS }]
 
 interface FileContext {
   readonly against: RecordContext

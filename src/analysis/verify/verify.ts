@@ -28,7 +28,7 @@ import {
   type Verification,
 } from './finding.js'
 import { type HistoryChecks, verifyHistory } from './history/verify-history.js'
-import { checkFileSizes, readRecordedFiles } from './output-files.js'
+import { checkDigests, checkFileSizes, readRecordedFiles } from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
 import { describeUncheckedFiles, findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
@@ -41,7 +41,11 @@ export interface VerifyOptions extends SymbolOptions {
   readonly only?: readonly CheckName[] | undefined
   /** Only findings about this day or later, and those without a day. */
   readonly since?: Day | undefined
+  /** Also reads every output and compares it with the digest of what a run wrote. */
+  readonly deep?: boolean | undefined
   readonly limits: FindingLimits
+  /** Reads every byte of the record of all days, and compares it with its digests. */
+  readonly history?: boolean | undefined
   /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
   readonly accept?: Acceptance | undefined
 }
@@ -107,11 +111,13 @@ interface CheckedOutputs {
 /** Makes all checks: some need the results of others, so a selection of checks would save little. */
 const checkOutputs = async (
   root: string,
-  { streams, exchange, stocks }: Pick<VerifyOptions, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
+  options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'> & { readonly stocks: readonly Stock[] },
 ): Promise<CheckedOutputs> => {
+  const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, stocks })
-  const noted = await readRecordedFiles(root, report)
+  const recorded = await readRecordedFiles(root, report)
+  const { findings: damaged, noted } = deep ? await checkDigests(root, all, recorded) : { findings: [], noted: recorded }
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
@@ -123,7 +129,7 @@ const checkOutputs = async (
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })
-  const history = await verifyHistory(root, candles.sessions)
+  const history = await verifyHistory(root, { sessions: candles.sessions, streams, exchange, isWhole })
   const found = [
     ...all.flatMap((stream) => checkFileSizes(stream, noted)),
     ...(await findInterruptedWrites(root, all)),
@@ -131,6 +137,8 @@ const checkOutputs = async (
     ...candles.findings,
     ...findLeftovers(all),
     ...history.findings,
+    // Last: a file without a digest is no error, but it may have one.
+    ...damaged,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
   const unchecked = [...describeUncheckedFiles(root, noted, all), ...candles.unchecked, ...history.unchecked]

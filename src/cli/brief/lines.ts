@@ -1,6 +1,7 @@
 import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.js'
 import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
+import { describeAsOfSession } from '../as-of.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -39,7 +40,7 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const { outcome, error, outputs, changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
+  const { asOfSession, outcome, error, outputs, changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
   const changed: BriefPart = {
@@ -55,6 +56,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   }
   const parts: readonly BriefPart[] = [
     { title: 'Not up to date', lines: describeOutputs(outputs.filter(isStale), error) },
+    { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
     { title: 'Wrong symbols in the watchlist', lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
     ...(outcome === 'failed' ? [] : [changed]),

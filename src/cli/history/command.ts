@@ -3,28 +3,34 @@ import { defer, map, type Observable } from 'rxjs'
 import type { HistoryDay, HistorySummary } from '../../analysis/history/describe-history.js'
 import { UsageError } from '../../model/errors.js'
 import { formatMinute } from '../../model/trading-day.js'
-import type { AddCommand, Command } from '../dependencies.js'
-import { dayOption, exampleText, integerOption } from '../options.js'
+import type { Deletable } from '../../storage/history/delete.js'
+import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
+import { checkDay, dayOption, exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { formatBytes, formatQuantity } from '../terminal/format.js'
-import { printJson, printLines, printWarning } from '../terminal/print.js'
+import { printJson, printLines } from '../terminal/print.js'
 import { readSize, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 
-type HistoryAction = 'compact' | 'prune'
+const ACTIONS = ['delete', 'prune', 'compact'] as const
+type HistoryAction = (typeof ACTIONS)[number]
 
 interface HistoryFlags {
   readonly action?: HistoryAction | undefined
   readonly out?: string
   readonly config?: string
+  readonly day?: string | undefined
   readonly before?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
   readonly limit: number
   readonly json?: boolean
 }
 
 const examples = [
   ['scripstream history', 'the recorded days, their sizes, and the sessions without a record'],
-  ['scripstream history prune --before 2025-01-01', 'delete the days before 2025'],
+  ['scripstream history delete 2027-02-12', 'delete one day, such as one recorded with a wrong clock'],
+  ['scripstream history prune --before 2025-01-01 --dry-run', 'the days before 2025, which the command without --dry-run deletes'],
   ['scripstream history compact', 'delete what no day needs'],
 ] as const
 
@@ -40,56 +46,100 @@ const DEFAULT_LIMIT = 20
 export const addHistory: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('history')
-    .description('Shows the days that runs have kept, or deletes old ones.')
+    .description('Shows the days that runs have recorded, or deletes some of them.')
     .addArgument(
-      new Argument('[action]', 'prune: delete the days before a day; compact: delete what no day needs').choices(['prune', 'compact']),
+      new Argument(
+        '[action]',
+        'delete: delete one day; prune: delete the days before a day; compact: delete bases that no day needs',
+      ).choices(ACTIONS),
     )
+    .argument('[day]', 'delete: the day')
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(dayOption('--before <day>', 'prune: the first day that stays'))
+    .option('--dry-run', 'show what would be deleted, and delete nothing')
+    .option('--yes', 'do not ask for confirmation')
     .addOption(integerOption('--limit <n>', 'how many days are listed', [1, 100_000]).default(DEFAULT_LIMIT))
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples) + HISTORY_EXIT_CODES)
-    .action((action: HistoryAction | undefined, flags: HistoryFlags) => act(historyCommand({ ...flags, action }, io, dependencies)))
+    .action((action: HistoryAction | undefined, day: string | undefined, flags: HistoryFlags) =>
+      act(historyCommand({ ...flags, action, day }, io, dependencies)),
+    )
 }
 
-const historyCommand: Command<HistoryFlags> = (
-  { action, before, limit, json = false, ...place },
-  { env, stdout, stderr, scheduler },
-  dependencies,
-) =>
+const historyCommand: Command<HistoryFlags> = (flags, io, dependencies) =>
   defer((): Observable<number> => {
-    if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
-    if (action !== 'prune' && before !== undefined) throw new UsageError('--before belongs to "scripstream history prune"')
-    const { out, exchange } = resolveSettings(place, { env }, dependencies)
-    const { columns } = readSize(stdout)
+    checkFlags(flags)
+    const { action, limit, json = false } = flags
+    const { out, exchange } = resolveSettings(flags, io, dependencies)
     return defer(async () => {
-      const { describeHistory, pruneHistory } = await import('../folder-readers.js')
-      if (action === undefined) {
-        const summary = await describeHistory(out, { streams: dependencies.streams, exchange })
-        if (json) printJson(summary, stdout)
-        else printLines(summaryLines(summary, limit, columns), stdout)
-        return
-      }
-      const warn = (text: string): void => printWarning(clean(text), stderr)
-      const deleted = await pruneHistory(out, { ...(before === undefined ? {} : { before }), now: scheduler.now(), warn })
-      if (json) printJson({ folder: out, deleted }, stdout)
-      else printLines(deletedLines(deleted, columns), stdout)
+      if (action !== undefined) return deleteFromHistory(out, flags, io)
+      const { describeHistory } = await import('../folder-readers.js')
+      const summary = await describeHistory(out, { streams: dependencies.streams, exchange })
+      if (json) printJson(summary, io.stdout)
+      else printLines(summaryLines(summary, limit, readSize(io.stdout).columns), io.stdout)
     }).pipe(map(() => 0))
   })
 
-const deletedLines = (deleted: readonly { readonly path: string; readonly bytes: number }[], columns: number): readonly TextLine[] => {
-  if (deleted.length === 0) return [['Nothing to delete.']].map(([text = '']) => [[text]])
-  const bytes = deleted.reduce((sum, file) => sum + file.bytes, 0)
+const checkFlags = ({ action, day, before, dryRun, yes }: HistoryFlags): void => {
+  if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
+  if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
+  if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
+  if (action !== 'prune' && before !== undefined) throw new UsageError('--before belongs to "scripstream history prune"')
+  if (action === undefined && (dryRun || yes)) throw new UsageError('--dry-run and --yes belong to "history delete", "prune" and "compact"')
+  if (day !== undefined) checkDay('history delete', day)
+}
+
+/** Shows what is deleted, asks, and deletes it. */
+const deleteFromHistory = async (
+  out: string,
+  { day, before, dryRun = false, yes = false, json = false }: HistoryFlags,
+  io: ProcessIo,
+): Promise<void> => {
+  const { findDeletable, deleteDays } = await import('../folder-readers.js')
+  const selector = { day, before }
+  const found = await findDeletable(out, selector)
+  const { columns } = readSize(io.stdout)
+  const isNothing = found.files.length === 0
+  if (!json) printLines(deletableLines(found, { columns, isDone: false }), dryRun || isNothing ? io.stdout : io.stderr)
+  if (!dryRun && !isNothing && !yes) await confirm(io, found)
+  const deleted = dryRun || isNothing ? found : await deleteDays(out, selector, io.scheduler.now())
+  if (json) printJson({ folder: out, isDryRun: dryRun, ...deleted }, io.stdout)
+  else if (!dryRun && !isNothing) printLines(deletableLines(deleted, { columns, isDone: true }).slice(-1), io.stdout)
+}
+
+/** Asks on a terminal. @throws UsageError without one, or if the answer is no */
+const confirm = async ({ stdin, stderr, readLine }: ProcessIo, { days, files }: Deletable): Promise<void> => {
+  if (!stdin.isTTY) throw new UsageError('nothing was deleted: stdin is no terminal; add --yes to confirm, or --dry-run to preview')
+  const what =
+    days.length === 0
+      ? `${formatQuantity(files.length, 'base')}?`
+      : `${formatQuantity(days.length, 'recorded day')}? ${days.length === 1 ? 'It' : 'They'} cannot be fetched again.`
+  stderr.write(`Delete ${what} [y/N] `)
+  if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
+}
+
+/** The days and files, and their sum in the last line. */
+const deletableLines = (
+  { days, files }: Deletable,
+  { columns, isDone }: { readonly columns: number; readonly isDone: boolean },
+): readonly TextLine[] => {
+  if (files.length === 0) return wrapLines('Nothing to delete.', columns)
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const sum = `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
+  const bases = files.filter(({ path }) => path.includes('/bases/'))
   return [
-    ...deleted.flatMap(({ path, bytes: size }) => wrapLines(`  ${clean(path)} (${formatBytes(size)})`, columns)),
-    ...wrapLines(`Deleted ${formatQuantity(deleted.length, 'file')}, ${formatBytes(bytes)}.`, columns),
+    ...days.flatMap((day) => wrapLines(`  ${day}`, columns)),
+    ...(bases.length === 0 ? [] : wrapLines(`  ${formatQuantity(bases.length, 'base')} that no other day needs`, columns)),
+    ...wrapLines(isDone ? `Deleted ${sum}.` : `To be deleted: ${sum}.`, columns),
   ]
 }
 
 /** The newest days, and what the history has in all. */
-const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
+const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
   const recorded = days.filter(isRecorded)
+  const moved = `${formatQuantity(former.length, 'day')} in the former format: the next complete run moves them to the present one.`
+  if (former.length > 0 && recorded.length === 0) return wrapLines(moved, columns)
   if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
   const gaps = days.length - recorded.length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
@@ -107,7 +157,8 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
           title: 'collected',
           drop: 1,
           align: 'left',
-          cell: ({ knownAt }) => (knownAt === undefined ? '-' : formatMinute(Date.parse(knownAt))),
+          cell: describeKnown,
+          style: ({ timing }) => (timing === 'late' || timing === 'session' ? 'yellow' : undefined),
         },
         { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
         {
@@ -126,6 +177,11 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
     ...wrapLines(`${sums.join('; ')}.`, columns),
   ]
 }
+
+const describeKnown = ({ knownAt, timing }: HistoryDay): string =>
+  knownAt === undefined
+    ? '-'
+    : `${formatMinute(Date.parse(knownAt))}${timing === undefined || timing === 'final' ? '' : ` (${timing === 'late' ? 'late' : 'during it'})`}`
 
 const isRecorded = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
 

@@ -147,13 +147,13 @@ const addQuery = (add: AddTool, { out, streams, timeMs = TIME_LIMIT_MS }: ToolSo
     async ({ sql, as_of: asOf, limit = DEFAULT_ROWS }, signal) => {
       const { runLimitedQuery } = await import('../../analysis/limited-query.js')
       const request = { sql, root: out, streams, asOf: asOf === undefined ? undefined : checkDay('as_of', asOf) }
-      const { columns, rows, isCut, usedDay, warnings } = await runLimitedQuery(
+      const { columns, rows, isCut, usedDay, answers, warnings } = await runLimitedQuery(
         request,
         { rows: limit, timeMs, characters: MAX_CHARACTERS },
         signal,
       )
       const items = rows.map((row) => `[${row.map((cell, place) => toCell(cell, columns[place]?.isNumber)).join(',')}]`)
-      const facts = omitUndefined({ as_of: usedDay, warnings, columns: columns.map(({ name }) => name) })
+      const facts = omitUndefined({ as_of: asOf, record_of: usedDay, notes: answers, warnings, columns: columns.map(({ name }) => name) })
       return { facts, list: 'rows', items, isCut }
     },
   )

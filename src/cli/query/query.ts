@@ -1,5 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { map, Observable } from 'rxjs'
+import type { QueryResult } from '../../analysis/query.js'
 import { describeResultColumns, readChunks } from '../../analysis/result-values.js'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
@@ -41,11 +42,10 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
         asOf: flags.asOf,
       }
       const query = await runQuery(await resolveQuery(flags.sql, out), source, (stop) => (interrupt = stop))
-      if (query.usedDay !== undefined && query.usedDay !== flags.asOf)
-        io.stderr.write(`as of ${query.usedDay}, the newest recorded day until ${flags.asOf}\n`)
+      for (const answer of query.answers) io.stderr.write(`${answer}\n`)
       for (const warning of query.warnings) printWarning(clean(warning), io.stderr)
       try {
-        if (!subscriber.closed) await printResult(query.result, flags, io)
+        if (!subscriber.closed) await printResult(query.result, { ...flags, past: describePast(query, flags.asOf) }, io)
       } catch (error) {
         throw toQueryError(error)
       } finally {
@@ -65,10 +65,14 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
     map((end) => (typeof end === 'string' ? toExitCode(end) : end)),
   )
 
+/** What JSON says of an answer as of a day: that day, the recorded day that was used, and what a reader must know about it. */
+const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined): object | undefined =>
+  asOf === undefined ? undefined : { as_of: asOf, record_of: usedDay ?? null, notes: answers }
+
 /** Writes a result as fast as its reader reads it, and stops when the reader closes the pipe. */
 export const printResult = async (
   result: DuckDBResult,
-  { format, rows }: Pick<QueryFlags, 'format' | 'rows'>,
+  { format, rows, past }: Pick<QueryFlags, 'format' | 'rows'> & { readonly past?: object | undefined },
   { stdout }: Pick<ProcessIo, 'stdout'>,
 ): Promise<void> => {
   const columns = describeResultColumns(result)
@@ -81,11 +85,15 @@ export const printResult = async (
     return
   }
   const { [how]: write } = (await import('./formats.js')).rowFormatters
+  const isWrapped = how === 'json' && past !== undefined
+  const print = (text: string): Promise<void> => new Promise((resolve) => stdout.write(text, () => resolve()))
+  if (isWrapped) await print(`${JSON.stringify(past).slice(0, -1)},"rows":`)
   for await (const text of write(columns, readChunks(result))) {
     // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
-    await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
+    await print(text)
   }
+  if (isWrapped) await print('}\n')
 }
 
 export interface StatementInput {

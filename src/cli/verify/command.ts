@@ -14,6 +14,8 @@ import { findingLines } from './findings.js'
 const examples = [
   ['scripstream verify', 'everything in ./data'],
   ['scripstream verify --only spliced-series,large-moves', 'two of the checks'],
+  ['scripstream verify --deep', 'also find files that a disk or an editor has changed'],
+  ['scripstream verify --history', 'also read every byte of the recorded days'],
   ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
   ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
   ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
@@ -43,6 +45,8 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(symbolsOption('only findings of these stocks'))
     .addOption(dayOption('--since <day>', 'only findings about this day or later'))
     .addOption(integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, MAX_LIMIT]))
+    .option('--history', 'also read every byte of the recorded days and compare it with its digest')
+    .option('--deep', 'also read every output and compare it with the digest of what a run wrote')
     .option('--accept', 'accept the findings: later commands report only new ones')
     .option('--reason <text>', 'why they are accepted')
     .option('--quiet', 'print nothing if there are no new errors or warnings')
@@ -58,6 +62,8 @@ interface VerifyFlags {
   readonly symbols?: string
   readonly since?: string
   readonly limit?: number
+  readonly deep?: boolean
+  readonly history?: boolean
   readonly accept?: boolean
   readonly reason?: string
   readonly quiet?: boolean
@@ -73,7 +79,7 @@ const DEFAULT_LIMITS = { errors: 0 }
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, dependencies) =>
   defer((): Observable<number> => {
-    const { out, config, only, symbols, since, limit, accept = false, reason, quiet = false, json = false } = flags
+    const { out, config, only, symbols, since, limit, deep, history, accept = false, reason, quiet = false, json = false } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
     const settings = resolveSettings({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
@@ -83,6 +89,8 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       only,
       ...readSymbols(symbols, settings),
       since,
+      deep,
+      history,
       limits: { ...DEFAULT_LIMITS, ...settings.verify },
       ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
     }

@@ -109,13 +109,16 @@ const createCoverageTable = (coverage: readonly YearCoverage[], columns: number)
         ),
       ]
 
+const REPAIR = '  To repair: restore the files, or delete them and run "scripstream run --fresh".'
+
 const formatCheckFindings = (
   check: CheckName,
   findings: readonly Finding[],
   { columns, limit }: { readonly columns: number; readonly limit: number },
 ): readonly TextLine[] => {
   const own = findings.filter((finding) => finding.check === check)
-  const lines = listFindings(own, limit)
+  const isRepairable = check === 'files' && own.some(({ severity, file = '' }) => severity === 'error' && !file.startsWith('.scripstream'))
+  const lines = [...listFindings(own, limit), ...(isRepairable ? [REPAIR] : [])]
   return [[], ...wrapTitled([check, 'bold'], `: ${CHECKS[check]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
 }
 

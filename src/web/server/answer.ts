@@ -1,6 +1,7 @@
 import type { Freshness } from '../../analysis/brief/brief.js'
+import { findNewestWeekday } from '../../market/calendar.js'
 import type { RunReport } from '../../model/report.js'
-import { addDays, type Day, toDay, toInstant } from '../../model/trading-day.js'
+import { type Day, toInstant } from '../../model/trading-day.js'
 import type { FolderAnswer } from '../api/state.js'
 
 interface AnswerFacts {
@@ -58,9 +59,4 @@ const listNames = (names: readonly string[]): string => {
 }
 
 /** The newest weekday whose data is published. Holidays are not known here: on one, the day before counts as old for a day. */
-export const findDueDay = (now: number): Day => {
-  let day = toDay(now)
-  if (now < toInstant(day, PUBLISHED_AT)) day = addDays(day, -1)
-  while ([0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay())) day = addDays(day, -1)
-  return day
-}
+export const findDueDay = (now: number): Day => findNewestWeekday(now, PUBLISHED_AT)

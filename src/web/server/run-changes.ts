@@ -1,8 +1,9 @@
 import type { Section } from '../../analysis/diff/change.js'
 import { diffDays } from '../../analysis/diff/diff-days.js'
 import { CollectError } from '../../model/errors.js'
-import { type Day, toDay, toInstant } from '../../model/trading-day.js'
-import { listDays } from '../../storage/history/history-folder.js'
+import { type Day, toInstant } from '../../model/trading-day.js'
+import { chooseList, listListedDays } from '../../storage/history/choose.js'
+import { MIGRATED, openHistory } from '../../storage/history/record.js'
 import type { FolderChanges } from '../api/state.js'
 import { nothingToCompare, toFolderChanges } from './changes.js'
 import type { Served } from './route.js'
@@ -22,16 +23,18 @@ type ChangesFolder = Pick<Served, 'out' | 'exchange' | 'streams' | 'readChanges'
 export const createRunChanges = ({ out, exchange, streams, readChanges }: ChangesFolder): Served['readRunChanges'] => {
   const known = new Map<string, Promise<FolderChanges>>()
   return async (runs, id) => {
-    const { run, asOf, outcome } = findRun(runs, id).entry
+    const { run, finishedAt, outcome } = findRun(runs, id).entry
     if (findLastWriter(runs)?.run === run) return readChanges()
     if (outcome === 'failed') return nothingToCompare('it failed, and has written no files')
-    const day = toDay(Date.parse(asOf))
-    // The last run of a day is the one that is recorded.
-    if (runs.findLast((one) => toDay(Date.parse(one.asOf)) === day)?.run !== run)
-      return nothingToCompare('a later run has replaced the record of this day')
-    const days = await listDays(out)
-    const since = days.findLast((one) => one < day)
-    if (!days.includes(day)) return nothingToCompare('its day is not recorded')
+    const history = await openHistory(out)
+    // A run records nothing if an earlier one of its session had the same lists.
+    const own = history.records.find((one) => one.run === run || (one.run === MIGRATED && one.knownAt === finishedAt))
+    const tables = Object.keys(own?.lists ?? {})
+    if (own === undefined || tables.length === 0) return nothingToCompare('none of its lists are recorded')
+    const { day } = own
+    if (tables.some((table) => chooseList(history.records, table, day)?.record !== own))
+      return nothingToCompare('the record of its day is that of another run')
+    const since = listListedDays(history).findLast((one) => one < day)
     if (since === undefined) return nothingToCompare('no day before it is recorded')
     const key = `${run} ${since}`
     const answer = known.get(key) ?? compare({ since, day })

@@ -3,18 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffDays } from '../../../src/analysis/diff/diff-days.js'
 import { UsageError } from '../../../src/model/errors.js'
-import type { RunReport } from '../../../src/model/report.js'
-import { toInstant } from '../../../src/model/trading-day.js'
-import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
-import { recordDay } from '../../../src/storage/history/record-day.js'
 import { streams } from '../../../streams/registry.js'
-import { runReport } from '../../cli/support.js'
 import { filesIn, temporaryFolder } from '../../support/folders.js'
-
-const HISTORY = createHistoryRequest(
-  streams.map((stream) => ({ stream, state: 'waiting' })),
-  { exchange: 'NSE' },
-)
+import { recordRun, tablesOf } from '../../support/recorded-run.js'
 
 const stock = (rank: number, name = `S${rank}`) => ({ Symbol: name, ISIN: `INE00000000${rank}`, Name: `Company ${rank}` })
 
@@ -33,12 +24,9 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
 
 const generate = async (): Promise<string> => {
   const root = temporaryFolder()
-  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success' }]))
   for (const [day, stocks] of Object.entries(LISTS)) {
     store(root, stocks, day)
-    const report = { ...runReport({}), scripts } as unknown as RunReport
-    const record = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
-    await recordDay(root, { history: HISTORY, record, report, isPartOfEnded: false })
+    await recordRun(root, { day })
   }
   return root
 }
@@ -53,11 +41,13 @@ const changesOf = async (root: string, since: string, until?: string) =>
 describe('the difference between recorded days', () => {
   it('leaves out a damaged day between them, and names its file', async () => {
     const root = await generate()
-    truncateSync(join(root, '.scripstream', 'history', '2026-02-03.day'), 100)
+    truncateSync(join(root, '.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json'), 100)
     const { notes, changes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })
     expect(changes.map(({ symbol }) => symbol)).toContain('S5')
-    expect(notes.filter((note) => note.includes('2026-02-03.day is damaged'))).toHaveLength(1)
-    await expect(changesOf(root, '2026-02-03')).rejects.toThrow('2026-02-03.day is damaged')
+    expect(
+      notes.filter((note) => note.includes('2026-02-03/20260203T140000Z/record.json cannot be read: its digest is wrong')),
+    ).toHaveLength(1)
+    await expect(changesOf(root, '2026-02-03')).rejects.toThrow('record.json cannot be read: its digest is wrong')
   })
 
   it('has what changed between two days, and from which day on a stock is listed, has left or is renamed', async () => {
@@ -88,29 +78,30 @@ describe('the difference between recorded days', () => {
 
   it('says which lists have no record of one of the days', async () => {
     const root = temporaryFolder()
-    const [bands, asm, gsm, deals] = [
+    const [bands, asm, upper, deals] = [
       'complete_price_bands.json',
       'nse_asm_list.json',
-      'nse_gsm_list.json',
+      'upper_circuit_stocks.json',
       'bulk_block_deals.json',
     ] as const
-    const days = { '2026-02-02': [asm, gsm], '2026-02-03': [asm], '2026-02-04': [asm, bands], '2026-02-05': [gsm, bands, deals] }
+    const days = { '2026-02-02': [asm, upper], '2026-02-03': [asm], '2026-02-04': [asm, bands], '2026-02-05': [upper, bands, deals] }
     for (const [day, lists] of Object.entries(days)) {
       for (const file of ['master_isin_map.json', ...lists]) writeFileSync(join(root, file), '[]')
-      const files = ['master_isin_map.json', ...lists].map((file) => ({ stream: 'master-data', file, isPerItem: false }))
-      const report = { ...runReport({}), scripts: { 'master-data': { outcome: 'success' } } } as unknown as RunReport
-      const record = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
-      await recordDay(root, { history: { files, documents: [] }, record, report, isPartOfEnded: false })
+      await recordRun(root, { day, request: { tables: tablesOf('master_isin_map.json', ...lists) } })
     }
     const { notes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-03', until: '2026-02-05' })
+    const sameTable = ['nse_gsm_list.json', 'lower_circuit_stocks.json'] as const
     expect(notes).toEqual([
+      'only the two ends are compared: what came and went in between is not listed (1 recorded day)',
       `${asm} was compared up to its record of 2026-02-04: 2026-02-05 has none`,
-      `${gsm} was compared with its record of 2026-02-02: 2026-02-03 has none`,
+      `${sameTable[0]} was compared up to its record of 2026-02-04: 2026-02-05 has none`,
       `${bands} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
+      `${upper} was compared with its record of 2026-02-02: 2026-02-03 has none`,
+      `${sameTable[1]} was compared with its record of 2026-02-02: 2026-02-03 has none`,
       `${deals} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
     ])
     expect((await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes).toContain(
-      `${gsm} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`,
+      `${upper} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`,
     )
   })
 
@@ -124,6 +115,7 @@ describe('the difference between recorded days', () => {
   it.each([
     ['2026-02-01', undefined, 'the history begins on 2026-02-02'],
     ['2026-02-04', '2026-02-03', 'the earlier day comes first'],
+    ['2026-02-05', '2026-02-08', 'have the same record, that of 2026-02-05'],
   ])('refuses %s and %s', async (since, until, message) => {
     const root = await generate()
     await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)

@@ -59,6 +59,9 @@ describe('filings of recorded days', () => {
     writeFileSync(join(out, 'company_filings', 'BETA_filings.json'), '{"data":[')
     const { filings, notes } = await filingsOf(out, '2026-02-10')
     expect(filings).toEqual(['ALPHA2: 1 new: order'])
-    expect(notes).toEqual([expect.stringContaining('company_filings/BETA_filings.json was not compared')])
+    expect(notes).toEqual([
+      expect.stringContaining('company_filings/BETA_filings.json was not compared'),
+      'only the two ends are compared: what came and went in between is not listed (3 recorded days)',
+    ])
   })
 })

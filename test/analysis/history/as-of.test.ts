@@ -1,19 +1,14 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runQuery } from '../../../src/analysis/query.js'
 import { listViews } from '../../../src/analysis/tables/index.js'
 import { UsageError } from '../../../src/model/errors.js'
-import type { RunReport } from '../../../src/model/report.js'
 import { addDays, toInstant } from '../../../src/model/trading-day.js'
-import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
 import { listTables } from '../../../src/pipeline/list-tables.js'
-import { pack, REWRITTEN } from '../../../src/storage/history/day-file.js'
-import { writeDay } from '../../../src/storage/history/history-folder.js'
-import { recordDay } from '../../../src/storage/history/record-day.js'
 import { streams } from '../../../streams/registry.js'
-import { runReport } from '../../cli/support.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
+import { recordRun } from '../../support/recorded-run.js'
 import { collected, duckdb } from '../support.js'
 
 const tables = listTables(streams)
@@ -23,29 +18,21 @@ const roundFractions = (rows: readonly (readonly (string | null)[])[]): readonly
   rows.map((row) => row.map((value) => (/^-?\d+\.\d+$/.test(value ?? '') ? Number(value).toPrecision(9) : value)))
 
 const ask = async (sql: string, out: string, asOf?: string) => {
-  const { result, close, usedDay, warnings } = await runQuery(sql, { out, tables, asOf })
+  const { result, close, usedDay, warnings, answers } = await runQuery(sql, { out, tables, asOf })
   try {
-    return { rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))), usedDay, warnings }
+    return {
+      rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))),
+      usedDay,
+      warnings,
+      answers,
+    }
   } finally {
     close()
   }
 }
 
-const HISTORY = createHistoryRequest(
-  streams.map((stream) => ({ stream, state: 'waiting' })),
-  { exchange: 'NSE' },
-)
-
-/** Records the files of a folder under a day, as a complete run does. */
-const record = async (root: string, day: string, facts: Readonly<Record<string, object>> = {}, collectedOn = day): Promise<void> => {
-  const scripts = Object.fromEntries(streams.map(({ name }) => [name, { outcome: 'success', ...facts[name] }]))
-  const report = { ...runReport({}), finishedAt: `${collectedOn}T14:00:00.000Z`, scripts } as unknown as RunReport
-  const run = { run: day, asOf: toInstant(day, '20:00'), configuration: 'c' }
-  expect(await recordDay(root, { history: HISTORY, record: run, report, isPartOfEnded: false })).toBeUndefined()
-}
-
 const FIRST = '2026-02-02'
-const DAYS = Array.from({ length: 10 }, (_, index) => addDays(FIRST, index))
+const DAYS = Array.from({ length: 10 }, (_, index) => addDays(FIRST, index + (index < 5 ? 0 : 2)))
 const MISSED = 4
 /** The stage of a stock on a day of the generated history; some days none. */
 const stageOf = (stock: number, day: number): string | undefined => ((stock + day) % 4 === 0 ? undefined : `Stage ${(stock * 7 + day) % 5}`)
@@ -66,17 +53,20 @@ const storeDay = (root: string, day: number): void => {
 /** Ten days of which one was missed and one was collected twice, and two were collected last. */
 const generate = async (): Promise<string> => {
   const root = temporaryFolder()
-  for (const day of [0, 1, 2, 3, 5, 6, 6, 9, 7, 8]) {
-    storeDay(root, day === 6 ? 0 : day)
-    if (day === 6) await record(root, DAYS[day] as string)
+  for (const day of [0, 1, 2, 3, 5, 6, 9, 7, 8]) {
     storeDay(root, day)
-    await record(root, DAYS[day] as string)
+    await recordRun(root, { day: DAYS[day] as string })
+    storeDay(root, 0)
+    if (day === 6) await recordRun(root, { day: DAYS[day] as string, time: '21:00' })
   }
   return root
 }
 
-/** Cuts the file of a recorded day within its first line, as a full disk would. */
-const truncate = (root: string, day: string): void => truncateSync(join(root, '.scripstream', 'history', `${day}.day`), 100)
+const DAMAGED = /2026-02-\d\d\/\w+\/record\.json cannot be read: its digest is wrong/
+
+/** Cuts the facts of a recorded day, as a full disk would. */
+const truncate = (root: string, day: string): void =>
+  truncateSync(join(root, '.scripstream', 'history', day, `${day.replaceAll('-', '')}T140000Z`, 'record.json'), 100)
 
 describe.runIf(duckdb)('a query as of a day', () => {
   it('sees every list as it was on that day, or on the newest recorded day before it', async () => {
@@ -100,18 +90,28 @@ describe.runIf(duckdb)('a query as of a day', () => {
     await expect(ask('from surveillance', root, FIRST)).rejects.toThrow('no day is recorded')
   })
 
-  it('uses the newest record of each file, if a day lacks one', async () => {
+  it('uses the newest record of each list, if a day lacks one', async () => {
     const root = await generate()
-    rmSync(join(root, 'nse_gsm_list.json'))
     storeDay(root, 3)
-    rmSync(join(root, 'nse_gsm_list.json'))
-    await record(root, '2026-02-12')
-    const { rows } = await ask('select list, any_value(stage) from surveillance group by all order by list', root, '2026-02-12')
-    expect(rows.at(-1)).toEqual(['GSM', 'day 9'])
-    expect(rows).toHaveLength(2)
+    rmSync(join(root, 'master_isin_map.json'))
+    await recordRun(root, { day: '2026-02-16' })
+    const { rows, answers } = await ask(
+      'select (select count(*) from master), stage from surveillance order by all limit 1',
+      root,
+      '2026-02-16',
+    )
+    expect(rows).toEqual([['5', 'Stage 1']])
+    expect(answers).toEqual([`master: no record of 2026-02-16; the one before is of ${DAYS[9]}`])
   })
 
-  it('writes no copy and leaves no file, and gives the same answer from the copies of the schema history', async () => {
+  it('has only what each list of that day has, also if one of its files is no longer there', async () => {
+    const root = await generate()
+    rmSync(join(root, 'nse_gsm_list.json'))
+    await recordRun(root, { day: '2026-02-16' })
+    expect((await ask('select distinct list from surveillance', root, '2026-02-16')).rows).toEqual([['ASM']])
+  })
+
+  it('leaves no file, and does not read the present lists', async () => {
     const root = await generate()
     const before = snapshotFolder(root)
     const temporary = temporaryFolder()
@@ -120,21 +120,12 @@ describe.runIf(duckdb)('a query as of a day', () => {
     const sql = 'select * from surveillance order by all'
     const first = await ask(sql, root, DAYS[3])
     await expect(ask('select nothing from surveillance', root, DAYS[3])).rejects.toThrow(UsageError)
+    await ask('from history.surveillance', root)
     expect(snapshotFolder(root)).toEqual(before)
     expect(readdirSync(temporary)).toEqual([])
-    await ask('from history.surveillance', root)
     for (const [name, list] of Object.entries({ nse_asm_list: [], nse_gsm_list: [] }))
       writeFileSync(join(root, `${name}.json`), JSON.stringify(list))
     expect(await ask(sql, root, DAYS[3])).toEqual(first)
-  })
-
-  it('names a folder of copies that cannot be read', async () => {
-    const root = await generate()
-    await ask('from history.surveillance', root)
-    const copies = join(root, '.scripstream', 'cache', 'history')
-    rmSync(copies, { recursive: true })
-    symlinkSync('history', copies)
-    await expect(ask('from surveillance', root, FIRST)).rejects.toThrow(/history.*\.parquet cannot be read: ELOOP/)
   })
 
   it.each([
@@ -180,9 +171,9 @@ describe.runIf(duckdb)('the schema history', () => {
     truncate(root, DAYS[3] as string)
     const { rows, warnings } = await ask('select distinct day from history.surveillance order by day', root)
     expect(rows.flat()).toEqual(DAYS.filter((_, index) => index !== MISSED && index !== 3))
-    expect(warnings).toEqual([expect.stringMatching(/2026-02-05\.day is damaged/)])
+    expect(warnings).toEqual([expect.stringMatching(DAMAGED)])
     expect(await ask('from surveillance', root, DAYS[5])).toMatchObject({ usedDay: DAYS[5], warnings: [] })
-    await expect(ask('from surveillance', root, DAYS[3])).rejects.toThrow(/2026-02-05\.day is damaged/)
+    await expect(ask('from surveillance', root, DAYS[3])).rejects.toThrow(DAMAGED)
     expect((await ask('from rewritten', root)).warnings).toHaveLength(1)
   })
 
@@ -195,15 +186,16 @@ describe.runIf(duckdb)('the schema history', () => {
 
 describe.runIf(duckdb)('the candle histories that runs replaced', () => {
   const replaced = (...symbols: readonly string[]) => ({
+    outcome: 'success',
     rewritten: symbols.map((item) => ({ item, reason: `a split of "2:1", it's ${item}` })),
   })
 
   it('can be queried, with the day and the time from which on the new prices are known', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)
-    await record(root, '2026-02-09', { 'all-ohlcv': replaced('S1', 'GONE') })
-    await record(root, '2026-02-10')
-    await record(root, '2026-02-11', { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') })
+    await recordRun(root, { day: '2026-02-09', scripts: { 'all-ohlcv': replaced('S1', 'GONE') } })
+    await recordRun(root, { day: '2026-02-10' })
+    await recordRun(root, { day: '2026-02-11', scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') } })
     const first = [
       [null, 'GONE', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's GONE`],
       ['INE000000001', 'S1', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's S1`],
@@ -217,24 +209,16 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     expect((await ask(sql, root, '2026-02-10')).rows).toEqual(first)
   })
 
-  it('have the time of their record, if it is of a version that kept no other', async () => {
-    const root = temporaryFolder()
-    storeDay(root, 0)
-    const bytes = await pack({ 'all-ohlcv': [{ item: 'S1', reason: 'a split' }] })
-    await writeDay(root, { day: '2026-02-09', entries: { [REWRITTEN]: { knownAt: '2026-02-09T14:00:00.000Z', bytes } } })
-    expect((await ask('select symbol, known_at from rewritten', root)).rows).toEqual([['S1', '2026-02-09 19:30:00']])
-  })
-
   it('give each candle the time since when its price is known, also if that is after the day asked about', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)
     mkdirSync(join(root, 'ohlcv_data'))
     const days = ['2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12']
     const lines = days.map((day) => `${toInstant(day, '09:15') / 1_000},1,1,1,1,1`)
+    await recordRun(root, { day: '2026-02-09', scripts: { 'all-ohlcv': replaced('S1') } })
+    await recordRun(root, { day: '2026-02-11', scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') } })
     for (const symbol of ['S1', 'S2'])
       writeFileSync(join(root, 'ohlcv_data', `${symbol}.csv`), ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'))
-    await record(root, '2026-02-09', { 'all-ohlcv': replaced('S1') })
-    await record(root, '2026-02-11', { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') })
     const sql = "select day, known_since from candles_known where symbol = 'S1' order by day"
     const known = [...days.slice(0, 4).map((day) => [day, '2026-02-11 19:30:00']), ['2026-02-12', null]]
     expect((await ask(sql, root)).rows).toEqual(known)
@@ -243,8 +227,8 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
       (await ask("select isin, count(*), count(known_since) from candles_known where symbol = 'S2' group by isin", root)).rows,
     ).toEqual([['INE000000002', '5', '0']])
     // Collected late: it replaced only what was before its day.
-    await record(root, '2026-02-06', { 'all-ohlcv': replaced('S1') }, '2026-02-20')
-    expect((await ask(sql, root)).rows).toEqual([['2026-02-06', '2026-02-20 19:30:00'], ...known.slice(1)])
+    await recordRun(root, { day: '2026-02-18', asOf: '2026-02-06', scripts: { 'all-ohlcv': replaced('S1') } })
+    expect((await ask(sql, root)).rows).toEqual([['2026-02-06', '2026-02-18 19:30:00'], ...known.slice(1)])
   })
 
   it('are none without a history', async () => {
@@ -282,10 +266,10 @@ describe.runIf(duckdb)('filings as of a day', () => {
     storeDay(root, 0)
     const old = [filing('old', '2026-01-05'), filing('later', '2026-02-04')]
     store(root, undefined, old)
-    await record(root, '2026-02-05')
+    await recordRun(root, { day: '2026-02-05' })
     const all = [filing('late "quoted"\n€', '2026-02-05'), ...old]
     store(root, old, all)
-    await record(root, '2026-02-10')
+    await recordRun(root, { day: '2026-02-10' })
     const captions = async (day: string) => (await ask('select caption from filings order by caption', root, day)).rows.flat()
     expect(await captions('2026-02-05')).toEqual(['later', 'old'])
     expect(await captions('2026-02-09')).toEqual(['later', 'old'])
@@ -296,20 +280,20 @@ describe.runIf(duckdb)('filings as of a day', () => {
     const root = temporaryFolder()
     storeDay(root, 0)
     store(root, undefined, [filing('old', '2026-01-05')])
-    for (const day of ['2026-02-05', '2026-02-06', '2026-02-09']) await record(root, day)
+    for (const day of ['2026-02-05', '2026-02-06', '2026-02-09']) await recordRun(root, { day: day })
     truncate(root, '2026-02-06')
     const { rows, warnings } = await ask('select caption from filings', root, '2026-02-09')
     expect(rows).toEqual([['old']])
-    expect(warnings).toEqual([expect.stringMatching(/2026-02-06\.day is damaged/)])
-    await expect(ask('select caption from filings', root, '2026-02-06')).rejects.toThrow(/2026-02-06\.day is damaged/)
+    expect(warnings).toEqual([expect.stringMatching(DAMAGED)])
+    await expect(ask('select caption from filings', root, '2026-02-06')).rejects.toThrow(DAMAGED)
   })
 
   it('of a file that was new on a day are unknown before', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)
-    await record(root, '2026-02-05')
+    await recordRun(root, { day: '2026-02-05' })
     store(root, [], [filing('one', '2026-01-05')])
-    await record(root, '2026-02-10')
+    await recordRun(root, { day: '2026-02-10' })
     expect((await ask('select count(*) from filings', root, '2026-02-05')).rows).toEqual([['0']])
     expect((await ask('select count(*) from filings', root, '2026-02-10')).rows).toEqual([['1']])
   })
@@ -328,6 +312,16 @@ describe.runIf(duckdb)('the view first_seen', () => {
   const deal = (cname: string, isin?: string) => ({
     ...{ date: '2026-01-05 00:00:00', sym: 'S1', isin, exch: 'NSE', deal: 'BULK', bs: 'B', cname, qty: 10, avgprice: 1.5 },
   })
+  /** Lists without deals of those days, and candles that show when the market traded until now. */
+  const storeLists = (root: string): void => {
+    storeDay(root, 0)
+    storeCandles(root, 1)
+  }
+  const storeCandles = (root: string, count: number): void => {
+    const candles = ['2026-02-09', '2026-02-10', '2026-02-11'].slice(0, count).map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
+    mkdirSync(join(root, 'ohlcv_data', 'indices'), { recursive: true })
+    writeFileSync(join(root, 'ohlcv_data', 'indices', 'A.csv'), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+  }
   const write = (root: string, file: string, content: unknown): void => {
     mkdirSync(join(root, file, '..'), { recursive: true })
     writeFileSync(join(root, file), JSON.stringify(content))
@@ -337,6 +331,7 @@ describe.runIf(duckdb)('the view first_seen', () => {
   const store = (root: string, count: number, before?: number): void => {
     const upTo = <T>(last: number, create: (name: string) => T, kind: string): readonly T[] =>
       Array.from({ length: last }, (_, index) => create(`${kind} ${index + 1}`))
+    storeCandles(root, count)
     const previous = join(root, '.scripstream', 'previous')
     write(previous, 'note.json', { ...(before === undefined ? {} : { run: 'r' }), outputs: ['company_filings/*', 'market_news/*'] })
     for (const [folder, last] of [[root, count] as const, ...(before === undefined ? [] : [[previous, before] as const])]) {
@@ -364,14 +359,14 @@ describe.runIf(duckdb)('the view first_seen', () => {
 
   const collectThreeDays = async (): Promise<string> => {
     const root = temporaryFolder()
-    storeDay(root, 0)
+    storeLists(root)
     for (const [count, day] of [
       [1, '2026-02-09'],
       [2, '2026-02-10'],
       [3, '2026-02-11'],
     ] as const) {
       store(root, count, count === 1 ? undefined : count - 1)
-      await record(root, day)
+      await recordRun(root, { day: day })
     }
     return root
   }
@@ -392,10 +387,10 @@ describe.runIf(duckdb)('the view first_seen', () => {
 
   it('has a deal of the second day after a first day without deals', async () => {
     const root = temporaryFolder()
-    storeDay(root, 0)
+    storeLists(root)
     for (const [day, deals] of [['2026-02-09', []] as const, ['2026-02-10', [deal('deal 1')]] as const]) {
       write(root, 'bulk_block_deals.json', deals)
-      await record(root, day)
+      await recordRun(root, { day: day })
     }
     expect((await ask(SQL, root)).rows).toEqual([['deal', '1', '2026-02-10']])
   })
@@ -404,12 +399,12 @@ describe.runIf(duckdb)('the view first_seen', () => {
     const root = temporaryFolder()
     storeDay(root, 0)
     store(root, 1)
-    await record(root, '2026-02-09')
+    await recordRun(root, { day: '2026-02-09' })
     const copies = [filing('filing 1'), { ...filing('filing 1'), news_id: 'n' }]
     write(join(root, '.scripstream', 'previous'), 'note.json', { run: 'r', outputs: ['company_filings/*'] })
     for (const [folder, data] of [[join(root, '.scripstream', 'previous'), copies.slice(0, 1)] as const, [root, copies] as const])
       write(folder, 'company_filings/S1_filings.json', { data })
-    await record(root, '2026-02-10')
+    await recordRun(root, { day: '2026-02-10' })
     expect((await ask("select first_seen from first_seen where kind = 'filing'", root)).rows).toEqual([[null]])
   })
 

@@ -2,60 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffDays } from '../../../src/analysis/diff/diff-days.js'
-import { runQuery } from '../../../src/analysis/query.js'
 import type { Finding } from '../../../src/analysis/verify/finding.js'
 import { verify } from '../../../src/analysis/verify/verify.js'
 import type { Day } from '../../../src/model/trading-day.js'
-import { listTables } from '../../../src/pipeline/list-tables.js'
 import { streams } from '../../../streams/registry.js'
 import { duckdb } from '../support.js'
-import {
-  collectTenDays,
-  DAYS,
-  DEAD,
-  HISTORY_CHECKS,
-  knownAt,
-  listOn,
-  MISSED,
-  RECORDED,
-  SPLIT,
-  STANDSTILL,
-  salesOn,
-  stageOn,
-} from './ten-days.js'
-
-const tables = listTables(streams)
-
-const ask = async (sql: string, out: string, asOf: Day): Promise<readonly (readonly string[])[]> => {
-  const { result, close } = await runQuery(sql, { out, tables, asOf })
-  try {
-    return (await result.getRows()).map((row) => row.map(String))
-  } finally {
-    close()
-  }
-}
-
-const toNumber = ({ ISIN }: { readonly ISIN: string }): number => Number(ISIN.slice(-2))
-
-const STOCKS = Array.from({ length: 31 }, (_, stock) => stock)
-
-/** The statements, and what each one answers if the newest recorded day is this one. */
-const ANSWERS: Readonly<Record<string, (index: number) => readonly (readonly string[])[]>> = {
-  'select isin, symbol from master order by isin': (index) => listOn(index).map(({ Symbol: symbol, ISIN }) => [ISIN, symbol]),
-  'select symbol, stage from surveillance order by isin': (index) =>
-    STOCKS.flatMap((stock) => (stageOn(stock, index) === undefined ? [] : [[`S${stock}`, stageOn(stock, index) as string]])),
-  'select count(pe) from master_data': (index) => [[index >= DEAD ? '0' : String(listOn(index).length)]],
-  'select isin, quarter, sales from fundamentals order by isin': (index) =>
-    listOn(index).map((stock) => {
-      const [[quarter, sales] = ['', '']] = salesOn(toNumber(stock), index)
-      return [stock.ISIN, quarter, String(Number(sales))]
-    }),
-  "select isin, sales_cr from quarters where day = '2025-09-30' order by isin": (index) =>
-    listOn(index).map((stock) => [stock.ISIN, String(Number(salesOn(toNumber(stock), index).at(-1)?.[1]))]),
-  'select quantity from deals': (index) => [[String(Math.min(index, DEAD - 1))]],
-  "select symbol, note from corporate_actions where list = 'history'": (index) => (index < SPLIT ? [] : [['S10', '10:1']]),
-  'select symbol from rewritten': (index) => (index < SPLIT ? [] : [['S10']]),
-}
+import { ANSWERS, askAsOf, describeTruth, isPlain, openPlain, STOCKS, toNumber } from './known-answers.js'
+import { collectTenDays, DAYS, DEAD, HISTORY_CHECKS, knownAt, listOn, MISSED, RECORDED, STANDSTILL, salesOn, stageOn } from './ten-days.js'
 
 type Told = readonly (string | undefined)[]
 
@@ -114,18 +67,27 @@ const verified = (root: string) => verify(root, { streams, exchange: 'NSE', limi
 const toGist = ({ check, severity, symbol, day, file }: Finding): string => [check, severity, symbol, day, file].filter(Boolean).join(' ')
 
 describe.runIf(duckdb)('ten days with known truth', () => {
-  it('answer every query as of every day, whether it was recorded, missed, collected twice or late', async () => {
+  it('answer every query as of every day, whether it was recorded, missed, collected twice or late, and say so', async () => {
     const root = await collectTenDays()
+    const plain = await openPlain(root)
     for (const [index, day] of DAYS.entries()) {
       const used = index === MISSED ? index - 1 : index
-      for (const [sql, answer] of Object.entries(ANSWERS)) expect(await ask(sql, root, day), `${sql} as of ${day}`).toEqual(answer(used))
+      for (const [sql, answer] of Object.entries(ANSWERS)) {
+        const { rows, answers } = await askAsOf(sql, root, day)
+        expect(rows, `${sql} as of ${day}`).toEqual(answer(used))
+        expect(answers, `${sql} as of ${day}`).toEqual(describeTruth(sql, index))
+        if (isPlain(sql)) expect(await plain.ask(sql, day), `${sql} as of ${day}, DuckDB`).toEqual(answer(used))
+      }
     }
-    const { result, close } = await runQuery('select day, known_at from history.master group by all order by day', { out: root, tables })
-    const times = (await result.getRows()).map((row) => row.map(String))
-    close()
-    const indiaTime = (index: number): string => new Date(Date.parse(knownAt(index)) + 5.5 * 3_600_000).toISOString().slice(0, 19)
-    expect(times).toEqual(RECORDED.map((day) => [day, indiaTime(DAYS.indexOf(day)).replace('T', ' ')]))
-  })
+    const sql = 'select day, known_at from history.master group by all order by day'
+    const times = RECORDED.map((day) => [day, knownAt(DAYS.indexOf(day))])
+    expect((await askAsOf(sql, root)).rows).toEqual(times)
+    expect(await plain.ask(sql)).toEqual(times)
+    await expect(plain.ask('from master', '2026-02-01')).rejects.toThrow(
+      'master has no record until the chosen day; the first one is of 2026-02-02',
+    )
+    plain.close()
+  }, 60_000)
 })
 
 describe('ten days with known truth', () => {
@@ -138,7 +100,7 @@ describe('ten days with known truth', () => {
         expect(await changesOf(root, since, until), `${since} ${until}`).toEqual(findTruth(from, DAYS.indexOf(until)))
       if (from < last) expect(await changesOf(root, since), `since ${since}`).toEqual(findTruth(from, last))
     }
-  })
+  }, 60_000)
 
   it('have the findings that only the history shows, and no other', async () => {
     const root = await collectTenDays()
@@ -170,7 +132,7 @@ describe('ten days with known truth', () => {
 
   it('name a damaged day as a finding, and the others are compared without it', async () => {
     const root = await collectTenDays()
-    const file = join('.scripstream', 'history', `${DAYS[1]}.day`)
+    const file = join('.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json')
     writeFileSync(join(root, file), 'x')
     const { findings, history } = await verified(root)
     expect(history.days).toBe(8)

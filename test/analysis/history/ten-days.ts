@@ -1,22 +1,17 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
-import type { RunReport } from '../../../src/model/report.js'
 import { type Day, toInstant } from '../../../src/model/trading-day.js'
-import { createHistoryRequest } from '../../../src/pipeline/history-request.js'
-import { recordDay } from '../../../src/storage/history/record-day.js'
-import { streams } from '../../../streams/registry.js'
-import { runReport } from '../../cli/support.js'
 import { temporaryFolder } from '../../support/folders.js'
+import { HISTORY, recordRun, type TestRun } from '../../support/recorded-run.js'
 
 /** Ten sessions of a market of 30 stocks. What is different on which day is written below; everything else stays. */
 export const DAYS: readonly Day[] = [2, 3, 4, 5, 6, 9, 10, 11, 12, 13].map((date) => `2026-02-${String(date).padStart(2, '0')}`)
 /** No run collected this day. */
 export const MISSED = 4
-/** Two runs collected this day; the first one found another stage. */
-const TWICE = 6
-/** This day was collected after all others. */
-const LATE = 2
+/** Three runs collected this day. The first one, during the session, and the last one found other stages. */
+export const TWICE = 6
+/** This day was collected after all others but the last, on demand (`recordLate`). */
+export const LATE = 2
 /** The `Pe` of all stocks is null from this day on, and the deals fail. */
 export const DEAD = 7
 /** The list of stocks at their upper circuit is the same from this day on. */
@@ -60,7 +55,12 @@ export const SPLIT = 6
 const writeList = (root: string, file: string, rows: readonly object[]): void =>
   writeFileSync(join(root, file), `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`)
 
-const storeDay = (root: string, index: number, stage = stageOn): void => {
+/** Writes the lists of a day, and candles until `clock`. */
+export const storeDay = (
+  root: string,
+  index: number,
+  { stage = stageOn, sessions = DAYS.slice(0, index + 1) as readonly Day[] } = {},
+): void => {
   const stocks = listOn(index)
   const listStages = (all: readonly number[]): readonly object[] =>
     all.flatMap((stock) => {
@@ -76,6 +76,7 @@ const storeDay = (root: string, index: number, stage = stageOn): void => {
   )
   writeList(root, 'nse_asm_list.json', listStages([1, 2]))
   writeList(root, 'nse_gsm_list.json', listStages([11]))
+  writeList(root, 'all_indices_list.json', [{ Sym: 'NIFTY', Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX', Ltp: 25_000 + index }])
   writeList(root, 'upper_circuit_stocks.json', [{ Symbol: 'S12', LTP: 100 + Math.min(index, STANDSTILL) }])
   writeList(root, 'history_corporate_actions.json', index < SPLIT ? [] : [{ Sym: 'S10', CorpAct: actions }])
   writeList(
@@ -87,43 +88,46 @@ const storeDay = (root: string, index: number, stage = stageOn): void => {
       return { ...stock, incomeStat_cq: { YEAR, SALES: sales.map(([, figure]) => figure).join('|') }, CV: { PE: String(index) } }
     }),
   )
+  const candles = sessions.map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
+  mkdirSync(join(root, 'ohlcv_data', 'indices'), { recursive: true })
+  writeFileSync(join(root, 'ohlcv_data', 'indices', 'A.csv'), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
   writeList(root, 'bulk_block_deals.json', [{ date: `${DAYS[index]} 00:00:00`, isin: isinOf(1), sym: 'S1', qty: index }])
 }
 
-const HISTORY = createHistoryRequest(
-  streams.map((stream) => ({ stream, state: 'waiting' })),
-  { exchange: 'NSE' },
-)
-
-/** Records the files of the folder as a run of that day does, and adds the run to the log. */
-const record = async (root: string, index: number, finishedAt: string): Promise<string> => {
-  const day = DAYS[index] as Day
-  const rewritten = index === SPLIT ? { rewritten: [{ item: 'S10', reason: 'a split of 10:1' }] } : {}
-  const scripts = Object.fromEntries(
-    streams.map(({ name }) => {
-      if (name === 'bulk-block-deals' && index >= DEAD) return [name, { outcome: 'failed', error: 'the provider answers 404' }]
-      return [name, { outcome: 'success', ...(name === 'all-ohlcv' ? rewritten : {}) }]
-    }),
-  )
-  const report = { ...runReport({}), finishedAt, scripts } as unknown as RunReport
-  const run = { run: `${day} ${finishedAt}`, asOf: toInstant(day, '20:00'), configuration: 'c' }
-  expect(await recordDay(root, { history: HISTORY, record: run, report, isPartOfEnded: false })).toBeUndefined()
-  return JSON.stringify({ run: run.run, asOf: new Date(run.asOf).toISOString(), finishedAt, scripts })
+/** Records the files of the folder as a run does that finds the market of a day, and adds the run to the log. */
+export const recordIndex = async (root: string, index: number, run: Partial<TestRun> = {}): Promise<void> => {
+  const scripts = {
+    ...(index >= DEAD ? { 'bulk-block-deals': { outcome: 'failed', error: 'the provider answers 404' } } : {}),
+    ...(index === SPLIT ? { 'all-ohlcv': { outcome: 'success', rewritten: [{ item: 'S10', reason: 'a split of 10:1' }] } } : {}),
+  }
+  const line = await recordRun(root, { day: DAYS[index] as Day, scripts, ...run })
+  appendFileSync(join(root, '.scripstream', 'runs.ndjson'), `${line}\n`)
 }
 
-/** When a day was collected, ISO 8601. */
-export const knownAt = (index: number): string => (index === LATE ? '2026-02-13T08:00:00.000Z' : `${DAYS[index]}T14:00:00.000Z`)
+const LATE_RUN: Partial<TestRun> = {
+  asOf: DAYS[LATE] as Day,
+  day: '2026-02-13',
+  time: '13:30',
+  request: { ...HISTORY, isLateAllowed: true },
+}
+
+/** When a day was collected, India time. */
+export const knownAt = (index: number): string => (index === LATE ? '2026-02-13 13:30:00' : `${DAYS[index]} 19:30:00`)
 
 /** A folder with the ten days, as the runs left it. */
-export const collectTenDays = async (): Promise<string> => {
-  const root = temporaryFolder()
-  const log: string[] = []
+export const collectTenDays = async (root = temporaryFolder()): Promise<string> => {
   mkdirSync(join(root, '.scripstream'))
-  for (const index of [0, 1, 3, 5, TWICE, TWICE, 7, 8, LATE, 9]) {
-    const isFirst = index === TWICE && !log.some((line) => line.includes(DAYS[TWICE] as Day))
-    storeDay(root, index, isFirst ? () => 'a stage of the first run' : stageOn)
-    log.push(await record(root, index, knownAt(index)))
+  for (const index of [0, 1, 3, 5, TWICE, 7, 8, LATE, 9]) {
+    if (index === TWICE) {
+      storeDay(root, index, { stage: () => 'a stage during the session' })
+      await recordIndex(root, index, { time: '11:00' })
+    }
+    storeDay(root, index, index === LATE ? { sessions: DAYS } : {})
+    await recordIndex(root, index, index === LATE ? LATE_RUN : {})
+    if (index === TWICE) {
+      storeDay(root, index, { stage: () => 'a stage of another provider' })
+      await recordIndex(root, index, { time: '21:00' })
+    }
   }
-  writeFileSync(join(root, '.scripstream', 'runs.ndjson'), `${log.join('\n')}\n`)
   return root
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkColumns } from '../../../src/analysis/verify/history/columns.js'
@@ -7,20 +7,19 @@ import { checkMembers } from '../../../src/analysis/verify/history/members.js'
 import { checkFigures } from '../../../src/analysis/verify/history/restated.js'
 import { findUnchanged } from '../../../src/analysis/verify/history/unchanged.js'
 import { verifyHistory } from '../../../src/analysis/verify/history/verify-history.js'
-import { addDays } from '../../../src/model/trading-day.js'
-import { listBases, toBasePath } from '../../../src/storage/history/bases.js'
-import { pack } from '../../../src/storage/history/day-file.js'
-import { pruneHistory, writeDay } from '../../../src/storage/history/history-folder.js'
-import { createFactReader } from '../../../src/storage/history/row-facts.js'
+import type { Row } from '../../../src/model/row.js'
+import { addDays, lastWeekday } from '../../../src/model/trading-day.js'
+import { deleteDays } from '../../../src/storage/history/delete.js'
+import { streams } from '../../../streams/registry.js'
 import { temporaryFolder } from '../../support/folders.js'
+import { recordRun, tablesOf } from '../../support/recorded-run.js'
 import { collectTenDays, DAYS } from '../history/ten-days.js'
 
 const dayAt = (index: number): string => addDays('2026-02-01', index)
 
 /** The findings about lists of days from the first of February on. */
 const find = (check: ListCheck, lists: readonly (readonly object[])[]) => {
-  const reader = createFactReader('', [check])
-  lists.forEach((rows, index) => void check.addDay(dayAt(index), reader.readRows(rows).facts[0] ?? new Int32Array()))
+  for (const [index, rows] of lists.entries()) check.addDay(dayAt(index), rows as readonly Row[])
   return check.finish()
 }
 
@@ -168,53 +167,67 @@ describe('members that left and came back', () => {
 })
 
 describe('the checks of the history', () => {
+  const check = (root: string, sessions: readonly number[] = []) =>
+    verifyHistory(root, { sessions, streams, exchange: 'NSE', isWhole: true })
+
   it('find nothing without a history, or with one day', async () => {
-    expect(await verifyHistory(temporaryFolder(), [])).toMatchObject({ findings: [], range: { days: 0 } })
+    expect(await check(temporaryFolder())).toMatchObject({ findings: [], range: { days: 0 } })
     const root = await collectTenDays()
-    await pruneHistory(root, { before: DAYS[9] ?? '', now: 0 })
-    expect(await verifyHistory(root, [])).toMatchObject({ findings: [], range: { days: 1, first: DAYS[9], last: DAYS[9] } })
+    await deleteDays(root, { before: DAYS[9] ?? '' }, 0)
+    expect(await check(root)).toMatchObject({ findings: [], range: { days: 1, first: DAYS[9], last: DAYS[9] } })
   })
 
   it('look at the newest 21 days', async () => {
     const root = temporaryFolder()
-    for (const index of repeat(25, (one) => one)) await writeDay(root, { day: dayAt(index), entries: {} })
-    expect((await verifyHistory(root, [])).range).toEqual({ days: 21, first: dayAt(4), last: dayAt(24) })
+    const days = repeat(35, dayAt).filter((day) => lastWeekday(day) === day)
+    for (const [index, day] of days.entries()) {
+      writeFileSync(join(root, 'fundamental_data.json'), JSON.stringify([{ Symbol: `S${index}` }]))
+      await recordRun(root, { day, request: { tables: tablesOf('fundamental_data.json') } })
+    }
+    expect((await check(root)).range).toEqual({ days: 21, first: days.at(-21), last: days.at(-1) })
   })
 
-  it('name a damaged base once, and compare the other lists', async () => {
+  it('name a damaged base and its copy once, and compare the other lists', async () => {
     const root = await collectTenDays()
-    const base = (await listBases(root)).find(({ file }) => file === 'master_isin_map.json')
-    writeFileSync(toBasePath(root, base?.name ?? ''), 'x')
-    const { findings } = await verifyHistory(root, [])
-    expect(findings.filter(({ check }) => check === 'files')).toMatchObject([
-      { severity: 'error', detail: expect.stringContaining('is damaged') },
+    const history = join(root, '.scripstream', 'history')
+    const base = readdirSync(join(history, 'bases')).find((name) => name.startsWith('master-')) ?? ''
+    const count = async () => (await check(root)).findings.filter(({ check: name }) => name === 'files')
+    writeFileSync(join(history, 'bases', base), 'x')
+    expect(await count()).toMatchObject([
+      { severity: 'error', file: `.scripstream/history/bases/${base}`, detail: expect.stringContaining('is damaged') },
     ])
-    expect(findings.map(({ check }) => check)).toContain('restated-figures')
+    // Without the copy in the record of the day, no list that is recorded as changes of the base can be read.
+    writeFileSync(join(history, DAYS[0] ?? '', '20260202T140000Z', 'master.parquet'), 'x')
+    const { findings } = await check(root)
+    const files = findings.flatMap(({ check: name, file }) => (name === 'files' ? [file] : []))
+    expect(files).toHaveLength(2)
+    expect(findings.map(({ check: name }) => name)).toContain('restated-figures')
   })
 
   it('leave out days that are no session', async () => {
     const root = await collectTenDays()
     const sessions = DAYS.slice(0, 9).map((day) => Date.parse(day) / 86_400_000)
-    const checks = async (days: readonly number[]) => (await verifyHistory(root, days)).findings.map(({ check }) => check)
+    const checks = async (days: readonly number[]) => (await check(root, days)).findings.map((finding) => finding.check)
     expect(await checks([...sessions, Date.parse(DAYS[9] ?? '') / 86_400_000])).toContain('unchanged-lists')
     expect(await checks([...sessions, Date.parse('2026-02-14') / 86_400_000])).not.toContain('unchanged-lists')
   })
 
   it('say since when a stream has no record, if the log does not know of the runs', async () => {
     const root = temporaryFolder()
-    const bytes = await pack({})
-    mkdirSync(join(root, '.scripstream'))
-    for (const [index, streams] of [['a', 'b'], ['a', 'b'], ['a'], ['a']].entries()) {
-      const entries = Object.fromEntries(streams.map((stream) => [`${stream}.json`, { stream, knownAt: '', bytes }]))
-      await writeDay(root, { day: dayAt(index), entries })
+    const files = { 'all-indices': 'all_indices_list.json', 'fundamental-data': 'fundamental_data.json' }
+    const days = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05'] as const
+    for (const [index, day] of days.entries()) {
+      for (const file of Object.values(files)) writeFileSync(join(root, file), JSON.stringify([{ Sid: index, Symbol: 'S1' }]))
+      if (index >= 2) rmSync(join(root, files['fundamental-data']))
+      await recordRun(root, { day, request: { tables: tablesOf(...Object.values(files)) } })
     }
-    const findFailing = async () => (await verifyHistory(root, [])).findings.filter(({ check }) => check === 'failing-streams')
+    const findFailing = async () => (await check(root)).findings.filter((finding) => finding.check === 'failing-streams')
     expect(await findFailing()).toMatchObject([
-      { severity: 'warning', day: dayAt(2), detail: expect.stringContaining('its last one is of 2026-02-02') },
+      { severity: 'warning', day: days[2], detail: expect.stringContaining('its last one is of 2026-02-03') },
     ])
     writeFileSync(
       join(root, '.scripstream', 'runs.ndjson'),
-      JSON.stringify({ run: 'r', asOf: `${dayAt(3)}T12:00:00Z`, finishedAt: '', scripts: {} }),
+      JSON.stringify({ run: 'r', asOf: `${days[3]}T12:00:00Z`, finishedAt: '', scripts: {} }),
     )
     expect(await findFailing()).toEqual([])
   })

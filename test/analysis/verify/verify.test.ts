@@ -236,6 +236,18 @@ const faults: readonly Planted[] = [
     found: 'impossible-candles error',
   },
   {
+    fault: 'a volume with a fraction',
+    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(5, 3_092_463.25) : candle))),
+    found: 'impossible-candles error',
+    detail: /^a volume of 3092463.25, which is no number of shares, on /,
+  },
+  {
+    fault: 'a price beyond any column',
+    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(2, 1e300) : candle))),
+    found: 'impossible-candles error',
+    detail: /^a price that is too large on /,
+  },
+  {
     fault: 'the candles of two stocks under one symbol, day by day',
     plant: (folder) => {
       const others = new Map(folder.candles(names.b).map((candle) => [candle[0], divided(candle, 0.1)]))

@@ -45,9 +45,15 @@ describe.skipIf(!duckdb)('a query of the page', () => {
   })
 
   it('names a recorded day that is damaged and left out', async () => {
-    const damaged = marketWith({ 'master_isin_map.json': [stock('A')], '.scripstream/history/2026-02-05.day': 'x' })
+    const damaged = marketWith({
+      'master_isin_map.json': [stock('A')],
+      '.scripstream/history/2026-02-05/20260205T130000Z/record.json': 'x',
+    })
     const answer = await createQueryRunner(damaged)({ sql: 'select count(*) from history.master' }, signal)
-    expect(answer).toMatchObject({ rows: [['0']], warnings: [expect.stringMatching(/2026-02-05\.day is damaged/)] })
+    expect(answer).toMatchObject({
+      rows: [['0']],
+      warnings: [expect.stringContaining('2026-02-05/20260205T130000Z/record.json cannot be read')],
+    })
     expect(await createQueryRunner(folder)({ sql: 'select count(*) from history.master' }, signal)).not.toHaveProperty('warnings')
   })
 

@@ -1,9 +1,8 @@
 import { groupBy } from '../../../model/map.js'
+import { isRow } from '../../../model/row.js'
 import type { Day } from '../../../model/trading-day.js'
-import type { Paths } from '../../../storage/history/row-facts.js'
-import type { Values } from '../../../storage/history/rows.js'
 import type { Finding } from '../finding.js'
-import { type ListCheck, nameFirst } from './list-check.js'
+import { type ListCheck, memoize, nameFirst } from './list-check.js'
 
 /** Recorded days before a change that show what is usual. */
 const MIN_DAYS_BEFORE = 2
@@ -18,14 +17,6 @@ const MIN_FADED = 20
 /** How likely it may be that a column is empty by chance. */
 const MAX_CHANCE = 1e-6
 
-/** Rows of the same form with values at the same places. */
-interface Pattern {
-  readonly paths: Paths
-  readonly empty: ReadonlySet<number>
-  /** The columns with at least one value. */
-  readonly filled: readonly string[]
-}
-
 interface ColumnDay {
   readonly day: Day
   readonly records: number
@@ -35,61 +26,25 @@ interface ColumnDay {
 
 /** Finds columns of a list that lost their values: in all records from some day on, or in half of those that usually have one. */
 export const checkColumns = (file: string): ListCheck => {
-  const patterns: Pattern[] = []
-  const numbers = new Map<Paths, Map<string, number>>()
   const days: ColumnDay[] = []
-
-  const toNumber = (paths: Paths, empty: readonly number[]): number => {
-    const own = numbers.get(paths) ?? new Map<string, number>()
-    numbers.set(paths, own)
-    const key = empty.join(' ')
-    const known = own.get(key)
-    if (known !== undefined) return known
-    const places = new Set(empty)
-    const filled = new Set(paths.flatMap((path, place) => (path === undefined || places.has(place) ? [] : [path])))
-    own.set(key, patterns.length)
-    return patterns.push({ paths, empty: places, filled: [...filled] }) - 1
-  }
-
+  const listFilled = memoize((record) => [...new Set(findFilled(record))])
   return {
-    find: ({ parts, paths }) => {
-      const empty: number[] = []
-      for (let place = 1; place < parts.length; place += 2) if (isEmpty(parts[place] as string)) empty.push(place)
-      return toNumber(paths, empty)
-    },
-    change: (fact, values) => {
-      const { paths, empty } = patterns[fact] as Pattern
-      const toggled = findToggled(empty, values)
-      if (toggled.size === 0) return fact
-      const places = [...empty].filter((place) => !toggled.has(place))
-      for (const place of toggled) if (!empty.has(place)) places.push(place)
-      return toNumber(
-        paths,
-        places.sort((one, other) => one - other),
-      )
-    },
-    addDay: (day, facts) => {
-      const counts = new Map<number, number>()
-      for (const fact of facts) counts.set(fact, (counts.get(fact) ?? 0) + 1)
+    addDay: (day, records) => {
       const filled = new Map<string, number>()
-      for (const [fact, count] of counts)
-        for (const column of patterns[fact]?.filled ?? []) filled.set(column, (filled.get(column) ?? 0) + count)
-      if (facts.length >= MIN_RECORDS) days.push({ day, records: facts.length, filled })
+      for (const record of records) for (const column of listFilled(record)) filled.set(column, (filled.get(column) ?? 0) + 1)
+      if (records.length >= MIN_RECORDS) days.push({ day, records: records.length, filled })
     },
     finish: () => describeLosses(file, days),
   }
 }
 
-const EMPTY = /^(?:null|"\s*-?\s*"|"N\/?A")$/i
-/** The length of the longest such text but for spaces. */
-const MAX_EMPTY = 6
+const EMPTY = /^\s*(?:-|N\/?A)?\s*$/i
 
-const isEmpty = (token: string): boolean => token.length <= MAX_EMPTY && EMPTY.test(token)
-
-const findToggled = (empty: ReadonlySet<number>, values: Values): ReadonlySet<number> => {
-  const toggled = new Set<number>()
-  for (const [place, value] of values) if (isEmpty(value) !== empty.has(place)) toggled.add(place)
-  return toggled
+/** The columns of a record with a value; those of nested records as `outer.inner`. */
+const findFilled = (value: unknown, name = ''): readonly string[] => {
+  if (Array.isArray(value)) return value.flatMap((element) => findFilled(element, name))
+  if (isRow(value)) return Object.entries(value).flatMap(([key, inner]) => findFilled(inner, name === '' ? key : `${name}.${key}`))
+  return value === null || (typeof value === 'string' && EMPTY.test(value)) ? [] : [name]
 }
 
 interface Loss {

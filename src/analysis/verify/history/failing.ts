@@ -4,7 +4,6 @@ import { getOrAdd } from '../../../model/map.js'
 import { type LoggedScript, parseRunLog, RUN_LOG } from '../../../model/run-log.js'
 import { type Day, toDay } from '../../../model/trading-day.js'
 import { getErrorCode } from '../../../storage/file-system.js'
-import type { DayRecord } from '../../../storage/history/day-file.js'
 import { statePaths } from '../../../storage/run-state.js'
 import type { Finding } from '../finding.js'
 
@@ -13,16 +12,22 @@ const MIN_DAYS = 2
 /** Days of the log that are looked at. */
 const MAX_LOGGED_DAYS = 20
 
+/** A recorded day, and the streams whose lists it has. */
+export interface StreamDay {
+  readonly day: Day
+  readonly streams: readonly string[]
+}
+
 type StreamDays = ReadonlyMap<Day, LoggedScript>
 
 /**
  * Finds streams that no run of the last days completed, by the log of the runs; and of days that it does not have, those that lack the record of
  * a stream although other streams have one.
  */
-export const findFailingStreams = async (root: string, records: readonly DayRecord[]): Promise<readonly Finding[]> => {
+export const findFailingStreams = async (root: string, days: readonly StreamDay[]): Promise<readonly Finding[]> => {
   const { logged, streams } = await readLog(root)
   const failing = [...streams].flatMap(([name, days]) => findFailing(name, days))
-  return [...failing, ...findUnrecorded(records, logged)]
+  return [...failing, ...findUnrecorded(days, logged)]
 }
 
 /** The days with a run, and the best outcome of each stream on its days. */
@@ -63,11 +68,9 @@ const findFailing = (name: string, byDay: StreamDays): readonly Finding[] => {
   ]
 }
 
-const findUnrecorded = (records: readonly DayRecord[], logged: ReadonlySet<Day>): readonly Finding[] => {
-  const streamsOf = ({ entries }: DayRecord): readonly string[] => Object.values(entries).flatMap(({ stream }) => stream ?? [])
-  const days = records.filter((record) => streamsOf(record).length > 0)
-  return [...new Set(days.flatMap(streamsOf))].flatMap((name): readonly Finding[] => {
-    const last = days.findLastIndex((record) => streamsOf(record).includes(name))
+const findUnrecorded = (days: readonly StreamDay[], logged: ReadonlySet<Day>): readonly Finding[] => {
+  return [...new Set(days.flatMap(({ streams }) => streams))].flatMap((name): readonly Finding[] => {
+    const last = days.findLastIndex(({ streams }) => streams.includes(name))
     const lacking = days.slice(last + 1).map(({ day }) => day)
     const [since] = lacking
     if (since === undefined || lacking.length < MIN_DAYS || lacking.some((day) => logged.has(day))) return []

@@ -1,20 +1,24 @@
-import { relative } from 'node:path'
+import type { Row } from '../../../model/row.js'
 import type { Day } from '../../../model/trading-day.js'
-import { toDayPath } from '../../../storage/history/history-folder.js'
-import type { RowFacts } from '../../../storage/history/row-facts.js'
 import type { Finding } from '../finding.js'
 
-/** A check of the recorded days of a list. It sees them one after the other, oldest first, and of each row only a number. */
-export interface ListCheck extends RowFacts {
-  /** @param facts of the rows of the list on that day */
-  readonly addDay: (day: Day, facts: Int32Array) => void
+/** A check of the recorded days of a file. It sees them one after the other, oldest first. */
+export interface ListCheck {
+  /** A record that a day has as the day before is the same object. */
+  readonly addDay: (day: Day, records: readonly Row[]) => void
   readonly finish: () => readonly Finding[]
 }
 
-/** The text of a value, or the text of a JSON string. `token` has a byte of UTF-8 as each character. */
-export const readToken = (token: string): string => {
-  const text = Buffer.from(token, 'latin1').toString('utf8')
-  return text.startsWith('"') ? String(JSON.parse(text)) : text
+/** Computes something once for each record. */
+export const memoize = <T>(compute: (record: Row) => T): ((record: Row) => T) => {
+  const known = new WeakMap<Row, { readonly value: T }>()
+  return (record) => {
+    const found = known.get(record)
+    if (found) return found.value
+    const value = compute(record)
+    known.set(record, { value })
+    return value
+  }
 }
 
 /** Findings about more stocks than these, and a larger share of the list, are one about the day. */
@@ -28,9 +32,3 @@ const MAX_NAMED = 3
 /** `A, B, C and 4 more`. */
 export const nameFirst = (names: readonly string[], max = MAX_NAMED): string =>
   names.length > max ? `${names.slice(0, max).join(', ')} and ${names.length - max} more` : names.join(', ')
-
-/** A finding about a recorded day that cannot be read. */
-export const createDamage = (root: string, day: Day, detail: string): Finding => ({
-  ...{ check: 'files', severity: 'error', day, detail },
-  file: relative(root, toDayPath(root, day)),
-})

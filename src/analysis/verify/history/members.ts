@@ -1,17 +1,14 @@
 import { groupBy } from '../../../model/map.js'
-import { omitUndefined } from '../../../model/row.js'
+import { omitUndefined, type Row, readText } from '../../../model/row.js'
 import type { Day } from '../../../model/trading-day.js'
-import type { Paths, SplitRow } from '../../../storage/history/row-facts.js'
 import type { Finding, Severity } from '../finding.js'
-import { isMany, type ListCheck, nameFirst, readToken } from './list-check.js'
+import { isMany, type ListCheck, nameFirst } from './list-check.js'
 
 /** What identifies a row, the first that it has, and what names it. */
 const KEYS = ['ISIN', 'Sid', 'Symbol']
 const NAMES = ['Symbol', 'Sym']
 
 interface Member {
-  readonly paths: Paths
-  readonly parts: ReadonlyMap<number, string>
   readonly key: string
   readonly name: string
 }
@@ -26,25 +23,16 @@ interface Absence {
 
 /** Finds stocks or indices that left a list and came back. */
 export const checkMembers = (file: string, severity: Severity): ListCheck => {
-  const members: Member[] = []
   const lastSeen = new Map<string, number>()
   const days: Day[] = []
   const absences: Absence[] = []
   let largest = 0
 
   return {
-    find: (row) => members.push(readMember(row)) - 1,
-    change: (fact, values) => {
-      const { parts, paths } = members[fact] as Member
-      if (![...parts.keys()].some((place) => values.has(place))) return fact
-      const now = new Map([...parts].map(([place, text]) => [place, values.get(place) ?? text]))
-      return members.push(toMember(paths, now)) - 1
-    },
-    addDay: (day, facts) => {
+    addDay: (day, records) => {
       const index = days.push(day) - 1
-      largest = Math.max(largest, facts.length)
-      for (const fact of facts) {
-        const { key, name } = members[fact] as Member
+      largest = Math.max(largest, records.length)
+      for (const { key, name } of records.map(readMember)) {
         const last = lastSeen.get(key) ?? index
         if (last < index - 1) absences.push({ name, last: days[last] as Day, left: days[last + 1] as Day, back: day })
         lastSeen.set(key, index)
@@ -66,13 +54,7 @@ export const checkMembers = (file: string, severity: Severity): ListCheck => {
   }
 }
 
-const readMember = ({ parts, paths }: SplitRow): Member => {
-  const own = paths.flatMap((path, place) => (path !== undefined && [...KEYS, ...NAMES].includes(path) ? [place] : []))
-  return toMember(paths, new Map(own.map((place) => [place, parts[place] as string])))
-}
-
-const toMember = (paths: Paths, parts: Member['parts']): Member => {
-  const texts = new Map([...parts].map(([place, part]) => [paths[place] ?? '', readToken(part)]))
-  const firstOf = (names: readonly string[]): string => names.map((name) => texts.get(name)).find((text) => text !== undefined) ?? ''
-  return { paths, parts, key: firstOf(KEYS), name: firstOf(NAMES) }
+const readMember = (record: Row): Member => {
+  const firstOf = (names: readonly string[]): string => names.map((name) => readText(record[name])).find((text) => text !== '') ?? ''
+  return { key: firstOf(KEYS), name: firstOf(NAMES) }
 }

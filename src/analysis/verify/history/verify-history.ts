@@ -1,11 +1,12 @@
 import { dayToNumber } from '../../../market/candle-file.js'
 import { type Day, lastWeekday } from '../../../model/trading-day.js'
-import type { DayRecord } from '../../../storage/history/day-file.js'
-import { listDays, readUndamaged } from '../../../storage/history/history-folder.js'
-import { withTemporaryHistory } from '../../history/open-history.js'
+import type { StreamDefinition } from '../../../pipeline/define-stream.js'
+import { listRecordedTables } from '../../../pipeline/history-request.js'
+import { findDamages } from '../../../storage/history/check.js'
+import { chooseEachDay, listListedDays } from '../../../storage/history/choose.js'
+import { type Damage, openHistory } from '../../../storage/history/record.js'
 import type { CheckName, Finding, HistoryRange, Unchecked } from '../finding.js'
 import { findFailingStreams } from './failing.js'
-import { createDamage } from './list-check.js'
 import { verifyList } from './recorded-list.js'
 
 /** The newest recorded day is compared with these many before. */
@@ -21,43 +22,53 @@ export interface HistoryChecks {
   readonly unchecked: readonly Unchecked[]
 }
 
+interface CheckedHistory {
+  /** Day numbers, oldest first; without any, each weekday is a session. */
+  readonly sessions: readonly number[]
+  readonly streams: readonly StreamDefinition[]
+  readonly exchange: string
+  /** Whether every byte of all days is read. */
+  readonly isWhole: boolean
+}
+
 /**
- * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A day
+ * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A record
  * or a base that is damaged is a finding; the other days are compared without it.
- *
- * @param sessions day numbers, oldest first; without any, each weekday is one
  */
-export const verifyHistory = async (root: string, sessions: readonly number[]): Promise<HistoryChecks> => {
-  const { records, findings } = await readRecords(root)
-  const [first, last] = [records[0]?.day, records.at(-1)?.day]
-  const range = { days: records.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
-  if (records.length < MIN_DAYS) {
-    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${records.length} can be read`
+export const verifyHistory = async (
+  root: string,
+  { sessions, streams: all, exchange, isWhole }: CheckedHistory,
+): Promise<HistoryChecks> => {
+  const history = await openHistory(root)
+  const findings = (isWhole ? await findDamages(history) : history.damages).map(toFinding)
+  const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
+  const [first, last] = [days[0], days.at(-1)]
+  const range = { days: days.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
+  if (first === undefined || days.length < MIN_DAYS) {
+    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${days.length} can be read`
     return { findings, range, unchecked: [{ checks: HISTORY_CHECKS, text }] }
   }
   const isSession = createSessionFilter(sessions)
-  const files = new Map(records.flatMap(({ entries }) => Object.entries(entries).map(([file, { stream }]) => [file, stream] as const)))
   const found: Finding[] = []
-  await withTemporaryHistory(root, async (history) => {
-    for (const [file, stream] of files) {
-      if (stream === undefined) continue
-      const days = records.flatMap(({ day, entries }) => (entries[file] === undefined ? [] : [{ day, entry: entries[file] }]))
-      found.push(...(await verifyList(history, { file, stream, days, isSession })))
-    }
-  })
-  return { findings: [...findings, ...found, ...(await findFailingStreams(root, records))], range, unchecked: [] }
+  const streams = new Map(days.map((day): [Day, string[]] => [day, []]))
+  for (const recorded of listRecordedTables(all, exchange)) {
+    const own = chooseEachDay(history, recorded.table.name).filter(({ record }) => record.day >= first)
+    for (const { record } of own) streams.get(record.day)?.push(recorded.stream)
+    if (own.length > 0) found.push(...(await verifyList(history, { recorded, days: own, isSession })))
+  }
+  const failing = await findFailingStreams(
+    root,
+    [...streams].map(([day, names]) => ({ day, streams: names })),
+  )
+  const known = new Set(findings.map(({ file }) => file))
+  return {
+    findings: [...findings, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing],
+    range,
+    unchecked: [],
+  }
 }
 
-/** What can be read of the newest recorded days, oldest first. */
-const readRecords = async (root: string): Promise<{ readonly records: readonly DayRecord[]; readonly findings: readonly Finding[] }> => {
-  const records: DayRecord[] = []
-  const findings: Finding[] = []
-  for (const day of (await listDays(root)).slice(-1 - DAYS_BEFORE)) {
-    const record = await readUndamaged(root, day, (text) => findings.push(createDamage(root, day, text)))
-    if (record !== undefined) records.push(record)
-  }
-  return { records, findings }
-}
+const toFinding = ({ day, file, detail }: Damage): Finding => ({ check: 'files', severity: 'error', ...(day ? { day } : {}), file, detail })
 
 /** Whether a day is a session; a weekday, where there are no candles. */
 const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolean) => {
