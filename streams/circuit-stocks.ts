@@ -11,7 +11,7 @@ import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/m
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 import { createWebTiers } from '../src/pipeline/list-sources.js'
-import { warnIfFull } from '../src/pipeline/refuse.js'
+import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/pipeline/refuse.js'
 
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes
@@ -167,12 +167,14 @@ export const circuitStocks = defineStream({
   workers: 2,
   timeoutMs: 10_000,
   endpoints: [circuit, buildIdPage, data, circuitWebPage],
-  work: perPart(['upper', 'lower'], (side, { ask, shared, warn }) => {
+  work: perPart(['upper', 'lower'], (side, tools) => {
+    const { ask, warn } = tools
     // Not compared with its `tot_rec`: that was 62 for both sides, although one list had 52 stocks.
-    const scan = () => ask(circuit, createScan(side), { failFast: true }).pipe(warnIfFull(MAX_ROWS, { warn }, side))
-    const tiers = [{ name: 'scan', ask: scan }, ...createWebTiers(data, circuitWebPage, WEB_KEYS[side], { ask, shared })]
+    const scan = () => ask(circuit, createScan(side), { failFast: true }).pipe(warnIfFull(MAX_ROWS, tools, side))
+    const sources = [{ name: 'scan', ask: scan }, ...createWebTiers(data, circuitWebPage, WEB_KEYS[side], tools)]
+    const tiers = sources.map((source) => ({ ...source, ask: (isLast: boolean) => source.ask(isLast).pipe(rejectOtherUnits(tools)) }))
     return firstThatAnswers(tiers, (failure) => warn(`${side}: a source failed: ${failure}`)).pipe(
-      map((rows) => createResult(rows.map(toCircuitStock))),
+      map((rows) => createResult(withoutCopies(rows, tools, side).map(toCircuitStock))),
     )
   }),
   outputs: [

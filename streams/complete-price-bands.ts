@@ -6,7 +6,7 @@ import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/list-sources.js'
-import { rejectShrunk } from '../src/pipeline/refuse.js'
+import { rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export const PriceBand = row({
@@ -44,7 +44,7 @@ export const completePriceBands = defineStream({
   endpoints: [securityList],
   work: once((tools, file) =>
     fetchNewestFile(securityList, tools).pipe(
-      map((rows) => createResult(rows as readonly PriceBand[])),
+      map((rows) => createResult(withoutCopies(rows as readonly PriceBand[], tools))),
       rejectShrunk(file, tools),
     ),
   ),

@@ -9,7 +9,7 @@ import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '..
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 import { defineStream, perPart } from '../src/pipeline/define-stream.js'
-import { rejectShrunk, warnIfFull } from '../src/pipeline/refuse.js'
+import { rejectShrunk, warnIfFull, withoutCopies } from '../src/pipeline/refuse.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export const CorporateAction = row({
@@ -119,7 +119,7 @@ export const corporateActions = defineStream({
       warnIfFull(MAX_ROWS, tools, mode),
       map((rows) =>
         createResult(
-          rows.filter((row) => {
+          withoutCopies(rows, tools, mode).filter((row) => {
             const days = listActionDays(row)
             return days.length === 0 || days.some((day) => day >= from && day <= to)
           }),

@@ -6,6 +6,7 @@ import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/list-sources.js'
+import { withoutCopies } from '../src/pipeline/refuse.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export const PriceBandChange = row({
@@ -43,7 +44,9 @@ export const incrementalPriceBands = defineStream({
   timeoutMs: 30_000,
   followsAsOf: true,
   endpoints: [bandChanges],
-  work: once((tools) => fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(rows as readonly PriceBandChange[])))),
+  work: once((tools) =>
+    fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(withoutCopies(rows as readonly PriceBandChange[], tools)))),
+  ),
   outputs: [
     {
       shape: 'array-per-item',

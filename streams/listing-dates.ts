@@ -8,7 +8,7 @@ import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
 import { readDay } from '../src/model/trading-day.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
-import { readStoredLines, rejectShrunk } from '../src/pipeline/refuse.js'
+import { readStoredLines, rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
@@ -74,7 +74,7 @@ export const listingDates = defineStream({
   endpoints: [equityList],
   work: once((tools, file) =>
     tools.ask(equityList, {}).pipe(
-      map((lines) => createResult(lines)),
+      map((lines) => createResult(withoutCopies(lines, tools))),
       rejectShrunk(file, tools, { readStored: readStoredLines }),
     ),
   ),

@@ -10,8 +10,8 @@ import { isRow, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { defineStream, MASTER, once } from '../src/pipeline/define-stream.js'
-import { MASTER_MAP, readStoredStocks } from '../src/pipeline/known-stocks.js'
-import { type CountedRows, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
+import { MASTER_FIGURES, MASTER_MAP, readStoredStocks } from '../src/pipeline/known-stocks.js'
+import { type CountedRows, keepUnits, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 
 const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 
@@ -120,6 +120,7 @@ export const masterData = defineStream({
       .pipe(
         rejectTruncated(MAX_ROWS, tools),
         rejectShrunk(file, tools, { countRecords: (rows) => toStocks(rows.filter(isRow)).length }),
+        keepUnits(tools),
         switchMap((found) =>
           readStoredStocks(tools.stored).pipe(
             map((earlier) => {
@@ -144,7 +145,7 @@ export const masterData = defineStream({
   outputs: [
     {
       shape: 'array-per-item',
-      file: 'master_data_response.json',
+      file: MASTER_FIGURES,
       tables: [{ name: 'master_data', about: 'the figures in the list of all stocks, one row each', columns: [MasterRow], position: 2 }],
     },
     {

@@ -2,15 +2,17 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
+import { thresholds } from '../src/market/refusal-policy.js'
 import { buildIdPage, webData, webPage } from '../src/market/shared-endpoints.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
-import { createResult } from '../src/model/outcome.js'
+import { createResult, type ItemResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
-import { firstThatAnswers } from '../src/operators/first-that-answers.js'
+import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 import { createWebTiers } from '../src/pipeline/list-sources.js'
+import { rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export const SurveillanceEntry = row({
@@ -99,20 +101,32 @@ export const surveillanceLists = defineStream({
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],
   endpoints: [sheet, buildIdPage, data, page],
-  work: perPart(['asm', 'gsm'], (list, { ask, shared, settings, warn }) => {
+  work: perPart(['asm', 'gsm'], (list, tools, file) => {
+    const { ask, shared, settings, stored, accepts, warn } = tools
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
-    const tiers = [
-      {
-        name: 'spreadsheet',
-        ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }).pipe(map(requireStocks)),
-      },
+    const sources = [
+      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }) },
       ...createWebTiers(data, page, toWebKey(list, settings.exchange), { ask, shared }).map((tier) => ({
         ...tier,
         ask: (isLast: boolean) =>
-          tier.ask(isLast).pipe(map((rows) => requireStocks(rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== '')))),
+          tier.ask(isLast).pipe(map((rows) => rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== ''))),
       })),
     ]
-    return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`)).pipe(map((rows) => createResult(rows)))
+    const tiersThatMay = (shrink: boolean): readonly Tier<ItemResult<SurveillanceEntry>>[] =>
+      sources.map((source) => ({
+        ...source,
+        ask: (isLast) =>
+          source.ask(isLast).pipe(
+            map((rows) => {
+              if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
+              return createResult(withoutCopies(rows, tools, list))
+            }),
+            rejectShrunk(file, { stored, warn, accepts: () => shrink }, { mayLose: thresholds.surveillanceLeft }),
+          ),
+      }))
+    // A source may be cut while the next one is whole, so a short list is accepted only if no source has a longer one.
+    const tiers = [...tiersThatMay(false), ...(accepts('shrink') ? tiersThatMay(true) : [])]
+    return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`))
   }),
   outputs: [
     {
@@ -136,8 +150,3 @@ export const surveillanceLists = defineStream({
     },
   ],
 })
-
-const requireStocks = (rows: readonly SurveillanceEntry[]): readonly SurveillanceEntry[] => {
-  if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
-  return rows
-}

@@ -43,6 +43,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   prices: refused('prices'),
   rescale: refused('rescale'),
   identity: refused('identity'),
+  units: refused('units'),
   http_5xx: (services) => `${services} has a server error (5xx); run again later.`,
   http_404: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
   'damaged-file': () =>

@@ -118,7 +118,7 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
   return { factor: median(factors), moves, same }
 }
 
-const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
+export const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
 
 /** Whether two histories are of different instruments; false if there are too few moves to decide. */
 export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>

@@ -35,7 +35,7 @@ export const compareIdentifiers = (earlier: readonly Identifiers[], present: rea
   }
 }
 
-/** Why a master list must not replace the earlier one: too many stocks left at once, or have other identifiers at once. */
+/** Why a master list must not replace the earlier one: too many stocks left at once, have other identifiers at once, or exchanged them. */
 export const findIdentifierProblems = ({ pairs, changed, gone }: Comparison): ReadonlyMap<RefusalCode, string> => {
   const problems = new Map<RefusalCode, string>()
   const { left, identifiers } = thresholds
@@ -48,7 +48,25 @@ export const findIdentifierProblems = ({ pairs, changed, gone }: Comparison): Re
       'identity',
       `${changed.length} of ${pairs.length} stocks have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
     )
+  const [name, ring] = problems.has('identity') ? [] : (findExchange(changed) ?? [])
+  if (ring !== undefined) problems.set('identity', `${ring.length} listed stocks exchanged their ${name}, ${describeExamples(ring)}`)
   return problems
+}
+
+/**
+ * Stocks that pass an identifier round, such as two that exchange their ISINs. That is an error of the list: a renamed company takes a
+ * value that no listed one had, or one whose owner took a new value as well.
+ */
+const findExchange = (changed: readonly Pair[]): readonly [name: string, ring: readonly Pair[]] | undefined => {
+  for (const name of Object.keys(changed[0]?.before ?? {})) {
+    const owners = new Map(changed.flatMap((pair) => (findDifferences(pair).includes(name) ? [[pair.before[name], pair]] : [])))
+    for (const start of owners.values()) {
+      const ring: Pair[] = []
+      for (let pair: Pair | undefined = start; pair && !ring.includes(pair); pair = owners.get(pair.now[name])) ring.push(pair)
+      if (ring.at(-1)?.now[name] === start.before[name]) return [name, ring]
+    }
+  }
+  return undefined
 }
 
 const listKeys = (entry: Identifiers): readonly string[] =>

@@ -17,6 +17,20 @@ export const thresholds = {
   left: { most: 5, share: 0.05 },
   /** More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at once. Usual are a handful. */
   identifiers: { most: 5, share: 0.02 },
+  /** A list of stocks under surveillance may always lose this many: 3 of 5 leaving is chance, 89 of 90 is not. */
+  surveillanceLeft: 5,
+  /** The median ratio of a figure to the stored master list, over at least `minStocks` stocks, is at most `most` and at least its inverse. */
+  units: {
+    minStocks: 20,
+    figures: {
+      // The worst day of the Indian market was -13 %, its widest year about a factor of 2. A wrong unit is a factor of 10 or more.
+      Mcap: { name: 'market cap', most: 2 },
+      // As the market cap; a quarter of bad results moves the median by less.
+      Pe: { name: 'P/E', most: 2 },
+      // Shares since the opening: some minutes have a hundredth of a day, a special session of an hour a tenth. Thousands or lakhs are beyond.
+      volume: { name: 'volume', most: 500 },
+    },
+  },
   /** If at least this many stocks with records, and more than this share of them, get empty answers, their records stay. */
   emptied: { least: 20, share: 0.3 },
   /** A stream over at least this many items fails if all of them are empty. */

@@ -151,7 +151,7 @@ export class NothingAnsweredError extends CollectError {
   override readonly name = 'NothingAnsweredError'
   readonly verdict = 'give-up'
   readonly status = 'error'
-  /** The code of all failures, or `no-answer` if they differ. */
+  /** The code of the failures, joined by `joinCodes`. */
   readonly code: ErrorCode
 
   /** @param failures the failure of each alternative; temporary if one of them is. The last error among them is the `cause`. */

@@ -10,6 +10,8 @@ import { PREVIOUS_FOLDER, type Stored } from './storage.js'
 
 /** The file of the master list that every other script uses. */
 export const MASTER_MAP = 'master_isin_map.json'
+/** The file of the master list as answered, with its figures. */
+export const MASTER_FIGURES = 'master_data_response.json'
 
 /** The stocks that a folder knows. */
 export interface KnownStocks {

@@ -1,10 +1,14 @@
-import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
+import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, of, switchMap, tap } from 'rxjs'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
+import { findUnitChange } from '../market/units.js'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
+import { dropCopies, isRow, type Row } from '../model/row.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { Tools } from './define-stream.js'
+import { MASTER_FIGURES } from './known-stocks.js'
 import type { Stored } from './storage.js'
 
 /** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
@@ -15,11 +19,25 @@ export const refuse = ({ accepts, warn }: Pick<Tools, 'accepts' | 'warn'>, code:
 
 type Records = readonly unknown[]
 
+/**
+ * Drops exact copies of records, with a warning. No list has two equal records by nature (0 among the captured 489 deals, 947 stocks with
+ * actions, 3,110 bands, 154 stocks under surveillance, 194 indices), so a copy says nothing. To be used before the rules that count records:
+ * half of a list, each record twice, must not pass for the whole one.
+ */
+export const withoutCopies = <R>(rows: readonly R[], { warn }: Pick<Tools, 'warn'>, list = 'the list'): readonly R[] => {
+  const distinct = dropCopies(rows)
+  const copies = rows.length - distinct.length
+  if (copies > 0) warn(`${list}: left out ${formatThousands(copies)} of ${formatThousands(rows.length)} records, exact copies of others`)
+  return distinct
+}
+
 /** How to read and count the stored records of a list, if the file is not a JSON array or not every record counts. */
 export interface ShrinkOptions {
   readonly readStored?: (stored: Stored, file: string) => Observable<Records | undefined>
   /** Counts the records of either list; also gets the stored records. */
   readonly countRecords?: (records: Records, readStored: Records) => number
+  /** A list may lose this many records whatever share they are. */
+  readonly mayLose?: number
 }
 
 /**
@@ -30,7 +48,7 @@ export const rejectShrunk =
   <R>(
     file: string,
     { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
-    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
+    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length, mayLose = 0 }: ShrinkOptions = {},
   ): MonoTypeOperatorFunction<ItemResult<R>> =>
   (found$) => {
     const warnOfDamage = (): undefined => {
@@ -39,7 +57,7 @@ export const rejectShrunk =
     }
     const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
-      if (now >= then * thresholds.minShare) return found
+      if (now >= then * thresholds.minShare || then - now <= mayLose) return found
       const records = `${formatThousands(now)} records, the stored file has ${formatThousands(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)
       warn(`accepted although shrunk: ${records}`)
@@ -67,6 +85,40 @@ const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file)
     }),
   )
 
+/** The stored master list; none if it is missing or damaged. */
+const readFigures = ({ stored }: Pick<Tools, 'stored'>): Observable<readonly Row[]> =>
+  readStoredArray(stored, MASTER_FIGURES).pipe(
+    catchDamagedFile(() => undefined),
+    map((rows = []) => rows.filter(isRow)),
+  )
+
+/** Refuses rows if a figure seems to have another unit than in the stored master list (`units`), unless the run accepts that. */
+export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> =>
+  switchMap((rows) =>
+    readFigures(tools).pipe(
+      map((stored) => {
+        const change = findUnitChange(stored, rows)
+        if (change !== undefined) refuse(tools, 'units', change)
+        return rows
+      }),
+    ),
+  )
+
+/**
+ * The same for the master list itself: the run goes on with the stored one, as partial. Its symbols, ISINs and Sids are good, so a wrong
+ * figure must not end the whole run; stocks listed since are fetched once the figures are right again, or accepted.
+ */
+export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<ItemResult<R>> =>
+  switchMap((found) =>
+    of([...found.rows]).pipe(
+      rejectOtherUnits(tools),
+      map(() => found),
+      catchItemFailure((reason, { code }) =>
+        readFigures(tools).pipe(map((rows) => ({ ...createResult(rows as readonly R[], `${reason}; the stored list is used`), code }))),
+      ),
+    ),
+  )
+
 /** The rows of an answer, and the total that it reports (`tot_rec`), if it does. */
 export interface CountedRows<R> {
   readonly rows: readonly R[]
@@ -80,7 +132,7 @@ export const parseTotal = (value: unknown): number | undefined => {
 }
 
 /**
- * Compares a list with its reported total. Errors with a `RefusedError` (`count`) if rows are missing, unless the run accepts that. A list
+ * Compares a list, without copies of records, with its reported total. Errors with a `RefusedError` (`count`) if rows are missing, unless the run accepts that. A list
  * of as many rows as requested may be cut off, because one request returns no more: that is a warning, or, if its total is higher, the
  * reason why the list counts as incomplete.
  */
@@ -88,8 +140,9 @@ export const rejectTruncated = <R>(
   limit: number,
   { accepts, warn }: Pick<Tools, 'accepts' | 'warn'>,
 ): OperatorFunction<CountedRows<R>, ItemResult<R>> =>
-  map(({ rows, total = 0 }) => {
-    const isFull = rows.length >= limit
+  map(({ rows: answered, total = 0 }) => {
+    const isFull = answered.length >= limit
+    const rows = withoutCopies(answered, { warn })
     const records = `the list has ${formatThousands(rows.length)} rows`
     if (rows.length >= total) {
       if (isFull) warn(`${records}${MORE_MAY_EXIST}`)

@@ -50,7 +50,7 @@ const collected = (answer: Answer, more: Partial<Collecting> = {}) =>
 
 describe('circuit-stocks', () => {
   it('does not compare the count of a scan, which may be that of the other side, and warns about a full page', async () => {
-    const full = { data: Array.from({ length: 500 }, () => ROW), tot_rec: 62 }
+    const full = { data: Array.from({ length: 500 }, (_, place) => ({ ...ROW, Sym: `S${place}` })), tot_rec: 62 }
     const { script } = await collected(circuits(full, { data: [ROW], tot_rec: 62 }))
     expect(script.outcome).toBe('success')
     expect(script.problems).toEqual([{ reason: 'upper: the list has 500 rows, the maximum of one request; more may exist' }])

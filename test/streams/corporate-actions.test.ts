@@ -46,7 +46,7 @@ describe('corporate-actions', () => {
   })
 
   it('warns about as many stocks as one request returns at most', async () => {
-    const rows = (count: number) => ({ data: Array.from({ length: count }, () => rowOn('2026-03-01')) })
+    const rows = (count: number) => ({ data: Array.from({ length: count }, (_, place) => ({ ...rowOn('2026-03-01'), Sym: `S${place}` })) })
     const { script, report } = await actions(rows(5_000), rows(4_999))
     expect(script.problems).toEqual([{ reason: 'upcoming: the list has 5,000 rows, the maximum of one request; more may exist' }])
     expect(report.outcome).toBe('complete')

@@ -137,6 +137,53 @@ describe('surveillance-lists', () => {
     expect(text('nse_gsm_list.json')).toBe(arrayOf(RECORD))
   })
 
+  describe('with a list that lost more than 30 % of the stored one', () => {
+    const numbered = (count: number) => Array.from({ length: count }, (_, place) => [place, `S${place}`, 'S', `INE${place}`, 'LTASM'])
+    const rowsOnWeb = (count: number) => numbered(count).map(([, sym, DispSym, isin, asmStage]) => ({ sym, DispSym, isin, asmStage }))
+    const recordsOf = (count: number) =>
+      rowsOnWeb(count).map((row) => ({ Symbol: row.sym, Name: row.DispSym, ISIN: row.isin, Stage: row.asmStage }))
+    const storedList = (count: number) => withFile('nse_asm_list.json', arrayOf(...recordsOf(count)))
+    const cut = { [ASM]: sheetOf(...numbered(1)), [GSM]: sheet }
+    const SHRUNK = 'spreadsheet: shrink: 1 records, the stored file has 90'
+
+    it('asks the next source first, and stores its list', async () => {
+      const web = { [BUILD_PAGE]: buildPage, [dataPath('nse-asm-list')]: dataFile(rowsOnWeb(88)) }
+      for (const accept of [[], ['shrink']] as const) {
+        const { text, script, report } = await lists({ ...cut, ...web }, { files: storedList(90), accept })
+        expect(text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(88)))
+        expect(script.problems).toEqual([{ reason: `asm: a source failed: ${SHRUNK}` }])
+        expect(report.outcome).toBe('complete')
+      }
+    })
+
+    it.each([
+      { what: 'no source answers', web: {}, others: /web page:/ },
+      { what: 'each has a short one', web: { [pagePath('nse-asm-list')]: webPage(rowsOnWeb(4)) }, others: /web page: shrink: 4 records/ },
+    ])('keeps the stored file if $what, unless that is accepted', async ({ web, others }) => {
+      const { text, script, report, files } = await lists({ ...cut, ...web }, { files: storedList(90) })
+      expect(text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(90)))
+      expect(script).toMatchObject({ outcome: 'failed', code: 'shrink', items: { success: 1, error: 1 } })
+      expect(script.problems).toContainEqual({ item: 'asm', status: 'error', code: 'shrink', reason: expect.stringMatching(SHRUNK) })
+      expect(script.error).toMatch(others)
+      expect(report.outcome).toBe('partial')
+
+      const accepted = await lists({ ...cut, ...web }, { files, accept: ['shrink'] })
+      expect(accepted.report.outcome).toBe('complete')
+      expect(accepted.text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(1)))
+      expect(accepted.script.problems).toContainEqual({ reason: 'accepted although shrunk: 1 records, the stored file has 90' })
+    })
+
+    it.each([
+      [17, 12, 1],
+      [17, 11, 0],
+      [90, 63, 1],
+      [90, 62, 0],
+    ])('counts by both share and number: of %i stocks, %i left', async (before, now, stores) => {
+      const { script } = await lists({ [ASM]: sheetOf(...numbered(now)), [GSM]: sheet }, { files: storedList(before) })
+      expect(script.items).toMatchObject({ success: 1 + stores })
+    })
+  })
+
   it('leaves an earlier list alone when no tier answers', async () => {
     const { text } = await lists({}, { files: withFile('nse_asm_list.json', 'the good one') })
     expect(text('nse_asm_list.json')).toBe('the good one')
