@@ -2,7 +2,6 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { thresholds } from '../src/market/refusal-policy.js'
 import { buildIdPage, webData, webPage } from '../src/market/shared-endpoints.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
@@ -121,7 +120,7 @@ export const surveillanceLists = defineStream({
               if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
               return createResult(withoutCopies(rows, tools, list))
             }),
-            rejectShrunk(file, { stored, warn, accepts: () => shrink }, { mayLose: thresholds.surveillanceLeft }),
+            rejectShrunk(file, { stored, warn, accepts: () => shrink }),
           ),
       }))
     // A source may be cut while the next one is whole, so a short list is accepted only if no source has a longer one.

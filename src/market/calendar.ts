@@ -1,4 +1,6 @@
 import { addDays, type Day, lastWeekday, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
+import { dayToNumber } from './candle-file.js'
+import { thresholds } from './refusal-policy.js'
 
 const NO_DAYS: ReadonlySet<Day> = new Set()
 
@@ -20,3 +22,21 @@ export const findNewestWeekday = (instant: number, time: string, holidays: Reado
  * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30'), new Set()) // a Saturday: '2026-02-13'
  */
 export const findDueSession = (instant: number, holidays: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
+
+/** The weekdays up to a day, since 1970; a weekend adds none. */
+const countWeekdays = (day: Day): number => {
+  const sinceMonday = dayToNumber(day) + 3
+  return Math.floor(sinceMonday / 7) * 5 + Math.min(sinceMonday % 7, 4)
+}
+
+/** Whether the full history of a series is to be compared: its turn comes after its newest candle, up to today (`thresholds.rotation`). */
+export const isTurn = (series: string, newest: Day, today: Day): boolean => {
+  const { weekdays, catchUp } = thresholds.rotation
+  const offset = [...series].reduce((sum, letter) => (sum * 33 + letter.charCodeAt(0)) % 1_000_003, 0)
+  const [until, from] = [countWeekdays(today), countWeekdays(newest)]
+  const [turns, before] = [until, Math.max(from, until - catchUp)].map((count) => Math.floor((count + offset) / weekdays)) as [
+    number,
+    number,
+  ]
+  return turns > before
+}

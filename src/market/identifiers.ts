@@ -48,26 +48,15 @@ export const findIdentifierProblems = ({ pairs, changed, gone }: Comparison): Re
       'identity',
       `${changed.length} of ${pairs.length} stocks have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
     )
-  const [name, ring] = problems.has('identity') ? [] : (findExchange(changed) ?? [])
-  if (ring !== undefined) problems.set('identity', `${ring.length} listed stocks exchanged their ${name}, ${describeExamples(ring)}`)
+  const exchanged = changed.filter((one) => changed.some((other) => haveExchanged(one, other)))
+  if (exchanged.length > 0 && !problems.has('identity'))
+    problems.set('identity', `${exchanged.length} listed stocks exchanged an identifier, ${describeExamples(exchanged)}`)
   return problems
 }
 
-/**
- * Stocks that pass an identifier round, such as two that exchange their ISINs. That is an error of the list: a renamed company takes a
- * value that no listed one had, or one whose owner took a new value as well.
- */
-const findExchange = (changed: readonly Pair[]): readonly [name: string, ring: readonly Pair[]] | undefined => {
-  for (const name of Object.keys(changed[0]?.before ?? {})) {
-    const owners = new Map(changed.flatMap((pair) => (findDifferences(pair).includes(name) ? [[pair.before[name], pair]] : [])))
-    for (const start of owners.values()) {
-      const ring: Pair[] = []
-      for (let pair: Pair | undefined = start; pair && !ring.includes(pair); pair = owners.get(pair.now[name])) ring.push(pair)
-      if (ring.at(-1)?.now[name] === start.before[name]) return [name, ring]
-    }
-  }
-  return undefined
-}
+/** Two listed stocks that change places are an error of the list: a renamed company takes a value that no listed one gets rid of for its own. */
+const haveExchanged = (one: Pair, other: Pair): boolean =>
+  findDifferences(one).some((name) => one.now[name] === other.before[name] && one.before[name] === other.now[name])
 
 const listKeys = (entry: Identifiers): readonly string[] =>
   Object.entries(entry).flatMap(([name, value]) => (value === '' ? [] : [`${name}\n${value}`]))

@@ -17,8 +17,6 @@ export const thresholds = {
   left: { most: 5, share: 0.05 },
   /** More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at once. Usual are a handful. */
   identifiers: { most: 5, share: 0.02 },
-  /** A list of stocks under surveillance may always lose this many: 3 of 5 leaving is chance, 89 of 90 is not. */
-  surveillanceLeft: 5,
   /** The median ratio of a figure to the stored master list, over at least `minStocks` stocks, is at most `most` and at least its inverse. */
   units: {
     minStocks: 20,
@@ -79,6 +77,12 @@ export const thresholds = {
     minSuspects: 5,
     suspectShare: 0.2,
   },
+  /**
+   * An update requests the last stored candle and what follows. On one weekday in `weekdays`, in turns, the request of a series is for its
+   * full history (139 of 2,775 stocks a day), which is compared. A turn that was missed is made up for `catchUp` weekdays: a weekly run
+   * also compares each history within 20 sessions, and one after a long pause a quarter of them, not all.
+   */
+  rotation: { weekdays: 20, catchUp: 5 },
   /** Two series of one instrument have the same day-to-day moves, whatever the factor. Those of two stocks agree in about 5 %. */
   identity: {
     /** Fewer comparable moves decide nothing. */
@@ -125,13 +129,8 @@ export class RefusedError extends CollectError {
   }
 }
 
-/**
- * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
- * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
- */
-export interface RescaleDetector {
-  /** Counts work as active from subscription to end. */
-  readonly track: <T>(work$: Observable<T>) => Observable<T>
+/** Counts the compared series of a run, and those that have changed as a whole. */
+export interface RescaleCounts {
   /** Records a series that equals the stored one. */
   readonly countUsual: () => void
   /** Records a series that is a multiple of the stored one. */
@@ -140,63 +139,83 @@ export interface RescaleDetector {
   readonly whenDecided: () => Observable<boolean>
 }
 
+/**
+ * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
+ * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
+ */
+export interface RescaleDetector extends RescaleCounts {
+  /** Counts work as active from subscription to end. */
+  readonly track: <T>(work$: Observable<T>) => Observable<T>
+  /** The same for histories compared in rotation: 20 times as many updates beside them must not hide that all of them changed. */
+  readonly histories: RescaleCounts
+}
+
 export const createRescaleDetector = (): RescaleDetector => {
   const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
-  /** Waiting series, with the number of compared series at the start of their wait. */
-  const waiters = new Map<Subject<boolean>, number>()
-  let recent: readonly number[] = []
-  let [inWork, compared, areMany] = [0, 0, false]
+  const groups: { readonly isWaiting: () => boolean; readonly decide: () => void }[] = []
+  let inWork = 0
 
-  const releaseWhere = (isOver: (since: number) => boolean): void => {
-    for (const [waiting, since] of [...waiters]) {
-      if (!isOver(since) || !waiters.delete(waiting)) continue
-      inWork += 1
-      waiting.next(areMany)
-      waiting.complete()
-    }
-  }
-  const compare = (): void => {
-    compared += 1
-    recent = recent.filter((at) => compared - at < window)
-    releaseWhere((since) => areMany || compared - since >= window)
-  }
-  const decide = (): void => {
-    if (inWork > 0) return
-    areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
-    releaseWhere(() => true)
-  }
   /** Deferred: the worker of the work that has ended takes its next item first. */
-  const decideSoon = (): void => {
-    if (inWork === 0 && waiters.size > 0) asapScheduler.schedule(decide)
-  }
   const end = (): void => {
     inWork -= 1
-    decideSoon()
+    if (inWork > 0 || !groups.some(({ isWaiting }) => isWaiting())) return
+    asapScheduler.schedule(() => {
+      for (const { decide } of groups) if (inWork === 0) decide()
+    })
+  }
+  const createCounts = (): RescaleCounts => {
+    /** Waiting series, with the number of compared series at the start of their wait. */
+    const waiters = new Map<Subject<boolean>, number>()
+    let recent: readonly number[] = []
+    let [compared, areMany] = [0, false]
+
+    const releaseWhere = (isOver: (since: number) => boolean): void => {
+      for (const [waiting, since] of [...waiters]) {
+        if (!isOver(since) || !waiters.delete(waiting)) continue
+        inWork += 1
+        waiting.next(areMany)
+        waiting.complete()
+      }
+    }
+    const compare = (): void => {
+      compared += 1
+      recent = recent.filter((at) => compared - at < window)
+      releaseWhere((since) => areMany || compared - since >= window)
+    }
+    const decide = (): void => {
+      areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
+      releaseWhere(() => true)
+    }
+    groups.push({ isWaiting: () => waiters.size > 0, decide })
+    return {
+      countUsual: compare,
+      countSuspect: () => {
+        compare()
+        recent = [...recent, compared]
+        areMany ||= recent.length >= maxSuspects
+        if (areMany) releaseWhere(() => true)
+      },
+      whenDecided: () =>
+        defer(() => {
+          if (areMany) return of(true)
+          const waiting = new Subject<boolean>()
+          waiters.set(waiting, compared)
+          end()
+          return waiting.pipe(
+            finalize(() => {
+              if (waiters.delete(waiting)) inWork += 1
+            }),
+          )
+        }),
+    }
   }
   return {
+    ...createCounts(),
+    histories: createCounts(),
     track: (work$) =>
       defer(() => {
         inWork += 1
         return work$.pipe(finalize(end))
-      }),
-    countUsual: compare,
-    countSuspect: () => {
-      compare()
-      recent = [...recent, compared]
-      areMany ||= recent.length >= maxSuspects
-      if (areMany) releaseWhere(() => true)
-    },
-    whenDecided: () =>
-      defer(() => {
-        if (areMany) return of(true)
-        const waiting = new Subject<boolean>()
-        waiters.set(waiting, compared)
-        end()
-        return waiting.pipe(
-          finalize(() => {
-            if (waiters.delete(waiting)) inWork += 1
-          }),
-        )
       }),
   }
 }

@@ -13,7 +13,7 @@ import {
   toStoredHistory,
 } from '../market/candle-checks.js'
 import { readCandleFile, toDayNumber } from '../market/candle-file.js'
-import { type RescaleDetector, thresholds } from '../market/refusal-policy.js'
+import { type RescaleCounts, thresholds } from '../market/refusal-policy.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { addDays, toDay } from '../model/trading-day.js'
@@ -67,12 +67,14 @@ export interface RefetchReason {
   readonly remark: string
   /** Whether a known corporate action divides all earlier prices. */
   readonly isAdjusted?: boolean
+  /** How the history differs, if that was compared. */
+  readonly change?: string | undefined
 }
 
 interface ReplaceContext {
   readonly series: Series
   readonly tools: Tools
-  readonly watch: RescaleDetector
+  readonly watch: RescaleCounts
 }
 
 /**
@@ -94,7 +96,11 @@ interface HistoryAnswer {
   readonly reason: RefetchReason
 }
 
-const acceptHistory = ({ rows, text, reason }: HistoryAnswer, { series, tools, watch }: ReplaceContext): Observable<ItemResult<Candle>> => {
+/** The result that replaces the stored history, unless a rule refuses it. */
+export const acceptHistory = (
+  { rows, text, reason }: HistoryAnswer,
+  { series, tools, watch }: ReplaceContext,
+): Observable<ItemResult<Candle>> => {
   const { candles } = readCandleFile(Buffer.from(text))
   const stored = toStoredHistory(candles)
   const likeness = compareSeries(stored.closes, rows)
@@ -165,7 +171,7 @@ const describeLevelChange = ({ rows, stored: { recent }, likeness: { factor }, r
  */
 const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext): Observable<unknown> => {
   const { factor } = compared.likeness
-  const change = describeLevelChange(compared)
+  const change = compared.reason.change ?? describeLevelChange(compared)
   const { usualRise } = thresholds.rescale
   if (change === undefined) {
     watch.countUsual()

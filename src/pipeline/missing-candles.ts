@@ -1,11 +1,21 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
-import { findImpossibleMove } from '../market/candle-checks.js'
+import { isTurn } from '../market/calendar.js'
+import { describeRewriting, findImpossibleMove, findOtherPrice } from '../market/candle-checks.js'
+import { readCandleFile } from '../market/candle-file.js'
 import { createRescaleDetector, type RescaleDetector, thresholds } from '../market/refusal-policy.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
-import { addDays, SESSION_END, toInstant } from '../model/trading-day.js'
+import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import type { Tools } from './define-stream.js'
-import { checkHistory, checkNewCandles, fetchFullHistory, type NewCandle, pairWithPrevious, type RefetchReason } from './full-history.js'
+import {
+  acceptHistory,
+  checkHistory,
+  checkNewCandles,
+  fetchFullHistory,
+  type NewCandle,
+  pairWithPrevious,
+  type RefetchReason,
+} from './full-history.js'
 import { refuse } from './refuse.js'
 import {
   type DamagedCandles,
@@ -80,31 +90,50 @@ export const hasAllCandles = (file: string, tools: Pick<Tools, 'stored' | 'share
 /** Whether the last candle was stored after its session. */
 const isComplete = ({ last, asOf }: StoredCandles): boolean => asOf >= toInstant(toCandleDay(last), SESSION_END)
 
+/** The stored candle that an answer must repeat: that of an unfinished session changes anyway, so only the one before it shows a change. */
+const findJoin = (stored: StoredCandles): Candle => (isComplete(stored) ? stored.last : (stored.before ?? stored.last))
+
 const fetchLaterCandles = (stored: StoredCandles, continuing: CandleContext): Observable<ItemResult<Candle>> => {
+  const { series, tools } = continuing
+  return isTurn(series.file, toCandleDay(stored.last), toDay(tools.asOf))
+    ? fetchCandles(FIRST_CANDLE, series, tools).pipe(switchMap((rows) => compareHistory(rows, stored, continuing)))
+    : fetchCandles(findJoin(stored)[0], series, tools).pipe(switchMap((rows) => addLaterCandles(rows, stored, continuing)))
+}
+
+/** Replaces the stored history if only candles before the join differ; else adds the later candles, if the answer repeats the join. */
+const compareHistory = (rows: Candles, stored: StoredCandles, continuing: CandleContext): Observable<ItemResult<Candle>> => {
   const { series, tools, watch } = continuing
-  const { last, before, isTruncated } = stored
-  const isFinal = isComplete(stored)
-  // The candle of an unfinished session changes anyway, so only the one before it can show that the history has changed.
-  const join = isFinal ? last : (before ?? last)
-  return fetchCandles(join[0], series, tools).pipe(
-    switchMap((rows) => {
-      const first = rows.at(0)
-      if (first === undefined)
-        return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
-      const isRepeated = isFinal || before !== undefined
-      const change = describeJoinChange(join, first, isRepeated)
-      if (change !== undefined)
-        return fetchFullHistory({ remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }, continuing)
-      if (isFinal && !isTruncated && rows.length === 1 && isSameCandle(join, first)) {
-        watch.countUsual()
-        return of(skippedResult)
-      }
-      const added = pairWithPrevious([...rows].slice(isRepeated ? 1 : 0), join)
-      return checkNewCandles(added, series, tools).pipe(
-        switchMap(() => checkMoves(added, continuing)),
-        map(() => (isTruncated ? { ...createResult(rows), remark: 'repaired: truncated last line' } : createResult(rows))),
-      )
+  const [candles, join] = [[...rows], findJoin(stored)]
+  const later = candles.filter(([time]) => time >= join[0])
+  if (later[0] === undefined || describeJoinChange(join, later[0], true) !== undefined) return addLaterCandles(later, stored, continuing)
+  return tools.stored.text(series.file).pipe(
+    switchMap((text = '') => {
+      const change = describeRewriting(readCandleFile(Buffer.from(text)).candles, candles, join[0])
+      const reason = { remark: `history fetched again: ${change}`, change }
+      if (change !== undefined) return acceptHistory({ rows, text, reason }, { series, tools, watch: watch.histories })
+      watch.histories.countUsual()
+      return addLaterCandles(later, stored, continuing)
     }),
+  )
+}
+
+const addLaterCandles = (rows: Candles, stored: StoredCandles, continuing: CandleContext): Observable<ItemResult<Candle>> => {
+  const { series, tools, watch } = continuing
+  const { before, isTruncated } = stored
+  const [isFinal, join, first] = [isComplete(stored), findJoin(stored), rows.at(0)]
+  if (first === undefined) return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
+  const isRepeated = isFinal || before !== undefined
+  const change = describeJoinChange(join, first, isRepeated)
+  if (change !== undefined)
+    return fetchFullHistory({ remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }, continuing)
+  if (isFinal && !isTruncated && rows.length === 1 && isSameCandle(join, first)) {
+    watch.countUsual()
+    return of(skippedResult)
+  }
+  const added = pairWithPrevious([...rows].slice(isRepeated ? 1 : 0), join)
+  return checkNewCandles(added, series, tools).pipe(
+    switchMap(() => checkMoves(added, continuing)),
+    map(() => (isTruncated ? { ...createResult(rows), remark: 'repaired: truncated last line' } : createResult(rows))),
   )
 }
 
@@ -128,15 +157,9 @@ const checkMoves = (added: readonly NewCandle[], { series, tools, watch }: Candl
 
 const isSameCandle = (one: Candle, other: Candle): boolean => one.every((cell, place) => cell === other[place])
 
-const PRICES = ['open', 'high', 'low', 'close'] as const
-
 /** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
 const describeJoinChange = (stored: Candle, answered: Candle, isFinal: boolean): string | undefined => {
   if (stored[0] !== answered[0]) return 'is missing from the answer'
-  const wrong = PRICES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
-  return isFinal && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+  const other = isFinal ? findOtherPrice(stored, answered) : undefined
+  return other && `differs (${other.name} ${other.was}, now ${other.now})`
 }
-
-/** Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits explains. */
-const isDifferentPrice = (one: number, other: number): boolean =>
-  Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)

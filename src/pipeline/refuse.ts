@@ -36,8 +36,6 @@ export interface ShrinkOptions {
   readonly readStored?: (stored: Stored, file: string) => Observable<Records | undefined>
   /** Counts the records of either list; also gets the stored records. */
   readonly countRecords?: (records: Records, readStored: Records) => number
-  /** A list may lose this many records whatever share they are. */
-  readonly mayLose?: number
 }
 
 /**
@@ -48,7 +46,7 @@ export const rejectShrunk =
   <R>(
     file: string,
     { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
-    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length, mayLose = 0 }: ShrinkOptions = {},
+    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
   ): MonoTypeOperatorFunction<ItemResult<R>> =>
   (found$) => {
     const warnOfDamage = (): undefined => {
@@ -57,7 +55,7 @@ export const rejectShrunk =
     }
     const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
-      if (now >= then * thresholds.minShare || then - now <= mayLose) return found
+      if (now >= then * thresholds.minShare) return found
       const records = `${formatThousands(now)} records, the stored file has ${formatThousands(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)
       warn(`accepted although shrunk: ${records}`)

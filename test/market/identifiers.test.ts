@@ -40,22 +40,19 @@ describe('a new master list', () => {
     expect(problemsOf(listOf(2_775), shifted(listOf(2_775), 'symbol', 56))).toEqual(['identity'])
   })
 
-  it.each(['symbol', 'ISIN', 'Sid'])('is refused as identity if two or three listed stocks exchange their %s', (name) => {
-    const list = listOf(60)
-    const passRound = (count: number) =>
-      list.map((one, place) => (place < count ? { ...one, [name]: list[(place + 1) % count]?.[name] ?? '' } : one))
-    expect([...findIdentifierProblems(compareIdentifiers(list, passRound(2)))]).toEqual([
-      ['identity', expect.stringMatching(new RegExp(`^2 listed stocks exchanged their ${name}, for example S0 has ${name} .* S1 has`))],
+  it.each(['symbol', 'ISIN', 'Sid'])('is refused as identity if two listed stocks exchange their %s', (name) => {
+    const [one, two, ...others] = listOf(60) as [Identifiers, Identifiers, ...Identifiers[]]
+    const exchanged = [{ ...one, [name]: two[name] ?? '' }, { ...two, [name]: one[name] ?? '' }, ...others]
+    expect([...findIdentifierProblems(compareIdentifiers(listOf(60), exchanged))]).toEqual([
+      ['identity', expect.stringMatching(/^2 listed stocks exchanged an identifier, for example S0 has .* S1 has/)],
     ])
-    expect(problemsOf(list, passRound(3))).toEqual(['identity'])
-    expect(problemsOf(list, passRound(1))).toEqual([])
   })
 
   it('is refused as identity if two stocks exchange all but one identifier', () => {
     const [one, two, ...others] = listOf(60) as [Identifiers, Identifiers, ...Identifiers[]]
-    expect(problemsOf(listOf(60), [{ ...two, symbol: one.symbol as string }, { ...one, symbol: two.symbol as string }, ...others])).toEqual([
-      'identity',
-    ])
+    expect(problemsOf(listOf(60), [{ ...two, symbol: one.symbol as string }, { ...one, symbol: two.symbol as string }, ...others])).toEqual(
+      ['identity'],
+    )
   })
 
   it('passes if a stock takes the symbol that another one gives up for a new one', () => {
