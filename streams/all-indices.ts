@@ -1,4 +1,4 @@
-import { map, type Observable, of, switchMap } from 'rxjs'
+import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
@@ -6,10 +6,10 @@ import { compareIdentifiers } from '../src/market/identifiers.js'
 import { formatSentence } from '../src/market/listings.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createFileNames } from '../src/model/file-name.js'
-import { isRow, type Row, Rows, readText } from '../src/model/row.js'
+import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
-import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { defineStream, once, type Tools } from '../src/pipeline/define-stream.js'
+import { defineStream, once } from '../src/pipeline/define-stream.js'
+import { readStoredRows } from '../src/pipeline/known-stocks.js'
 import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
@@ -80,13 +80,6 @@ const indices = post({
 
 const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
 
-/** The stored list; none if it is missing or unreadable. */
-const storedIndices = (file: string, { stored }: Tools): Observable<readonly Row[]> =>
-  stored.document(file).pipe(
-    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    catchItemFailure(() => of([])),
-  )
-
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
   name: 'all-indices',
@@ -101,7 +94,7 @@ export const allIndices = defineStream({
       rejectTruncated(REQUEST.data.count, tools),
       rejectShrunk(file, tools),
       switchMap((found) =>
-        storedIndices(file, tools).pipe(
+        readStoredRows(tools.stored, file).pipe(
           map((earlier) => {
             const { gone } = compareIdentifiers(earlier.map(toIdentifiers), [...found.rows].map(toIdentifiers))
             const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)

@@ -124,37 +124,22 @@ export const median = (values: readonly number[]): number => Float64Array.from(v
 export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>
   moves >= thresholds.identity.minMoves && same < moves * thresholds.identity.share
 
-/** The first price that differs by more than rounding to paise (up to 2 % of a low price) or to four digits explains, by its name. */
-export const findOtherPrice = (
-  one: Candle,
-  other: Candle,
-): { readonly name: string; readonly was: number; readonly now: number } | undefined => {
-  for (const [index, name] of [
-    [1, 'open'],
-    [2, 'high'],
-    [3, 'low'],
-    [4, 'close'],
-  ] as const) {
-    const [was, now] = [one[index], other[index]]
-    if (Math.abs(was - now) > Math.max(Math.min(0.011, Math.abs(was) * 0.02), Math.abs(was) * 1e-4)) return { name, was, now }
-  }
-  return undefined
-}
+/** Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits explains. */
+export const isDifferentPrice = (one: number, other: number): boolean =>
+  Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
-/** How an answered history differs from the stored candles before a timestamp: in a price, or by a candle that is not stored. */
-export const describeRewriting = (stored: CandleArrays, answered: Candles, end: number): string | undefined => {
-  let [at, compared, changed] = [0, 0, 0]
-  let first: Candle | undefined
-  for (const candle of answered) {
-    if (candle[0] >= end) break
-    while ((stored.time[at] as number) < candle[0] && at < stored.length) at += 1
-    compared += 1
-    const before = stored.time[at] === candle[0] ? candleAt(stored, at) : undefined
-    if (before !== undefined && findOtherPrice(before, candle) === undefined) continue
-    changed += 1
-    first ??= candle
+/** How the first `length` candles of an answered history differ from the stored ones: in a price, or because they are not stored. */
+export const describeRewriting = (stored: CandleArrays, answered: CandleArrays, length: number): string | undefined => {
+  const prices = (['open', 'high', 'low', 'close'] as const).map((name) => [stored[name], answered[name]] as const)
+  const changed: number[] = []
+  for (let [at, index] = [0, 0]; index < length; index += 1) {
+    const time = answered.time[index] as number
+    while (at < stored.length && (stored.time[at] as number) < time) at += 1
+    const isStored = at < stored.length && stored.time[at] === time
+    if (!isStored || prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))) changed.push(time)
   }
-  return first && `${formatThousands(changed)} of ${formatThousands(compared)} earlier candles differ, from ${toDay(first[0] * 1_000)} on`
+  const counts = `${formatThousands(changed.length)} of ${formatThousands(length)} earlier candles differ`
+  return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`
 }
 
 /** Whether the prices were multiplied. */

@@ -151,71 +151,86 @@ export interface RescaleDetector extends RescaleCounts {
 }
 
 export const createRescaleDetector = (): RescaleDetector => {
-  const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
-  const groups: { readonly isWaiting: () => boolean; readonly decide: () => void }[] = []
-  let inWork = 0
-
-  /** Deferred: the worker of the work that has ended takes its next item first. */
-  const end = (): void => {
-    inWork -= 1
-    if (inWork > 0 || !groups.some(({ isWaiting }) => isWaiting())) return
-    asapScheduler.schedule(() => {
-      for (const { decide } of groups) if (inWork === 0) decide()
-    })
-  }
-  const createCounts = (): RescaleCounts => {
-    /** Waiting series, with the number of compared series at the start of their wait. */
-    const waiters = new Map<Subject<boolean>, number>()
-    let recent: readonly number[] = []
-    let [compared, areMany] = [0, false]
-
-    const releaseWhere = (isOver: (since: number) => boolean): void => {
-      for (const [waiting, since] of [...waiters]) {
-        if (!isOver(since) || !waiters.delete(waiting)) continue
-        inWork += 1
-        waiting.next(areMany)
-        waiting.complete()
-      }
-    }
-    const compare = (): void => {
-      compared += 1
-      recent = recent.filter((at) => compared - at < window)
-      releaseWhere((since) => areMany || compared - since >= window)
-    }
-    const decide = (): void => {
-      areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
-      releaseWhere(() => true)
-    }
-    groups.push({ isWaiting: () => waiters.size > 0, decide })
-    return {
-      countUsual: compare,
-      countSuspect: () => {
-        compare()
-        recent = [...recent, compared]
-        areMany ||= recent.length >= maxSuspects
-        if (areMany) releaseWhere(() => true)
-      },
-      whenDecided: () =>
-        defer(() => {
-          if (areMany) return of(true)
-          const waiting = new Subject<boolean>()
-          waiters.set(waiting, compared)
-          end()
-          return waiting.pipe(
-            finalize(() => {
-              if (waiters.delete(waiting)) inWork += 1
-            }),
-          )
-        }),
-    }
+  const groups: CountGroup[] = []
+  const work: ActiveWork = {
+    count: 0,
+    groups,
+    end: () => {
+      work.count -= 1
+      if (work.count > 0 || !groups.some(({ isWaiting }) => isWaiting())) return
+      // Deferred: the worker of the work that has ended takes its next item first.
+      asapScheduler.schedule(() => {
+        for (const { decide } of groups) if (work.count === 0) decide()
+      })
+    },
   }
   return {
-    ...createCounts(),
-    histories: createCounts(),
+    ...createCounts(work),
+    histories: createCounts(work),
     track: (work$) =>
       defer(() => {
-        inWork += 1
-        return work$.pipe(finalize(end))
+        work.count += 1
+        return work$.pipe(finalize(work.end))
+      }),
+  }
+}
+
+interface CountGroup {
+  readonly isWaiting: () => boolean
+  readonly decide: () => void
+}
+
+/** The work that is active and does not wait. */
+interface ActiveWork {
+  count: number
+  readonly groups: CountGroup[]
+  readonly end: () => void
+}
+
+const createCounts = (work: ActiveWork): RescaleCounts => {
+  const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
+  /** Waiting series, with the number of compared series at the start of their wait. */
+  const waiters = new Map<Subject<boolean>, number>()
+  let recent: readonly number[] = []
+  let [compared, areMany] = [0, false]
+
+  const releaseWhere = (isOver: (since: number) => boolean): void => {
+    for (const [waiting, since] of [...waiters]) {
+      if (!isOver(since) || !waiters.delete(waiting)) continue
+      work.count += 1
+      waiting.next(areMany)
+      waiting.complete()
+    }
+  }
+  const compare = (): void => {
+    compared += 1
+    recent = recent.filter((at) => compared - at < window)
+    releaseWhere((since) => areMany || compared - since >= window)
+  }
+  const decide = (): void => {
+    areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
+    releaseWhere(() => true)
+  }
+  work.groups.push({ isWaiting: () => waiters.size > 0, decide })
+  return {
+    countUsual: compare,
+    countSuspect: () => {
+      compare()
+      recent = [...recent, compared]
+      areMany ||= recent.length >= maxSuspects
+      if (areMany) releaseWhere(() => true)
+    },
+    whenDecided: () =>
+      defer(() => {
+        if (areMany) return of(true)
+        const waiting = new Subject<boolean>()
+        waiters.set(waiting, compared)
+        work.end()
+        return waiting.pipe(
+          finalize(() => {
+            if (waiters.delete(waiting)) work.count += 1
+          }),
+        )
       }),
   }
 }

@@ -2,7 +2,7 @@ import { concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } f
 import { type NamedStock, resolveSymbols } from '../market/symbols.js'
 import { createFileNames } from '../model/file-name.js'
 import type { Item } from '../model/outcome.js'
-import { isRow, readText } from '../model/row.js'
+import { isRow, type Row, readText } from '../model/row.js'
 import { type Stock, toStocks } from '../model/stock.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { RunSelection } from './session.js'
@@ -34,12 +34,17 @@ export interface SymbolRequest {
 /** Without symbols, nothing needs to be known. */
 export const NO_KNOWN_STOCKS: KnownStocks = { listed: [], earlier: [] }
 
-/** The stocks of a stored master list; none if it is missing or unreadable. */
-export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
+/** The records of a stored list; none if it is missing or unreadable. */
+export const readStoredRows = (stored: Stored, file: string): Observable<readonly Row[]> =>
   stored.document(file).pipe(
     map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
     catchItemFailure(() => of([])),
+  )
+
+/** The stocks of a stored master list; none if it is missing or unreadable. */
+export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
+  readStoredRows(stored, file).pipe(
+    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
   )
 
 /** Reads what the folder knows about symbols; nothing without symbols. */

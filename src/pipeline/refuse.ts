@@ -3,12 +3,12 @@ import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-po
 import { findUnitChange } from '../market/units.js'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { dropCopies, isRow, type Row } from '../model/row.js'
+import { dropCopies, type Row } from '../model/row.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { Tools } from './define-stream.js'
-import { MASTER_FIGURES } from './known-stocks.js'
+import { MASTER_FIGURES, readStoredRows } from './known-stocks.js'
 import type { Stored } from './storage.js'
 
 /** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
@@ -83,17 +83,10 @@ const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file)
     }),
   )
 
-/** The stored master list; none if it is missing or damaged. */
-const readFigures = ({ stored }: Pick<Tools, 'stored'>): Observable<readonly Row[]> =>
-  readStoredArray(stored, MASTER_FIGURES).pipe(
-    catchDamagedFile(() => undefined),
-    map((rows = []) => rows.filter(isRow)),
-  )
-
 /** Refuses rows if a figure seems to have another unit than in the stored master list (`units`), unless the run accepts that. */
 export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> =>
   switchMap((rows) =>
-    readFigures(tools).pipe(
+    readStoredRows(tools.stored, MASTER_FIGURES).pipe(
       map((stored) => {
         const change = findUnitChange(stored, rows)
         if (change !== undefined) refuse(tools, 'units', change)
@@ -112,7 +105,9 @@ export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction
       rejectOtherUnits(tools),
       map(() => found),
       catchItemFailure((reason, { code }) =>
-        readFigures(tools).pipe(map((rows) => ({ ...createResult(rows as readonly R[], `${reason}; the stored list is used`), code }))),
+        readStoredRows(tools.stored, MASTER_FIGURES).pipe(
+          map((rows) => ({ ...createResult(rows as readonly R[], `${reason}; the stored list is used`), code })),
+        ),
       ),
     ),
   )
