@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { concat, defer, EMPTY, ignoreElements, mergeMap, type Observable, of, range, timer } from 'rxjs'
+import { concat, defer, EMPTY, ignoreElements, map, mergeMap, type Observable, of, range, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createRescaleDetector, thresholds } from '../../src/market/refusal-policy.js'
 import { marbles } from '../support/marbles.js'
@@ -104,6 +104,46 @@ describe('series that have become multiples of the stored ones', () => {
         expect(isOver).toBe(true)
         expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
         expect(seen.mostHeld()).toBeLessThanOrEqual(many)
+      })
+      fc.assert(property, { seed: 5, numRuns: 60 })
+    }),
+  )
+
+  it(
+    'are judged apart where whole histories are compared, and both kinds end, whichever wait',
+    marbles((m) => {
+      const outcomesOf = (count: number, isHistory: (place: number) => boolean, disagrees: (place: number) => boolean) => {
+        const watch = createRescaleDetector()
+        const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
+        range(count)
+          .pipe(
+            mergeMap((place) => {
+              const counts = isHistory(place) ? watch.histories : watch
+              const compared$ = defer(() => {
+                if (!disagrees(place)) counts.countUsual()
+                else counts.countSuspect()
+                return disagrees(place) ? counts.whenDecided() : of(false)
+              })
+              const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
+              return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
+            }),
+          )
+          .subscribe((outcome) => outcomes.push(outcome))
+        m.flush()
+        return outcomes
+      }
+      const isTwentieth = (place: number): boolean => place % 20 === 0
+      const wrong = outcomesOf(2_775, isTwentieth, isTwentieth)
+      expect(wrong.every(([isHistory, isRefused]) => isHistory === isRefused)).toBe(true)
+      expect(outcomesOf(2_775, isTwentieth, (place) => place === 500).some(([, isRefused]) => isRefused)).toBe(false)
+      const kinds = fc.tuple(fc.boolean(), fc.boolean())
+      const property = fc.property(fc.array(kinds, { maxLength: 200 }), (all) => {
+        const ended = outcomesOf(
+          all.length,
+          (place) => all[place]?.[0] === true,
+          (place) => all[place]?.[1] === true,
+        )
+        expect(ended).toHaveLength(all.length)
       })
       fc.assert(property, { seed: 5, numRuns: 60 })
     }),
