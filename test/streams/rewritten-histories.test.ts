@@ -27,6 +27,8 @@ const changed = (closes: Closes, change: (close: number, day: Day) => number): C
   new Map([...closes].map(([day, close]) => [day, change(close, day)]))
 const halvedUntil = (end: Day) => (closes: Closes) => changed(closes, (close, day) => (day <= end ? Math.round(close * 50) / 100 : close))
 
+const inOneCandle = (closes: Closes) => changed(closes, (close, day) => (day === '2026-01-14' ? close + 3 : close))
+
 /** What the provider has of a stock. */
 type History = (sid: number) => Closes
 
@@ -91,7 +93,7 @@ describe('a history that the provider rewrote behind the newest stored candle', 
     },
     {
       what: 'in one candle',
-      rewrite: (closes) => changed(closes, (close, day) => (day === '2026-01-14' ? close + 3 : close)),
+      rewrite: inOneCandle,
       reason: /^history fetched again: 1 of \d+ earlier candles differ, from 2026-01-14 on/,
     },
   ]
@@ -124,11 +126,14 @@ describe('a history that the provider rewrote behind the newest stored candle', 
 })
 
 describe('many histories that changed at once', () => {
-  it('are refused, so that an error of the provider in old candles replaces no good history, unless that is accepted', async () => {
+  it.each([
+    { what: 'all old candles', rewrite: halvedUntil('2026-02-10') },
+    { what: 'one old candle each', rewrite: inOneCandle },
+  ])('are refused, so that an error of the provider in $what replaces no good history, unless that is accepted', async ({ rewrite }) => {
     const [count, day] = [200, sessions[0] as Day]
     const files = await firstRun(count)
     const before = new Map([...files].map(([file, { text }]) => [file, text]))
-    const wrong: History = (sid) => halvedUntil('2026-02-10')(closesOf(sid))
+    const wrong: History = (sid) => rewrite(closesOf(sid))
     const { script, whole } = await run(day, files, count, wrong)
     expect(whole.length).toBeGreaterThan(5)
     expect(script.items).toMatchObject({ error: whole.length, success: count - whole.length })
