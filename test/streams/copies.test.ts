@@ -98,7 +98,7 @@ describe('records of a stock that come twice', () => {
     }
     const once = await run(records)
     expect(once).toBeDefined()
-    expect(await run(twice(records))).toBe(once)
+    expect(await run(twice<object>(records))).toBe(once)
     expect(await run([...records, ...records])).toBe(once)
   })
 

@@ -64,20 +64,20 @@ const linesIn = (files: MemoryFiles, symbol: string): string => files.get(fileOf
 
 describe('daily runs over unchanged histories', () => {
   it('send one request per stock, and compare each history once in 20 sessions', async () => {
-    const files = await firstRun(30)
+    const files = await firstRun(12)
     const compared: string[] = []
     for (const day of sessions) {
       const before = new Map([...files].map(([file, { text }]) => [file, text]))
-      const { script, sent, whole } = await run(day, files, 30, closesOf)
-      expect(sent).toHaveLength(30)
-      expect(script).toMatchObject({ items: { success: 30 }, problems: [] })
+      const { script, sent, whole } = await run(day, files, 12, closesOf)
+      expect(sent).toHaveLength(12)
+      expect(script).toMatchObject({ items: { success: 12 }, problems: [] })
       expect(script).not.toHaveProperty('rewritten')
       for (const symbol of whole) expect(linesIn(files, symbol).startsWith(before.get(fileOf(symbol)) ?? '?')).toBe(true)
       compared.push(...whole)
     }
     expect(sessions).toHaveLength(20)
     expect(compared.sort()).toEqual(
-      masterOf(30)
+      masterOf(12)
         .map(({ Sym }) => Sym)
         .sort(),
     )
@@ -98,18 +98,18 @@ describe('a history that the provider rewrote behind the newest stored candle', 
     },
   ]
   it.each(cases)('is found within 20 sessions and replaced: $what', async ({ rewrite, reason }) => {
-    const files = await firstRun(30)
+    const files = await firstRun(12)
     const history: History = (sid) => (sid === 1_007 ? rewrite(closesOf(sid)) : closesOf(sid))
     const found: unknown[] = []
     for (const day of sessions) {
-      const { script, sent } = await run(day, files, 30, history)
-      expect(sent).toHaveLength(30)
-      expect(script).toMatchObject({ outcome: 'success', items: { success: 30 } })
+      const { script, sent } = await run(day, files, 12, history)
+      expect(sent).toHaveLength(12)
+      expect(script).toMatchObject({ outcome: 'success', items: { success: 12 } })
       found.push(...(script.rewritten ?? []))
     }
     expect(found).toEqual([{ item: 'S7', reason: expect.stringMatching(reason) }])
     const other: MemoryFiles = new Map()
-    await run(sessions.at(-1) as Day, other, 30, history)
+    await run(sessions.at(-1) as Day, other, 12, history)
     expect(linesIn(files, 'S7')).toBe(linesIn(other, 'S7'))
   })
 
