@@ -130,7 +130,7 @@ describe('many histories that changed at once', () => {
     { what: 'all old candles', rewrite: halvedUntil('2026-02-10') },
     { what: 'one old candle each', rewrite: inOneCandle },
   ])('are refused, so that an error of the provider in $what replaces no good history, unless that is accepted', async ({ rewrite }) => {
-    const [count, day] = [200, sessions[0] as Day]
+    const [count, day] = [120, sessions[0] as Day]
     const files = await firstRun(count)
     const before = new Map([...files].map(([file, { text }]) => [file, text]))
     const wrong: History = (sid) => rewrite(closesOf(sid))
