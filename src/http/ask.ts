@@ -61,10 +61,10 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
     (endpoint, input, { failFast = false } = {}) => {
       const { request: toRequest, limiter } = prepare(endpoint)
       const request = toRequest(input)
-      const options = { item, isList, idleMs: timeoutMs, failFast }
       const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
       return defer(() => {
         const use = slot.use()
+        const options = { item, isList, idleMs: timeoutMs, failFast, onOwnPause: use.release }
         const sent = { endpoint, url: request.url, item, attempt: -1 }
         const attempt$ = defer(() => {
           sent.attempt += 1

@@ -25,18 +25,24 @@ export interface Backoff {
 
 const MAX_PROBE_INTERVAL_MS = 15_000
 
-/** The back-off after a refusal: the host's `Retry-After`, or exponential where it names none. */
+/** The pause after a refusal: the host's `Retry-After`, or exponential where it names none. */
+export const computeRefusalPause = (
+  retryAfterMs: number | undefined,
+  { throttleMs, throttleMaxMs }: LimiterSettings,
+  attempts = 0,
+): number => Math.min(Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs), Math.max(throttleMs, throttleMaxMs))
+
+/** The back-off after refusals. */
 export const computeRefusalBackoff = (
   before: Backoff | undefined,
   retryAfterMs: number | undefined,
   now: number,
   settings: LimiterSettings,
 ): Backoff => {
-  const { throttleMs, throttleMaxMs, throttleGiveUpMs } = settings
   const { since, attempts } =
     before?.why === 'refuses' ? { since: before.since, attempts: before.attempts + 1 } : { since: now, attempts: 0 }
-  const pauseMs = Math.min(Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs), Math.max(throttleMs, throttleMaxMs))
-  const isFinal = attempts > 0 && now - since >= throttleGiveUpMs
+  const pauseMs = computeRefusalPause(retryAfterMs, settings, attempts)
+  const isFinal = attempts > 0 && now - since >= settings.throttleGiveUpMs
   const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
   return { why: 'refuses', since, until: now + pauseMs, attempts, giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY, reason }
 }

@@ -10,10 +10,14 @@ import { BadAnswerError, type FailureCause, formatError, HttpError, ThrottledErr
  * - `slow`: the reply came too slowly.
  * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
  */
-export type HealthSignal =
-  | { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' }
-  | { readonly kind: 'refused'; readonly retryAfterMs: number | undefined }
-  | TroubleSignal
+export type HealthSignal = { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' } | RefusalSignal | TroubleSignal
+
+export interface RefusalSignal {
+  readonly kind: 'refused'
+  readonly retryAfterMs: number | undefined
+  /** The host is known to refuse requests: it backs off at once. */
+  readonly isCertain?: boolean
+}
 
 export interface TroubleSignal {
   readonly kind: 'trouble'

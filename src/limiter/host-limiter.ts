@@ -74,7 +74,7 @@ export const createHostLimiters = (
     summaries.push(() => summary.toWarnings(limiter.state(), now()))
     return limiter
   }
-  const host: HostContext = { limiter: createSummarizedLimiter(), endpoints: [], itemFailures: createItemFailures(), link, now }
+  const host: HostContext = { limiter: createSummarizedLimiter(), endpoints: [], itemFailures: createItemFailures(), link, now, settings }
   const limiters = new Map<string, HostLimiter>()
   const createForEndpoint = (endpoint: string): HostLimiter => {
     const limiter = { ...createSummarizedLimiter(endpoint), name: endpoint }

@@ -1,9 +1,10 @@
 import type { HostClosedError } from '../model/errors.js'
 import { type Backoff, computeRefusalBackoff, createHostClosedError, type LimiterSettings, openCircuit } from './backoff.js'
-import type { HealthSignal, TroubleSignal } from './health-signal.js'
+import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
   initialRateState,
+  judgeRefusal,
   onGrant,
   onLateReply,
   onOutageEnd,
@@ -99,9 +100,9 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
       if (!isCurrent) return host
       return host.nonAnswers + 1 < MIN_NON_ANSWERS_FOR_REFUSAL
         ? { ...host, nonAnswers: host.nonAnswers + 1, failures: 0, failedItems: [] }
-        : markByPages(applyRefusal(host, { ...end, retryAfterMs: undefined }, settings))
+        : markByPages(applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings))
     case 'refused':
-      return applyRefusal(host, { ...end, retryAfterMs: signal.retryAfterMs }, settings)
+      return applyRefusal(host, { ...end, ...signal }, settings)
     case 'trouble':
       return isCurrent ? applyFailure(host, { ...end, signal }, settings) : host
   }
@@ -109,7 +110,7 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
 
 const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): LimiterState => {
   const { backoff, rate } = host
-  if (backoff === undefined) return { ...host, rate: onGrant(rate, now) }
+  if (backoff === undefined) return { ...host, rate: onGrant(rate, now, generation !== host.generation) }
   if (backoff.why === 'down') {
     // Any answer closes the circuit, whenever its request was sent. Without a failed probe there may have been no outage.
     const closed = { ...host, backoff: undefined, isProbing: false }
@@ -121,7 +122,7 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
 
 const applyRefusal = (
   before: LimiterState,
-  { generation, now, retryAfterMs }: Omit<AttemptEnd, 'signal'> & { retryAfterMs: number | undefined },
+  { generation, now, retryAfterMs, isCertain = false }: Omit<AttemptEnd, 'signal'> & Omit<RefusalSignal, 'kind'>,
   settings: LimiterSettings,
 ): LimiterState => {
   const { backoff, rate } = before
@@ -129,12 +130,15 @@ const applyRefusal = (
   const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
+    const judged = isNew && !isCertain ? judgeRefusal(rate, now) : { verdict: 'hold', rate }
+    if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
+    if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
-    return { ...host, generation: generation + 1, backoff: next, rate: isNew ? onRefusal(rate, host.inFlight + 1, now) : rate }
+    return { ...host, generation: generation + 1, backoff: next, rate: isNew ? onRefusal(judged.rate, host.inFlight + 1, now) : rate }
   }
   // A late reply can extend the back-off, but does not count as a refusal of the reduced rate.
+  if (backoff === undefined) return host
   const late = computeRefusalBackoff(undefined, retryAfterMs, now, settings)
-  if (backoff === undefined) return retryAfterMs === undefined ? host : { ...host, generation: host.generation + 1, backoff: late }
   return { ...host, backoff: { ...backoff, until: Math.max(backoff.until, late.until) }, rate: onLateReply(rate, false) }
 }
 

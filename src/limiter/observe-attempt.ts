@@ -1,5 +1,6 @@
-import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
+import { asyncScheduler, Observable, type Subscriber, timer } from 'rxjs'
 import { formatError, type HostClosedError, HostDownError } from '../model/errors.js'
+import { computeRefusalPause, type LimiterSettings } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { Limiter, Permit } from './limiter.js'
 import { isDown, isRefusing } from './limiter-state.js'
@@ -56,6 +57,8 @@ export interface ScheduleOptions {
   readonly idleMs: number
   /** The caller has another source: fail at once while the circuit is open. */
   readonly failFast?: boolean
+  /** The request was refused and waits by itself: its worker can do other work. */
+  readonly onOwnPause?: () => void
 }
 
 export interface EndpointLimiter extends Limiter {
@@ -69,6 +72,7 @@ export interface HostContext {
   readonly itemFailures: ItemFailures
   readonly link: NetworkLink
   readonly now: () => number
+  readonly settings: LimiterSettings
 }
 
 interface Admission {
@@ -104,7 +108,11 @@ export const observeAttempt = <T>(
       finish(judgeSignal(signal, host, admission.endpoint, options))
       const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
       const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
-      subscriber.error(isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified)
+      const failure = isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified
+      const isIsolated = signal.kind === 'refused' && !isHeld(host, admission.endpoint)
+      if (!isIsolated) return subscriber.error(failure)
+      options.onOwnPause?.()
+      subscriber.add(timer(computeRefusalPause(signal.retryAfterMs, host.settings)).subscribe(() => subscriber.error(failure)))
     },
     complete: () => subscriber.complete(),
   })
@@ -113,6 +121,10 @@ export const observeAttempt = <T>(
     finish(inconclusive)
   })
 }
+
+/** The queue keeps the next attempt for as long as the host asks for. */
+const isHeld = ({ limiter, now }: HostContext, endpoint: EndpointLimiter): boolean =>
+  isRefusing(endpoint.state(), now()) || isRefusing(limiter.state(), now())
 
 /** No item is to blame for a host that cannot be reached. */
 const judgeSignal = (
@@ -137,8 +149,15 @@ const release = (
   const isRefusal = signal.kind === 'refused' || signal.kind === 'non-answer'
   const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
   const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers() === 0 || isList))
-  // One refusing endpoint backs off alone; a second one makes the whole host back off.
-  limiter.release(permits[1], { signal: isRefusal && !isOtherRefusing(host, endpoint) ? inconclusive : signal, item, isOneItemEnough })
+  if (isRefusal) {
+    endpoint.release(permits[0], { signal, item, isOneItemEnough: false })
+    // One refusing endpoint backs off alone; a second one makes the whole host back off.
+    const isForAll = isRefusing(endpoint.state(), host.now()) && isOtherRefusing(host, endpoint)
+    const hostSignal = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
+    limiter.release(permits[1], { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
+    return
+  }
+  limiter.release(permits[1], { signal, item, isOneItemEnough })
   const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state()))
   endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList })
 }

@@ -34,11 +34,29 @@ export interface RateState {
   readonly recoveredAt: number
   /** Grants in the one-second window that began at `at`, and in the window before. */
   readonly granted: { readonly at: number; readonly now: number; readonly before: number }
-  /** The most grants in the second before a refusal, over the last ten minutes. */
-  readonly peak: { readonly at: number; readonly inSecond: number }
   readonly refusal?: Refusal
   /** When concurrency was last halved because of slow replies. */
   readonly slowedAt: number
+  readonly signs: RefusalSigns
+}
+
+/** What tells a limit of the host from accidents. */
+interface RefusalSigns {
+  /** Something was granted. */
+  readonly hasGranted: boolean
+  /** The first of the refusals below. */
+  readonly since: number
+  /** Refusals, and grants since the first of them. Forgotten when refusals become rare. */
+  readonly refused: number
+  readonly granted: number
+  /** The limit (by its `since`) below which a request was refused. */
+  readonly below?: number | undefined
+  /** Back-offs in a row that did not end them. */
+  readonly holds: number
+  /** The rate is lowered to see whether that ends them: the rate after it, and the share that was refused before. */
+  readonly test?: { readonly level: number; readonly share: number } | undefined
+  /** Requests are refused by accident, this share of them. */
+  readonly accidents?: { readonly share: number; readonly until: number } | undefined
 }
 
 /** The first refusal: requests in flight at that moment, and how many of them were granted or refused. */
@@ -55,8 +73,8 @@ export const initialRateState: RateState = {
   nextAt: 0,
   recoveredAt: 0,
   granted: { at: 0, now: 0, before: 0 },
-  peak: { at: 0, inSecond: 0 },
   slowedAt: 0,
+  signs: { hasGranted: false, since: 0, refused: 0, granted: 0, holds: 0 },
 }
 
 /** Timers fire up to this late. Requests due within it are sent together, so that the rate is kept. */
@@ -64,9 +82,6 @@ const MAX_TIMER_LAG_MS = 10
 /** Requests a second, the lowest start of the search for the host's limit. */
 const MIN_INITIAL_RATE = 5
 const MIN_RATE = 0.2
-/** Never go below this share of the peak while most requests are granted: refusals then do not depend on the rate. */
-const MIN_SHARE_OF_PEAK = 1 / 4
-const PEAK_TTL_MS = 600_000
 /** Pseudo-count of grants (additive smoothing): few samples follow a refusal. */
 const SMOOTHING = 2
 
@@ -81,10 +96,100 @@ export const onSend = (rate: RateState, now: number): RateState => {
     : { ...rate, nextAt: Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond }
 }
 
-export const onGrant = (rate: RateState, now: number): RateState => {
+/** `isLate`: the request was sent before the last back-off or change of the rate. */
+export const onGrant = (rate: RateState, now: number, isLate: boolean): RateState => {
   const granted = rollWindow(rate.granted, now)
-  return { ...rate, granted: { ...granted, now: granted.now + 1 } }
+  const next = { ...rate, granted: { ...granted, now: granted.now + 1 } }
+  const { signs } = rate
+  if (!signs.hasGranted) return { ...next, recoveredAt: now, signs: { ...signs, hasGranted: true } }
+  const { test } = signs
+  if (isLate || (signs.refused === 0 && test === undefined)) return next
+  if (test && (signs.granted + 1 >= GRANTS_OF_TEST || now - rate.perSecond.since > MAX_TEST_MS))
+    return { ...next, signs: forget(signs), perSecond: { level: test.level, since: now - 3_000, isKnown: true } }
+  const isRare = test === undefined && signs.granted > MAX_GRANTS_PER_REFUSAL * signs.refused
+  return { ...next, signs: isRare ? { ...signs, refused: 0, granted: 0 } : { ...signs, granted: signs.granted + 1 } }
 }
+
+const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({ hasGranted, since: 0, refused: 0, granted: 0, holds: 0 })
+
+/** Refusals are rare above it: nothing is lost by accepting them. */
+const MAX_GRANTS_PER_REFUSAL = 40
+/** So many refusals may be a limit. */
+const MIN_REFUSALS = 4
+/** Above this share of refusals the host backs off. At a lower one the rate is lowered, to see whether that ends them. */
+const MIN_SHARE_TO_HOLD = 1 / 2
+/** The share that may be accidents, if back-offs did not end them. */
+const MAX_SHARE_TO_TEST = 3 / 4
+const MAX_HOLDS = 2
+const TEST_RATE = 1 / 2
+/** So many grants in a row at that rate show that the refusals depend on the rate. */
+const GRANTS_OF_TEST = 100
+/** Later the rate would no longer be low. */
+const MAX_TEST_MS = 10_000
+/** So many refusals at that rate show that they do not. */
+const MIN_REFUSALS_IN_TEST = 2
+const ACCIDENTS_TTL_MS = 120_000
+/** Older refusals and grants fade. */
+const MAX_REPLIES_REMEMBERED = { usually: 200, amongAccidents: 40 }
+/** A known limit is clearly below its level for 5 s. */
+const BELOW_LEVEL = 0.97
+
+interface Judgement {
+  readonly verdict: 'isolated' | 'slower' | 'hold'
+  readonly rate: RateState
+}
+
+/**
+ * Judges a refusal: `isolated`, it delays its own request only; `slower`, the rate is lowered; `hold`, the host backs off. A host that
+ * limits the rate grants every request far below it. If it refuses some there too, they are accidents, such as those of one bad server
+ * behind a load balancer.
+ */
+export const judgeRefusal = (before: RateState, now: number): Judgement => {
+  const { perSecond } = before
+  const isBelow = computeLimit(perSecond, now) < BELOW_LEVEL * perSecond.level
+  const signs = { ...countRefusal(before.signs, now), below: isBelow ? perSecond.since : before.signs.below }
+  const { refused, granted, test, accidents } = signs
+  const share = refused / (refused + granted)
+  const isolated: Judgement = { verdict: 'isolated', rate: { ...before, signs } }
+  const hold = (holds: number): Judgement => ({ verdict: 'hold', rate: { ...before, signs: { ...forget(signs), holds } } })
+  if (!signs.hasGranted) return hold(0)
+  if (test) return refused < MIN_REFUSALS_IN_TEST ? isolated : { verdict: 'isolated', rate: acceptRefusals(before, signs, test.share, now) }
+  if (accidents && now < accidents.until) return refused > MIN_REFUSALS && share > (1 + accidents.share) / 2 ? hold(0) : isolated
+  if (perSecond.isKnown && signs.below !== perSecond.since) return hold(0)
+  if (refused < MIN_REFUSALS) return isolated
+  const mayBeAccidents = share <= (signs.holds < MAX_HOLDS ? MIN_SHARE_TO_HOLD : MAX_SHARE_TO_TEST)
+  return mayBeAccidents ? { verdict: 'slower', rate: beginTest(before, signs, share, now) } : hold(signs.holds + 1)
+}
+
+const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
+  const { refused, granted, test, accidents } = signs
+  if (test || refused === 0) return { ...signs, since: now, refused: refused + 1, granted: 0 }
+  const isFull = refused + granted > (accidents ? MAX_REPLIES_REMEMBERED.amongAccidents : MAX_REPLIES_REMEMBERED.usually)
+  const factor = isFull ? 1 / 2 : 1
+  return { ...signs, refused: refused * factor + 1, granted: granted * factor }
+}
+
+/** Lowers the rate for as many grants as would contain several refusals, if they were accidents. */
+const beginTest = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
+  const granted = rollWindow(rate.granted, now)
+  const measured = Math.min(measureRate({ ...rate, granted }, now), computeLimit(rate.perSecond, now))
+  // Since the first refusal a bucket has had no tokens left: this does not count its burst.
+  const recent = (signs.granted * 1_000) / Math.max(1, now - signs.since)
+  const level = Math.max(MIN_RATE, 0.95 * measured)
+  const slow = Math.max(MIN_RATE, TEST_RATE * Math.min(recent, measured))
+  return {
+    ...rate,
+    granted,
+    nextAt: now,
+    perSecond: { level: slow, since: now, isKnown: true },
+    signs: { ...forget(signs), test: { level, share } },
+  }
+}
+
+const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => ({
+  ...{ ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited },
+  signs: { ...forget(signs), accidents: { share, until: now + ACCIDENTS_TTL_MS } },
+})
 
 /** Records the first refusal. */
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => ({
@@ -104,13 +209,13 @@ export const onLateReply = (rate: RateState, isGranted: boolean): RateState => {
 /** Sets the limits after a back-off: lower than before if the host had refused. */
 export const onRecovery = (rate: RateState, now: number): RateState => {
   const { refusal, ...rest } = rate
-  if (refusal === undefined) return { ...rest, nextAt: now, recoveredAt: now }
-  const recovered = { ...rest, nextAt: now, recoveredAt: now, peak: updatePeak(rate, refusal) }
+  const recovered = { ...rest, nextAt: now, recoveredAt: now, signs: { ...rate.signs, hasGranted: true } }
+  if (refusal === undefined) return recovered
   const share = (refusal.granted + SMOOTHING) / (refusal.granted + refusal.refused + SMOOTHING)
   const isFull = refusal.inFlight >= Math.floor(computeLimit(rate.inFlight, refusal.at)) || rate.inFlight === unlimited
   return {
     ...recovered,
-    perSecond: lowerLimit(rate.perSecond, estimateRate({ ...rate, peak: recovered.peak }, refusal, share), now),
+    perSecond: lowerLimit(rate.perSecond, estimateRate(rate, refusal, share), now),
     inFlight: isFull ? lowerLimit(rate.inFlight, refusal.inFlight * share, now) : rate.inFlight,
   }
 }
@@ -133,21 +238,17 @@ export const onSlowReply = (rate: RateState, { inFlight, sentAt, now }: { inFlig
 }
 
 /** Estimates the grants in the second before a refusal, from two windows. */
-const countLastSecond = ({ granted: { at, now, before } }: RateState, refusal: Refusal): number =>
-  now + before * Math.max(0, 1 - (refusal.at - at) / 1_000)
+const countLastSecond = ({ granted: { at, now, before } }: RateState, until: number): number =>
+  now + before * Math.max(0, 1 - (until - at) / 1_000)
 
-const updatePeak = (rate: RateState, refusal: Refusal): RateState['peak'] => {
-  const inSecond = countLastSecond(rate, refusal)
-  const isOld = refusal.at - rate.peak.at > PEAK_TTL_MS
-  return isOld || inSecond > rate.peak.inSecond ? { at: refusal.at, inSecond } : rate.peak
-}
+/** Grants a second before an instant. */
+const measureRate = (rate: RateState, until: number): number =>
+  countLastSecond(rate, until) / Math.min(1, Math.max(0.1, (until - rate.recoveredAt) / 1_000))
 
 const estimateRate = (rate: RateState, refusal: Refusal, share: number): number => {
-  const inLastSecond = countLastSecond(rate, refusal)
-  if (rate.perSecond === unlimited) return Math.max(MIN_INITIAL_RATE, inLastSecond + refusal.granted)
-  const measured = inLastSecond / Math.min(1, Math.max(0.1, (refusal.at - rate.recoveredAt) / 1_000))
-  const slowest = share > 0.5 ? rate.peak.inSecond * MIN_SHARE_OF_PEAK : 0
-  return Math.max(MIN_RATE, slowest, Math.min(measured, computeLimit(rate.perSecond, refusal.at) * share))
+  const measured = measureRate(rate, refusal.at)
+  if (rate.perSecond === unlimited) return Math.max(MIN_INITIAL_RATE, measured + refusal.granted)
+  return Math.max(MIN_RATE, Math.min(measured, computeLimit(rate.perSecond, refusal.at) * share))
 }
 
 const rollWindow = (granted: RateState['granted'], now: number): RateState['granted'] => {

@@ -95,11 +95,47 @@ describe('a host limiter during a back-off', () => {
       const limiter = createTestLimiter()
       const log: string[] = []
       send(limiter, undefined, 400)
-      send(limiter, refusal())
+      send(limiter, refusal(), 4)
       for (const name of ['A', 'B', 'C']) waiting(m, limiter, log, name)
       m.flush()
 
       expect(log).toStrictEqual(['2000 A', '2010 B', '2020 C'])
+    }),
+  )
+
+  it(
+    'delays an isolated refusal by its own Retry-After, and no other request',
+    marbles((m) => {
+      const limiter = createTestLimiter()
+      const log: string[] = []
+      send(limiter, undefined, 10)
+      waiting(m, limiter, log, 'A', m.cold('#', undefined, refusal(7_000)))
+      waiting(m, limiter, log, 'B')
+      m.flush()
+
+      expect(log).toStrictEqual(['0 A', '0 B', `7000 A ${refusal().message}`])
+      expect(limiter.warnings()).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'frees the worker of a request that waits by itself, and forgets its pause when it is cancelled',
+    marbles((m) => {
+      const limiter = createTestLimiter()
+      const freed: number[] = []
+      send(limiter, undefined, 10)
+      const failures: unknown[] = []
+      const refused$ = limiter.schedule(
+        throwError(() => refusal(7_000)),
+        { onOwnPause: () => freed.push(m.scheduler.now()) },
+      )
+      const one = refused$.subscribe({ error: (error: unknown) => failures.push(error) })
+      m.cold('1s x').subscribe(() => one.unsubscribe())
+      m.flush()
+
+      expect(freed).toStrictEqual([0])
+      expect(failures).toStrictEqual([])
+      expect(m.scheduler.now()).toBeLessThan(7_000)
     }),
   )
 

@@ -1,9 +1,12 @@
-import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
+import { catchError, defer, from, map, merge, mergeMap, NEVER, type Observable, of, timer } from 'rxjs'
+import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import { askFreely, note, settingsOf } from '../http/support.js'
+import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
+import { MAX_BACKLOG } from '../../src/pipeline/engine.js'
+import { note, settingsOf } from '../http/support.js'
 import type { Context } from '../support/marbles.js'
 
 /** The limits of a simulated host. */
@@ -17,10 +20,21 @@ export interface HostLimits {
   readonly from?: number
   /** The host grants every request from this frame on. */
   readonly freeFrom?: number
-  /** The host also refuses every nth request. */
-  readonly refusesEvery?: number
+  /** The host also refuses this share of the items, each once, whatever the rate. */
+  readonly refusesOnce?: number
   readonly retryAfter?: string
   readonly latencyMs?: number
+  /** Of the choice of `refusesOnce`. */
+  readonly seed?: number
+}
+
+/** The minimal standard generator of Park and Miller: numbers in (0, 1). */
+const createRandom = (seed: number): (() => number) => {
+  let state = seed * 7_919
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
 }
 
 interface LimitedHost {
@@ -32,27 +46,33 @@ interface LimitedHost {
 /** A host on virtual time with a token bucket, a concurrency limit, or both. Its latency varies by ±25 %. */
 export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost => {
   const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = limits
-  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesEvery = Number.POSITIVE_INFINITY } = limits
+  const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesOnce = 0 } = limits
   const log: { at: number; status: number }[] = []
   const now = (): number => m.scheduler.now()
   let bucket = { tokens: burst, at: 0 }
   let busy = 0
   let turn = 0
-  let arrived = 0
-  const arrive = (): number => {
+  const random = createRandom(limits.seed ?? 1)
+  const refusedItems = new Set<string>()
+  const isAccident = (item: string): boolean => {
+    if (refusedItems.has(item)) return false
+    refusedItems.add(item)
+    return random() < refusesOnce
+  }
+  const arrive = (item: string): number => {
+    if (isAccident(item)) return 429
     const isBucket = perSecond < Number.POSITIVE_INFINITY
     const tokens = isBucket ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000) : burst
-    arrived += 1
-    const isGranted = arrived % refusesEvery !== 0 && now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
+    const isGranted = now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
     bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
     return isGranted ? 200 : 429
   }
-  const transport: Transport = () =>
+  const transport: Transport = ({ body = '' }) =>
     defer(() => {
       const half = Math.round((latencyMs / 2) * (0.75 + ((turn++ * 7) % 11) / 20))
       const sentAt = now()
       return timer(half).pipe(
-        map(arrive),
+        map(() => arrive(body)),
         mergeMap((status) => {
           if (status === 200) busy += 1
           return timer(half).pipe(
@@ -99,13 +119,16 @@ export const runLoad = (m: Context, transport: Transport, { items, workers, sett
   const countEvent = (type: keyof typeof counts): void => {
     counts[type] += 1
   }
-  const ask = askFreely({ ...shared, onRequestEvent: countEvent })
-  const one = (): Observable<string> =>
-    ask(note, { data: { isin: 'x' } }).pipe(
+  const ask = createAsk({ ...shared, onRequestEvent: countEvent })
+  const one = (item: string, slot: WorkerSlot): Observable<string> =>
+    ask(slot)(note, { data: { isin: item } }).pipe(
       map(() => 'served'),
       catchError((error: CollectError) => of(error.status)),
     )
-  const streams = workers.map((count) => from(Array(Math.ceil(items / workers.length)).keys()).pipe(mergeMap(one, count)))
+  const room = { isFree: () => true, freed$: NEVER, backlog: MAX_BACKLOG }
+  const streams = workers.map((count, stream) =>
+    from(Array(Math.ceil(items / workers.length)).keys()).pipe(mergeMapPool((n, slot) => one(`${stream}.${n}`, slot), count, room)),
+  )
   let took = Number.NaN
   merge(...streams).subscribe({
     next: (end) => {
