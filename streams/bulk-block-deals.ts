@@ -169,7 +169,7 @@ export const bulkBlockDeals = defineStream({
       toArray(),
       switchMap((chunks) => {
         const failures = chunks.flatMap(({ failure }) => failure ?? [])
-        const reasons = chunks.flatMap(({ reason }) => reason ?? []).join('; ')
+        const reasons = [...new Set(chunks.flatMap(({ reason }) => reason ?? []))].join('; ')
         const fresh = chunks.flatMap(({ deals }) => deals)
         const failed = new NothingAnsweredError(reasons, failures)
         if (failures.length === CHUNKS && fresh.length === 0) return throwError(() => failed)

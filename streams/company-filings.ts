@@ -112,7 +112,7 @@ export const companyFilings = defineStream({
         const failures = paths.flatMap((path) => path.failure ?? [])
         const [failure, another] = failures
         if (another) {
-          const reasons = failures.map(({ reason }) => reason).join('; ')
+          const reasons = [...new Set(failures.map(({ reason }) => reason))].join('; ')
           const errors = failures.map(({ error }) => error)
           return throwError(() => new NothingAnsweredError(reasons, errors))
         }

@@ -91,6 +91,8 @@ const createHandler = (exchange: Exchange, share: BodyShare): Dispatcher.Dispatc
   onResponseStart(controller, status, headers) {
     // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
     if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
+    // An interim response (103) is no progress: a host that sends nothing else is as silent as one that sends nothing.
+    if (status < 200 && status !== 101) return
     exchange.transfer.bytesAt = asyncScheduler.now()
     exchange.status = status
     exchange.headers = headers

@@ -29,7 +29,7 @@ export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: Netw
   if (refused) return refused
   const code = (error as { readonly code?: unknown }).code
   const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
-  const advice = reason === 'fd' ? ': too many open files; raise the limit with `ulimit -n`, or use fewer workers' : ''
+  const advice = reason === 'fd' ? '; raise the limit with `ulimit -n`, or use fewer workers' : ''
   // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
   const where = proxy && (reason === 'connect' || reason === 'dns') ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: ` : ''
   return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })

@@ -6,8 +6,8 @@ import { BadAnswerError, type FailureCause, formatError, HttpError, ThrottledErr
  * - `refused`: a 429.
  * - `non-answer`: an HTML page or an empty body instead of data.
  * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
- *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body).
- * - `slow`: the reply came too slowly.
+ *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that did not end in time.
+ * - `slow`: the network link is saturated.
  * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
  */
 export type HealthSignal = { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' } | RefusalSignal | TroubleSignal
@@ -21,7 +21,7 @@ export interface RefusalSignal {
 
 export interface TroubleSignal {
   readonly kind: 'trouble'
-  readonly sign: 'unreachable' | 'gateway' | 'item'
+  readonly sign: 'unreachable' | 'gateway' | 'item' | 'slow'
   readonly reason: string
   readonly causes?: readonly FailureCause[]
   readonly retryAfterMs: number | undefined
@@ -63,7 +63,7 @@ const classifyTransportError = (error: TransportError): HealthSignal => {
     case 'slow':
       return slow
     case 'deadline':
-      return error.hasBegun ? slow : trouble('gateway')
+      return trouble(error.hasBegun ? 'slow' : 'gateway')
     case 'truncated':
       return trouble('item')
     default:

@@ -77,8 +77,9 @@ export interface AttemptEnd {
   readonly sentAt: number
   readonly signal: HealthSignal
   readonly item: string
-  /** Failures of one item are enough to open the circuit: the host has answered no other item yet, or there are none. */
+  /** Failures of less than five items are enough to open the circuit: the host has answered nothing yet, or the item is a list. */
   readonly isOneItemEnough: boolean
+  readonly isList?: boolean
   readonly now: number
 }
 
@@ -103,8 +104,11 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
         : markByPages(applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings))
     case 'refused':
       return applyRefusal(host, { ...end, ...signal }, settings)
-    case 'trouble':
-      return isCurrent ? applyFailure(host, { ...end, signal }, settings) : host
+    case 'trouble': {
+      const isSlow = signal.sign === 'slow'
+      const next = isSlow ? { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) } : host
+      return isCurrent ? applyFailure(next, { ...end, signal }, settings) : next
+    }
   }
 }
 
@@ -147,30 +151,32 @@ const markByPages = (host: LimiterState): LimiterState =>
 
 const applyFailure = (
   host: LimiterState,
-  { now, signal, item, isOneItemEnough }: AttemptEnd & { signal: TroubleSignal },
+  { now, signal, item, isOneItemEnough, isList = false }: AttemptEnd & { signal: TroubleSignal },
   settings: LimiterSettings,
 ): LimiterState => {
   const failures = host.failures + 1
   const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
   const since = host.failures === 0 ? now : host.failingSince
   const next = { ...host, failures, failedItems, failingSince: since }
-  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough }, settings)) return next
+  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough, isList }, settings)) return next
   const cause = { since, lastError: signal.reason, causes: signal.causes, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
   return { ...next, generation: host.generation + 1, backoff: openCircuit(host.backoff, cause, now, settings) }
 }
 
 const isOutage = (
   { failures, failedItems, inFlight }: LimiterState,
-  { signal, isOneItemEnough }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean },
+  { signal, isOneItemEnough, isList }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean; readonly isList: boolean },
   { downMs, retries }: LimiterSettings,
 ): boolean => {
   const isPatient = downMs > 0
+  // One stock that fails may fail by itself; a list has no others that would show it.
+  if (failedItems.length < 2 && !isList && signal.sign !== 'unreachable') return false
   // Without patience an open circuit only loses items earlier, so it takes clear evidence.
   if (failedItems.length >= MIN_ITEMS_FOR_OUTAGE) return isPatient || signal.sign !== 'item'
   if (isPatient && isOneItemEnough && failures > retries) return true
   if (failures < MIN_FAILURES_FOR_OUTAGE) return false
   // Near the end of a phase fewer than five items are left, and all of them may fail.
-  const areAllFailing = isPatient && signal.sign === 'gateway' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
+  const areAllFailing = isPatient && signal.sign !== 'item' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
   return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
 }
 

@@ -135,7 +135,8 @@ const judgeSignal = (
 ): HealthSignal => {
   if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
   const isOwn = itemFailures.isOwn(`${name} ${item}`, isList)
-  return isOwn && limiter.state().backoff === undefined ? inconclusive : signal
+  if (!isOwn || limiter.state().backoff !== undefined) return signal
+  return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
 }
 
 const release = (
@@ -157,9 +158,9 @@ const release = (
     limiter.release(permits[1], { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
     return
   }
-  limiter.release(permits[1], { signal, item, isOneItemEnough })
+  limiter.release(permits[1], { signal, item, isOneItemEnough, isList })
   const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state()))
-  endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList })
+  endpoint.release(permits[0], { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList, isList })
 }
 
 const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: EndpointLimiter): boolean =>

@@ -14,7 +14,9 @@ export const describeNetworkError = (error: unknown): string => {
   const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
   if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
+  if (code === 'EMFILE' || code === 'ENFILE') return 'too many open files'
   if (code === 'EADDRINUSE') return 'another process uses it'
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'this port does not speak TLS; an address with http instead of https may be right'
-  return formatError(error).replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
+  const text = formatError(error).replace(/ - Local \(.*\)$/, '')
+  return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }

@@ -159,7 +159,7 @@ const toStreamOutcome =
       reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [], codes: [] }),
       map(({ all, lost, degraded, empty, reasons, codes }): StreamOutcome => {
         if (lost > 0 && (work.of === undefined || lost === all))
-          return { outcome: 'failed', error: reasons.join('; '), code: joinCodes(codes) }
+          return { outcome: 'failed', error: [...new Set(reasons)].join('; '), code: joinCodes(codes) }
         if (empty === all && all >= thresholds.allEmpty)
           return { outcome: 'failed', error: `all ${all} items were empty`, code: 'all-empty' }
         return { outcome: lost + degraded > 0 ? 'partial' : 'success' }

@@ -79,6 +79,7 @@ describe('an error is written in plain words, without the text of the system or 
 
 describe('an error of a connection', () => {
   it.each([
+    [{ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 10.0.0.1:80 - Local (undefined:undefined)' }, 'connect ETIMEDOUT 10.0.0.1:80'],
     [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
     [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],

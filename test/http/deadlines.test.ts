@@ -157,9 +157,9 @@ describe('a body', () => {
 
 describe('too many open files', () => {
   it.each(['EMFILE', 'ENFILE'])('(%s) stop the run with advice instead of failing every item', (code) => {
-    const error = toTransportError(Object.assign(new Error(`connect ${code} 127.0.0.1:80`), { code }), false)
+    const error = toTransportError(Object.assign(new Error(`connect ${code} 127.0.0.1:80 - Local (undefined:undefined)`), { code }), false)
     expect(error).toMatchObject({ reason: 'fd', verdict: 'stop' })
-    expect(error.message).toMatch(/^fd: .*too many open files.*ulimit -n.*fewer workers/)
+    expect(error.message).toBe('fd: too many open files; raise the limit with `ulimit -n`, or use fewer workers')
   })
 
   it('are reported to the caller of the run', async () => {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { TransportError } from '../../src/model/errors.js'
+import { deadline } from '../../src/operators/deadline.js'
 import { connect, failureOf, getOf, serveRaw } from './support.js'
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello'
@@ -47,6 +48,18 @@ describe('an interim response in front of an answer is harmless', () => {
     const { url } = await serveRaw(pieces(head, CONTINUE, CONTINUE))
     const reply = await lastValueFrom(connect().send(getOf(url)))
     expect(Buffer.from(reply.body).toString()).toBe(CONTINUE.repeat(2))
+  })
+
+  it('is no progress: an answer that never follows is a deadline without a begun reply', async () => {
+    const { url } = await serveRaw((socket) => {
+      const timer = setInterval(() => socket.write(HINTS), 20)
+      socket.on('close', () => clearInterval(timer))
+    })
+    const transfer = { bytesAt: 0 }
+    const reply$ = connect()
+      .send(getOf(url, { transfer }))
+      .pipe(deadline({ idleMs: 200, totalMs: 1_200, transfer }))
+    expect(await failureOf(reply$)).toMatchObject({ code: 'deadline', hasBegun: false, message: 'deadline: no byte for 200 ms' })
   })
 
   it('fails when its head never ends', async () => {

@@ -115,10 +115,10 @@ describe('an outage', () => {
       )
 
   it(
-    'before the first answer of a run is survived by a single request, such as the master list',
+    'before the first answer of a run is survived by a single list, such as the master list',
     marbles((m) => {
       for (const answer of [502, 500, away, noName]) {
-        const { ends, sent } = askFor(m, { items: stocks(1), answer: ({ at }) => (at < 3_500 ? answer : 200) })
+        const { ends, sent } = askFor(m, { items: stocks(1), isList: true, answer: ({ at }) => (at < 3_500 ? answer : 200) })
         expect(ends).toStrictEqual({ served: 1 })
         expect(sent.length).toBeLessThan(9)
       }
@@ -164,10 +164,10 @@ describe('an outage', () => {
 
 describe('an outage at the end of a phase', () => {
   it(
-    'costs no item, however few are left',
+    'costs no item, if at least two are left',
     marbles((m) => {
       for (const answer of [503, reset, new TransportError('deadline', 'no answer')])
-        for (const left of [1, 2, 4]) {
+        for (const left of [2, 3, 4]) {
           const from = m.scheduler.now()
           const { ends } = askFor(m, {
             items: stocks(20 + left),
@@ -214,12 +214,12 @@ it(
 )
 
 it(
-  'an outage at the start is waited for, even if items have one attempt only',
+  'an outage at the start is waited for, even if lists have one attempt only',
   marbles((m) => {
     for (const retries of [0, 1]) {
       const from = m.scheduler.now()
       const answer = ({ at }: { at: number }) => (at < from + 10_000 ? 502 : 200)
-      expect(askFor(m, { items: stocks(1), settings: { retries }, answer }).ends).toStrictEqual({ served: 1 })
+      expect(askFor(m, { items: stocks(1), isList: true, settings: { retries }, answer }).ends).toStrictEqual({ served: 1 })
     }
   }),
 )
@@ -235,6 +235,25 @@ it(
 )
 
 describe('failures that are not an outage', () => {
+  it(
+    'one stock that answers 503 fails after its retries, if it is the last or the only one',
+    marbles((m) => {
+      const cut = new TransportError('deadline', 'no whole answer', { hasBegun: true })
+      for (const answer of [503, 500, reset, cut])
+        for (const served of answer === cut ? [20] : [0, 20]) {
+          const startedAt = m.scheduler.now()
+          const bad = `S${served}`
+          const { ends, sent, took } = askFor(m, { items: stocks(served + 1), answer: ({ item }) => (item === bad ? answer : 200) })
+          expect(ends).toStrictEqual({
+            ...(served > 0 ? { served } : {}),
+            [typeof answer === 'number' ? `http_${answer}` : answer.code]: 1,
+          })
+          expect(sent.filter(({ item }) => item === bad)).toHaveLength(3)
+          expect(took - startedAt).toBeLessThan(3_000)
+        }
+    }),
+  )
+
   it(
     'one stock that always answers 500 fails alone, at any position in the list',
     marbles((m) => {
@@ -321,6 +340,19 @@ describe('one endpoint', () => {
     }),
   )
 })
+
+it(
+  'an endpoint whose replies never end in time is waited for as long as a host that is down',
+  marbles((m) => {
+    const late = new TransportError('deadline', 'no whole answer within 60 s', { hasBegun: true })
+    const answer = ({ item }: { item: string }) => (item === 'S0' ? 200 : late)
+    const { ends, sent, took } = askFor(m, { items: stocks(13), settings: { downMs: 30_000 }, answer })
+    expect(ends.served).toBe(1)
+    expect((ends['host-down'] ?? 0) + (ends.deadline ?? 0)).toBe(12)
+    expect(took).toBeLessThan(35_000)
+    expect(sent.length).toBeLessThan(25)
+  }),
+)
 
 describe('a saturated network link', () => {
   it(
