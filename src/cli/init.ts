@@ -54,7 +54,7 @@ const COMMENT_COLUMNS = 100
 
 /** Example values of settings that have no default. */
 const EXAMPLES: Readonly<Record<string, string>> = {
-  'hosts.<name>': '{ "options": "https://…" }',
+  'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
   streams: '["./my-streams.js"]',
   workers: '{ "market-news": 15 }',
   timeoutsMs: '{ "market-news": 10000 }',

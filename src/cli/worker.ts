@@ -52,7 +52,7 @@ export const addWorker: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(blobsOption())
     .option('--name <name>', 'name in the report (default: host name and process)')
     .addOption(integerOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
-    .option('--config <file>', 'settings file; a worker uses only its headers')
+    .option('--config <file>', 'settings file; a worker uses only its headers, and those of its hosts')
     .addOption(volatileOption())
     .addHelpText('after', exampleText(examples) + WORKER_EXIT_CODES)
     .action((flags: WorkerFlags) => act(workerCommand(flags, io, dependencies)))
@@ -66,7 +66,7 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
     const location = resolveFleet(flags, io.env)
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
     warnOfMisspeltVariables(io, dependencies)
-    const { headers } = resolveSettings({ config: flags.config }, io, dependencies)
+    const { headers, hosts } = resolveSettings({ config: flags.config }, io, dependencies)
     const say = (text: string): void => void io.stderr.write(formatText(text, io.stderr))
     const signal$ = io.signal$.pipe(share())
     let signals = 0
@@ -82,6 +82,7 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
         const news$ = fleetWorker({
           ...location,
           headers,
+          hosts,
           name,
           concurrency,
           version: dependencies.version,

@@ -30,9 +30,22 @@ interface RunDescription extends Pick<RunFacts, 'run' | 'asOf' | 'accept' | 'set
 
 export const writeRunFile = ({ settings, ...run }: RunDescription, blobs: BlobStore): Promise<void> => {
   const { notify: _notify, notifySecret: _secret, ...shared } = settings
-  const facts: RunFacts = { ...run, settings: { ...shared, headers: {} }, headers: Object.keys(settings.headers) }
+  const facts: RunFacts = { ...run, settings: withHeaders(shared, { headers: {}, hosts: {} }), headers: listHeaderNames(settings) }
   return blobs.write(`${run.run}/${RUN_FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
+
+export type OwnHeaders = Pick<Settings, 'headers' | 'hosts'>
+
+/** Such as `authorization`, or `news: authorization` for those of one host. */
+const listHeaderNames = ({ headers, hosts }: OwnHeaders): string[] =>
+  Object.keys(headers).concat(Object.entries(hosts).flatMap(([host, own]) => Object.keys(own.headers).map((name) => `${host}: ${name}`)))
+
+const withHeaders = (settings: Settings, { headers, hosts }: OwnHeaders): Settings => ({
+  ...{ ...settings, headers },
+  hosts: Object.fromEntries(
+    Object.entries(settings.hosts).map(([host, own]) => [host, { ...own, headers: hosts[host]?.headers ?? {} }] as const),
+  ),
+})
 
 /** The edition of a missing run. */
 export const NO_EDITION = 0
@@ -48,7 +61,7 @@ export const readEdition = async (run: string, blobs: BlobStore): Promise<number
  * Reads the facts of a run, with the headers of this machine.
  * @throws UsageError if the run is not in the shared folder, or this machine lacks a header
  */
-export const readRunFile = async (run: string, blobs: BlobStore, headers: Settings['headers']): Promise<RunFacts> => {
+export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders): Promise<RunFacts> => {
   const text = await blobs.read(`${run}/${RUN_FILE}`).catch((error: unknown) => {
     throw new UsageError(
       `run ${run} is not in ${blobs.toFolder('')}, which must be the shared folder of the driver: ${(error as Error).message}`,
@@ -56,11 +69,11 @@ export const readRunFile = async (run: string, blobs: BlobStore, headers: Settin
     )
   })
   const facts = RunFacts.parse(JSON.parse(text.toString()))
-  const own = Object.keys(headers).map((name) => name.toLowerCase())
-  const missing = facts.headers.filter((name) => !own.includes(name.toLowerCase()))
+  const known = listHeaderNames(own).map((name) => name.toLowerCase())
+  const missing = facts.headers.filter((name) => !known.includes(name.toLowerCase()))
   if (missing.length > 0)
-    throw new UsageError(`this machine lacks headers of the run: ${missing.join(', ')}. Set SCRIPSTREAM_HEADERS here too`)
-  return { ...facts, settings: { ...facts.settings, headers } }
+    throw new UsageError(`this machine lacks headers of the run: ${missing.join(', ')}. Set SCRIPSTREAM_HEADERS, or hosts, here too`)
+  return { ...facts, settings: withHeaders(facts.settings, own) }
 }
 
 const EARLIER_FOLDER = 'earlier'

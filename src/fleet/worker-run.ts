@@ -4,14 +4,13 @@ import { createRedirect } from '../http/redirects.js'
 import { openConnections } from '../http/undici.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import { createRedactor, type Redact } from '../model/redact.js'
-import type { Settings } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createRunDriftWatch } from '../pipeline/drift.js'
 import { oncePerRun, oncePerSecondPass, type WorkerContext } from '../pipeline/item-work.js'
 import { countConnections } from '../pipeline/run-services.js'
 import type { BlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
-import { NO_EDITION, readEdition, readRunFile, toEarlierFolder } from './shared-run.js'
+import { NO_EDITION, type OwnHeaders, readEdition, readRunFile, toEarlierFolder } from './shared-run.js'
 
 /** A run on a worker: everything that its items need. */
 export interface WorkerRun extends WorkerContext {
@@ -26,7 +25,7 @@ export interface WorkerRun extends WorkerContext {
 export interface WorkerRunOptions {
   readonly blobs: BlobStore
   readonly streams: readonly StreamDefinition[]
-  readonly headers: Settings['headers']
+  readonly own: OwnHeaders
 }
 
 interface OpenRun {
@@ -71,8 +70,8 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
   }
 }
 
-const openWorkerRun = async (run: string, { blobs, streams, headers }: WorkerRunOptions): Promise<WorkerRun> => {
-  const { asOf, accept, settings } = await readRunFile(run, blobs, headers)
+const openWorkerRun = async (run: string, { blobs, streams, own }: WorkerRunOptions): Promise<WorkerRun> => {
+  const { asOf, accept, settings } = await readRunFile(run, blobs, own)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
   const connections = openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
   const shared = oncePerRun()

@@ -20,6 +20,8 @@ export interface WorkerOptions extends FleetOptions {
   readonly streams: readonly StreamDefinition[]
   /** The headers that this machine sends with its requests. */
   readonly headers: Settings['headers']
+  /** The settings of hosts on this machine, of which it sends the headers. */
+  readonly hosts?: Settings['hosts'] | undefined
   /** The name in the report, unique in the fleet. */
   readonly name: string
   /** Maximum number of active items per stream; if absent, an equal share of the limit of the whole fleet. */
@@ -99,13 +101,13 @@ const connectWorker = async (
   report: (news: WorkerNews) => void,
   fail: (error: unknown) => void,
 ): Promise<ConnectedWorker> => {
-  const { streams, headers, name, version } = options
+  const { streams, headers, hosts = {}, name, version } = options
   const address = readFleetAddress(options.address)
   const packages = await loadPackages()
   const redis = await connectToRedis(address, packages, options)
   const queues = createQueues(redis, address, version, packages)
   const blobs = createBlobStore(options.blobs)
-  const runs = createWorkerRuns({ blobs, streams, headers })
+  const runs = createWorkerRuns({ blobs, streams, own: { headers, hosts } })
   const backoffs = createSharedBackoffs(redis, queues.prefix)
   const stalled$ = new Subject<void>()
   const stallDetector = createStallDetector(

@@ -4,7 +4,7 @@ import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
-import { findAddress, type Settings, toAddressSetting } from '../model/settings.js'
+import { findAddress, findHeaders, type Settings, toAddressSetting } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
@@ -142,7 +142,7 @@ export const createRequestBuilder = <Input>(
   const base = findAddress(settings, host)?.replace(/\/+$/, '')
   if (base === undefined) throw new UsageError(`${toAddressSetting(host)} is not set; ${name} needs it`)
   const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings) }
-  const own = lowerCaseNames(settings.headers)
+  const own = findHeaders(settings, host)
   if (method === 'POST') {
     const url = base + path
     const headers = { 'content-type': 'application/json', ...usual, ...own }
@@ -152,11 +152,8 @@ export const createRequestBuilder = <Input>(
   return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
 }
 
-const lowerCaseNames = (headers: Settings['headers']): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-
 /** The headers that the interface document specifies for each endpoint. */
-const selectHeaders = (set: HeaderSet, { urls }: Settings): Readonly<Record<string, string>> => {
+const selectHeaders = (set: HeaderSet, settings: Settings): Readonly<Record<string, string>> => {
   const usual = { accept: 'application/json, text/plain, */*', 'accept-language': 'en-IN,en;q=0.9', 'user-agent': USER_AGENT }
   switch (set) {
     case 'bare':
@@ -166,7 +163,7 @@ const selectHeaders = (set: HeaderSet, { urls }: Settings): Readonly<Record<stri
     case 'usual':
       return usual
     case 'origin': {
-      const site = urls.web ?? urls.analytics
+      const site = findAddress(settings, 'web') ?? findAddress(settings, 'analytics')
       return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
     }
   }

@@ -1,4 +1,4 @@
-import type { Settings } from '../model/settings.js'
+import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
 import type { HttpReply, HttpRequest, Redirect } from './transport.js'
 
 const MAX_HOPS = 2
@@ -12,9 +12,10 @@ const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>>
  * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
  * settings are removed: they are for the original address. Any other redirect is returned as the answer.
  */
-export const createRedirect = ({ urls, hosts, headers }: Settings): Redirect => {
-  const origins = new Set([...Object.values(urls), ...Object.values(hosts)].map((url) => new URL(url).origin))
-  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+export const createRedirect = (settings: Settings): Redirect => {
+  const addresses = listHosts(settings).flatMap((host) => findAddress(settings, host) ?? [])
+  const origins = new Set(addresses.map((url) => new URL(url).origin))
+  const own = new Set(listHeaders(settings).map(([name]) => name.toLowerCase()))
   return (reply, request, hop) => {
     if (hop >= MAX_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
     const url = resolveLocation(reply, request, origins)

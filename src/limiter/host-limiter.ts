@@ -57,7 +57,11 @@ type OnBackoff = (status: BackoffStatus | undefined, endpoint?: string) => void
 export const createHostLimiters = (
   name: string,
   settings: LimiterSettings,
-  { link = createNetworkLink(), onBackoff = () => undefined }: { link?: NetworkLink; onBackoff?: OnBackoff } = {},
+  {
+    link = createNetworkLink(),
+    onBackoff = () => undefined,
+    maxRate,
+  }: { link?: NetworkLink; onBackoff?: OnBackoff; maxRate?: number } = {},
 ): HostLimiters => {
   const now = createStopwatch()
   const summaries: (() => readonly string[])[] = []
@@ -66,6 +70,7 @@ export const createHostLimiters = (
     const limiter = createLimiter({
       settings,
       now,
+      maxRate: endpoint === undefined ? maxRate : undefined,
       onChange: (before, after, at) => {
         summary.onChange(before, after, at)
         onBackoff(toBackoffStatus(after, at), endpoint)

@@ -37,7 +37,9 @@ export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => 
     const address = toHostAddress(settings, host)
     return getOrAdd(all, address, () => {
       const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-      const limiters = createHostLimiters(host, settings, { link, onBackoff: (status, endpoint) => onBackoff(hosts, status, endpoint) })
+      const maxRate = Math.min(...hosts.map((other) => settings.hosts[other]?.maxRate ?? Number.POSITIVE_INFINITY))
+      const onHostBackoff = (status: BackoffStatus | undefined, endpoint?: string): void => onBackoff(hosts, status, endpoint)
+      const limiters = createHostLimiters(host, settings, { link, maxRate, onBackoff: onHostBackoff })
       return { host, hosts, limiters }
     }).limiters
   }

@@ -1,6 +1,6 @@
 import type { Limiter } from './limiter.js'
 import { isDown, isRefusing } from './limiter-state.js'
-import { computeLimit } from './rate-state.js'
+import { computeLimit, computeRate } from './rate-state.js'
 
 /** The state of a limiter at one instant. */
 export interface LimiterReading {
@@ -25,7 +25,7 @@ export const readLimiter = (limiter: Limiter, now: number): LimiterReading => {
     inFlight: state.inFlight,
     waiting: limiter.waiting(),
     maxInFlight: computeLimit(state.rate.inFlight, now),
-    maxPerSecond: computeLimit(state.rate.perSecond, now),
+    maxPerSecond: computeRate(state.rate, now),
     isHeld: isDown(state) || isRefusing(state, now),
     circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
   }

@@ -39,6 +39,8 @@ export interface LimiterOptions {
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
+  /** Requests a second. */
+  readonly maxRate?: number | undefined
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
@@ -46,7 +48,7 @@ export const createLimiter = (options: LimiterOptions): Limiter => {
   const state: QueueState = {
     ...options,
     queue: new Set(),
-    host: initialLimiterState,
+    host: { ...initialLimiterState, rate: { ...initialLimiterState.rate, maxPerSecond: options.maxRate ?? Number.POSITIVE_INFINITY } },
     timerSubscription: undefined,
     isAdmitting: false,
     isScheduled: false,

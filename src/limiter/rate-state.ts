@@ -27,6 +27,8 @@ export const lowerLimit = ({ level }: AdaptiveLimit, estimate: number, now: numb
 /** The adaptive rate and concurrency limits of a host, with their measurements. Instants are milliseconds of the limiter's stopwatch. */
 export interface RateState {
   readonly perSecond: AdaptiveLimit
+  /** The rate in the settings; infinite if there is none. */
+  readonly maxPerSecond: number
   readonly inFlight: AdaptiveLimit
   /** When the next request may be sent. */
   readonly nextAt: number
@@ -46,7 +48,7 @@ interface RefusalSigns {
   readonly hasGranted: boolean
   /** The first of the refusals below. */
   readonly since: number
-  /** Refusals, and grants since the first of them. Forgotten when refusals become rare. */
+  /** Refusals, and grants since the first of them. Older ones fade. */
   readonly refused: number
   readonly granted: number
   /** The limit (by its `since`) below which a request was refused. */
@@ -69,6 +71,7 @@ interface Refusal {
 
 export const initialRateState: RateState = {
   perSecond: unlimited,
+  maxPerSecond: Number.POSITIVE_INFINITY,
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
@@ -89,8 +92,12 @@ const SMOOTHING = 2
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
   inFlight >= Math.max(1, Math.floor(computeLimit(rate.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
 
+/** Requests a second now. */
+export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
+  Math.min(maxPerSecond, computeLimit(perSecond, now))
+
 export const onSend = (rate: RateState, now: number): RateState => {
-  const perSecond = computeLimit(rate.perSecond, now)
+  const perSecond = computeRate(rate, now)
   return perSecond === Number.POSITIVE_INFINITY
     ? rate
     : { ...rate, nextAt: Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond }
@@ -106,14 +113,11 @@ export const onGrant = (rate: RateState, now: number, isLate: boolean): RateStat
   if (isLate || (signs.refused === 0 && test === undefined)) return next
   if (test && (signs.granted + 1 >= GRANTS_OF_TEST || now - rate.perSecond.since > MAX_TEST_MS))
     return { ...next, signs: forget(signs), perSecond: { level: test.level, since: now - 3_000, isKnown: true } }
-  const isRare = test === undefined && signs.granted > MAX_GRANTS_PER_REFUSAL * signs.refused
-  return { ...next, signs: isRare ? { ...signs, refused: 0, granted: 0 } : { ...signs, granted: signs.granted + 1 } }
+  return { ...next, signs: { ...signs, granted: signs.granted + 1 } }
 }
 
 const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({ hasGranted, since: 0, refused: 0, granted: 0, holds: 0 })
 
-/** Refusals are rare above it: nothing is lost by accepting them. */
-const MAX_GRANTS_PER_REFUSAL = 40
 /** So many refusals may be a limit. */
 const MIN_REFUSALS = 4
 /** Above this share of refusals the host backs off. At a lower one the rate is lowered, to see whether that ends them. */
@@ -129,8 +133,11 @@ const MAX_TEST_MS = 10_000
 /** So many refusals at that rate show that they do not. */
 const MIN_REFUSALS_IN_TEST = 2
 const ACCIDENTS_TTL_MS = 120_000
+/** One refusal in so many requests is accepted. */
+const MAX_GRANTS_PER_REFUSAL = 40
 /** Older refusals and grants fade. */
-const MAX_REPLIES_REMEMBERED = { usually: 200, amongAccidents: 40 }
+const MAX_REPLIES = 200
+const MAX_REPLIES_AMONG_ACCIDENTS = 40
 /** A known limit is clearly below its level for 5 s. */
 const BELOW_LEVEL = 0.97
 
@@ -163,9 +170,8 @@ export const judgeRefusal = (before: RateState, now: number): Judgement => {
 
 const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
   const { refused, granted, test, accidents } = signs
-  if (test || refused === 0) return { ...signs, since: now, refused: refused + 1, granted: 0 }
-  const isFull = refused + granted > (accidents ? MAX_REPLIES_REMEMBERED.amongAccidents : MAX_REPLIES_REMEMBERED.usually)
-  const factor = isFull ? 1 / 2 : 1
+  if (test || granted >= MAX_GRANTS_PER_REFUSAL * refused) return { ...signs, since: now, refused: test ? refused + 1 : 1, granted: 0 }
+  const factor = refused + granted > (accidents ? MAX_REPLIES_AMONG_ACCIDENTS : MAX_REPLIES) ? 1 / 2 : 1
   return { ...signs, refused: refused * factor + 1, granted: granted * factor }
 }
 

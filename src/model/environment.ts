@@ -21,7 +21,7 @@ export const readEnvironment = (env: Environment, streams: Streams): Row => {
   return {
     ...values,
     urls: Object.fromEntries(addresses.filter(([host]) => isBuiltInHost(host))),
-    hosts: Object.fromEntries(addresses.filter(([host]) => !isBuiltInHost(host))),
+    hosts: Object.fromEntries(addresses.flatMap(([host, url]) => (isBuiltInHost(host) ? [] : [[host, { url }]]))),
   }
 }
 

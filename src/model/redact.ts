@@ -1,5 +1,5 @@
 import { CollectError } from './collect-error.js'
-import type { Settings } from './settings.js'
+import { listHeaders, type Settings } from './settings.js'
 
 /** Removes from a text what identifies the user to a provider. */
 export type Redact = (text: string) => string
@@ -15,8 +15,9 @@ const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
  * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and URL-encoded), and the credentials
  * and queries of any address.
  */
-export const createRedactor = ({ headers, sheetId = '', asmTabId = '', gsmTabId = '', notifySecret = '' }: Partial<Settings>): Redact => {
-  const values = Object.values(headers ?? {})
+export const createRedactor = (settings: Partial<Settings>): Redact => {
+  const { sheetId = '', asmTabId = '', gsmTabId = '', notifySecret = '' } = settings
+  const values = listHeaders(settings).map(([, value]) => value)
   const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= PREFIX_LENGTH)
   const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId, notifySecret]
     .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
-import { builtInHosts, explainIssue, Settings } from './settings.js'
+import { builtInHosts, explainIssue, hostFields, Settings } from './settings.js'
 import { didYouMean, findClosest } from './text.js'
 
 /** What is wrong with a setting. */
@@ -43,17 +43,24 @@ export const isAddress = (setting: unknown): boolean => setting === 'urls' || se
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
-      const names = issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape)
+      const names = issue.path[0] === 'urls' ? builtInHosts : issue.path[0] === 'hosts' ? hostFields : Object.keys(Settings.shape)
       const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
       const message = `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}`
       return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion: findClosest(key, names) })
     })
   const path = findSetting(issue, values)
-  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
-  const where =
-    issue.path.length > 1 && issue.code !== 'invalid_key' && !isAddress(issue.path[0]) ? ` (${issue.path.slice(1).join('.')})` : ''
+  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
+  const inside = issue.path.slice(isAddress(issue.path[0]) ? 2 : 1).filter((key) => key !== 'url')
+  const where = inside.length > 0 && issue.code !== 'invalid_key' ? ` (${inside.join('.')})` : ''
   const reason = explainIssue(issue)
-  return [{ path, setting: path, code: 'usage', message: `is ${formatValue(given, String(issue.path[0]))}${where}: ${reason}` }]
+  return [
+    {
+      path,
+      setting: path,
+      code: 'usage',
+      message: `is ${formatValue(given, issue.path.includes('headers') ? 'headers' : String(issue.path[0]))}${where}: ${reason}`,
+    },
+  ]
 }
 
 const describeUnknownName = (setting: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {

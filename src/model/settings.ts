@@ -5,7 +5,7 @@ export const builtInHosts = ['analytics', 'fundamental', 'static', 'news', 'tick
 /** The name of a service that the built-in streams use. */
 export type BuiltInHost = (typeof builtInHosts)[number]
 
-/** The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. */
+/** The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. Both have settings in `hosts`. */
 export type Host = BuiltInHost | (string & {})
 
 export const isBuiltInHost = (name: string): name is BuiltInHost => (builtInHosts as readonly string[]).includes(name)
@@ -14,10 +14,18 @@ const BaseUrl = z
   .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
   .regex(/^[^?#@]*$/, 'must have neither a query nor credentials; use headers for credentials')
 /** The name becomes part of a variable's name, of a metric's label and of the simulator's paths. */
-const OwnHost = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]*$/, 'is not a host name; use lower-case letters, digits and _')
-  .refine((name) => !isBuiltInHost(name), 'is a built-in host; set its address in urls')
+const HostName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'is not a host name; use lower-case letters, digits and _')
+const Headers = z.record(
+  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'),
+  z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'contains characters that a header cannot have'),
+)
+const HostSettings = z.strictObject({
+  url: BaseUrl.optional(),
+  headers: Headers.default({}),
+  maxRate: z.number({ error: 'must be a number above 0' }).positive('must be a number above 0').optional(),
+})
+/** The fields of the settings of one host. */
+export const hostFields: readonly string[] = Object.keys(HostSettings.shape)
 const integerSchema = (least: number, most: number) => {
   const error = `must be a whole number from ${least} to ${most}`
   return z.int({ error }).min(least, { error }).max(most, { error })
@@ -32,7 +40,18 @@ export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
   urls: z.partialRecord(z.enum(builtInHosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
-  hosts: z.record(OwnHost, BaseUrl).default({}).describe('base addresses of further services, which streams of your own use'),
+  hosts: z
+    .record(
+      HostName,
+      z
+        .custom<string | z.input<typeof HostSettings>>()
+        .transform((given) => (typeof given === 'string' ? { url: given } : given))
+        .pipe(HostSettings),
+    )
+    .default({})
+    .describe(
+      'settings of one service, built-in or of streams of your own: its address (`url`; one in `urls` goes before it), `headers` that go to no other service, and `maxRate`, the most requests a second',
+    ),
   sheetId: z.string().min(1).optional().describe('id of the surveillance spreadsheet'),
   asmTabId: z.string().min(1).optional().describe('tab id of the ASM list in the spreadsheet'),
   gsmTabId: z.string().min(1).optional().describe('tab id of the GSM list in the spreadsheet'),
@@ -66,13 +85,9 @@ export const Settings = z.strictObject({
     .record(z.string(), integerSchema(1, 600_000))
     .default({})
     .describe('longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long'),
-  headers: z
-    .record(
-      z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'),
-      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'contains characters that a header cannot have'),
-    )
-    .default({})
-    .describe('request headers that are added to the default ones or replace them'),
+  headers: Headers.default({}).describe(
+    'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
+  ),
   streams: z
     .union(
       [
@@ -149,10 +164,18 @@ export type SettingsInput = z.input<typeof Settings>
 
 /** The base address of a service; undefined if it is not set. */
 export const findAddress = ({ urls, hosts }: Pick<Settings, 'urls' | 'hosts'>, host: Host): string | undefined =>
-  isBuiltInHost(host) ? urls[host] : hosts[host]
+  (isBuiltInHost(host) ? urls[host] : undefined) ?? hosts[host]?.url
+
+/** The own headers of requests to a service, in lower case: those for all, and those for it alone. */
+export const findHeaders = ({ headers, hosts }: Pick<Settings, 'headers' | 'hosts'>, host: Host): Settings['headers'] =>
+  Object.fromEntries(Object.entries({ ...headers, ...hosts[host]?.headers }).map(([name, value]) => [name.toLowerCase(), value]))
+
+/** The headers of all services. */
+export const listHeaders = ({ headers = {}, hosts = {} }: Partial<Settings>): readonly (readonly [name: string, value: string])[] =>
+  [headers, ...Object.values(hosts).map((host) => host.headers)].flatMap((some) => Object.entries(some))
 
 /** The names of all services: the built-in ones, and those of the settings. */
-export const listHosts = ({ hosts }: Pick<Settings, 'hosts'>): readonly Host[] => [...builtInHosts, ...Object.keys(hosts)]
+export const listHosts = ({ hosts }: Pick<Settings, 'hosts'>): readonly Host[] => [...new Set([...builtInHosts, ...Object.keys(hosts)])]
 
 /** The built-in services, and those that endpoints name. */
 export const listEndpointHosts = (endpoints: readonly { readonly host: Host }[]): readonly Host[] => [

@@ -3,7 +3,7 @@ import { type Observable, of } from 'rxjs'
 import { driftIn, isSignificant } from '../model/drift.js'
 import type { GiveUpReason, RunEvent } from '../model/event.js'
 import type { ItemCounts, RunReport, ScriptReport } from '../model/report.js'
-import type { Settings } from '../model/settings.js'
+import { findAddress, listHosts, type Settings } from '../model/settings.js'
 import { SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { type KnownStocks, resolveSelection } from './known-stocks.js'
 import type { PlannedStream } from './plan.js'
@@ -28,9 +28,12 @@ export const createIdentity = ({
   pairs,
   variant,
 }: IdentityInput): Required<Pick<RunRecord, 'version' | 'configuration' | 'settings' | 'streams'>> => {
-  const { exchange, urls, hosts, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
-  const addresses = Object.entries({ ...urls, ...hosts })
-    .map(([host, url]) => `${host} ${variant === undefined ? url : withoutLocalPort(url)}`)
+  const { exchange, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
+  const addresses = listHosts(settings)
+    .flatMap((host) => {
+      const url = findAddress(settings, host)
+      return url === undefined ? [] : `${host} ${variant === undefined ? url : withoutLocalPort(url)}`
+    })
     .sort()
   const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
   const digest = hashFacts({ exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, variant })

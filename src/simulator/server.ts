@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
-import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, toAddressVariable } from '../model/settings.js'
+import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type Settings, toAddressVariable } from '../model/settings.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import {
   type Control,
@@ -45,7 +45,7 @@ export interface Simulator {
   /** The settings with which a collector uses this simulator. */
   readonly settings: {
     readonly urls: Readonly<Record<BuiltInHost, string>>
-    readonly hosts: Readonly<Record<string, string>>
+    readonly hosts: Settings['hosts']
     readonly sheetId: string
     readonly asmTabId: string
     readonly gsmTabId: string
@@ -120,16 +120,10 @@ const applyControl = (control: (change: Control) => void, body: string): Simulat
   }
 }
 
-const listAddresses = (origin: string, hosts: readonly string[]): Record<string, string> =>
-  Object.fromEntries(hosts.map((host) => [host, `${origin}/${host}`]))
-
 const describeAddresses = (origin: string, hosts: readonly string[], { sheet }: SampleMarket) => ({
   settings: {
-    urls: listAddresses(origin, builtInHosts) as Record<BuiltInHost, string>,
-    hosts: listAddresses(
-      origin,
-      hosts.filter((host) => !isBuiltInHost(host)),
-    ),
+    urls: Object.fromEntries(builtInHosts.map((host) => [host, `${origin}/${host}`])) as Record<BuiltInHost, string>,
+    hosts: Object.fromEntries(hosts.flatMap((host) => (isBuiltInHost(host) ? [] : [[host, { url: `${origin}/${host}`, headers: {} }]]))),
     sheetId: sheet.id,
     asmTabId: sheet.asmTabId,
     gsmTabId: sheet.gsmTabId,

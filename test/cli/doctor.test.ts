@@ -237,7 +237,15 @@ describe('the exit code of doctor', () => {
 })
 
 it('says where each setting comes from: default, file, variable, option or simulator', () => {
-  const out = folderWith({ 'c.json': { newsLimit: 20, retries: 1, headers: { 'x-key': 'CANARY' }, workers: { 'market-news': 3 } } })
+  const out = folderWith({
+    'c.json': {
+      newsLimit: 20,
+      retries: 1,
+      headers: { 'x-key': 'CANARY' },
+      hosts: { news: { maxRate: 5, headers: { cookie: 'CANARY' } } },
+      workers: { 'market-news': 3 },
+    },
+  })
   onTestFinished(() => rmSync(out, { recursive: true }))
   const configFile = join(out, 'c.json')
   const env = {

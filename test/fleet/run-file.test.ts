@@ -7,9 +7,11 @@ import { UsageError } from '../../src/model/errors.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createSettings } from './support.js'
 
+const NAMES = ['Authorization', 'X-Key', 'news: cookie']
 const RUN = '20260212T143000Z-0001'
 const HEADERS = { Authorization: 'Bearer secret', 'X-Key': 'secret' }
-const settings = createSettings({ headers: HEADERS, exchange: 'BSE', workers: { 'market-news': 3 } })
+const HOSTS = { news: { url: 'http://news.test', headers: { cookie: 'secret' }, maxRate: 5 } }
+const settings = createSettings({ headers: HEADERS, hosts: HOSTS, exchange: 'BSE', workers: { 'market-news': 3 } })
 
 const storeTestRunFile = async () => {
   const root = temporaryFolder()
@@ -23,7 +25,7 @@ describe('the file of a run', () => {
     const { file } = await storeTestRunFile()
     const text = readFileSync(file, 'utf8')
     expect(text).not.toContain('secret')
-    expect(JSON.parse(text)).toMatchObject({ run: RUN, headers: ['Authorization', 'X-Key'], settings: { exchange: 'BSE', headers: {} } })
+    expect(JSON.parse(text)).toMatchObject({ run: RUN, headers: NAMES, settings: { exchange: 'BSE', headers: {} } })
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
@@ -37,22 +39,25 @@ describe('the file of a run', () => {
   it("is read with this machine's own headers", async () => {
     const { blobs } = await storeTestRunFile()
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
-    expect(await readRunFile(RUN, blobs, own)).toEqual({
-      ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: ['Authorization', 'X-Key'] },
-      settings: { ...settings, headers: own },
+    const hosts = { news: { headers: { cookie: 'mine' } }, web: { headers: { cookie: 'not used' } } }
+    expect(await readRunFile(RUN, blobs, { headers: own, hosts })).toEqual({
+      ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: NAMES },
+      settings: { ...settings, headers: own, hosts: { news: { ...HOSTS.news, headers: { cookie: 'mine' } } } },
     })
   })
 
   it('is rejected on a machine that lacks headers, with their names', async () => {
     const { blobs } = await storeTestRunFile()
-    const reading = readRunFile(RUN, blobs, { 'x-key': 'mine' })
+    const reading = readRunFile(RUN, blobs, { headers: { 'x-key': 'mine' }, hosts: {} })
     await expect(reading).rejects.toThrow(UsageError)
-    await expect(reading).rejects.toThrow('this machine lacks headers of the run: Authorization. Set SCRIPSTREAM_HEADERS here too')
+    await expect(reading).rejects.toThrow(
+      'this machine lacks headers of the run: Authorization, news: cookie. Set SCRIPSTREAM_HEADERS, or hosts, here too',
+    )
   })
 
   it('is reported as missing with the folder', async () => {
     const root = temporaryFolder()
-    const reading = readRunFile(RUN, createBlobStore(root), {})
+    const reading = readRunFile(RUN, createBlobStore(root), { headers: {}, hosts: {} })
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow(`run ${RUN} is not in ${root}, which must be`)
     await expect(reading).rejects.toMatchObject({ code: 'unknown-run', message: expect.stringContaining('shared folder of the driver') })

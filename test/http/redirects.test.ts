@@ -6,7 +6,8 @@ import { connect, getOf, serveHttp, settingsOf } from './support.js'
 
 const settings = settingsOf({
   urls: { static: 'https://one.test/base', web: 'https://two.test', sheet: 'http://plain.test:8080' },
-  headers: { Authorization: 'Bearer secret', 'x-own': 'me' },
+  headers: { Authorization: 'Bearer secret' },
+  hosts: { static: { headers: { 'X-own': 'me' } } },
 })
 const headers = { accept: '*/*', authorization: 'Bearer secret', 'X-OWN': 'me' }
 

@@ -65,6 +65,19 @@ describe('a request', () => {
 })
 
 describe('the headers of a request', () => {
+  it('include those of its host, which go to no other host', () => {
+    const given = settingsOf({
+      urls: { static: 'https://s.example', web: 'https://w.example' },
+      headers: { 'X-All': '1', authorization: 'for all' },
+      hosts: { static: { headers: { Authorization: 'for static' } }, web: { headers: { cookie: 'for web' } } },
+    })
+    const toStatic = createRequestBuilder(note, given, 1)(INPUT).headers
+    const toWeb = createRequestBuilder({ ...note, host: 'web' }, given, 1)(INPUT).headers
+    expect(toStatic).toMatchObject({ 'x-all': '1', authorization: 'for static' })
+    expect(toStatic).not.toHaveProperty('cookie')
+    expect(toWeb).toMatchObject({ 'x-all': '1', authorization: 'for all', cookie: 'for web' })
+  })
+
   const headersOf = (headers: HeaderSet, given: Parameters<typeof settingsOf>[0] = {}) =>
     createRequestBuilder(
       { ...note, headers },

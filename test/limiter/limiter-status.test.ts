@@ -1,4 +1,4 @@
-import { NEVER, type Observable, of, throwError } from 'rxjs'
+import { defer, NEVER, type Observable, of, throwError } from 'rxjs'
 import { expect, it } from 'vitest'
 import type { HostLimiter } from '../../src/limiter/host-limiter.js'
 import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
@@ -51,6 +51,37 @@ it(
     m.flush()
     expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
     expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
+  }),
+)
+
+it(
+  'a host with a maximum rate never gets more, and no other host is slowed down',
+  marbles((m) => {
+    const urls = { static: 'http://one.test', web: 'http://web.test' }
+    const limiters = createLimiters(settingsOf({ urls, hosts: { static: { maxRate: 20 } } }))
+    const sentAt: Record<string, number[]> = { note: [], page: [] }
+    for (const [host, name] of [
+      ['static', 'note'],
+      ['web', 'page'],
+    ] as const) {
+      const limiter = limiters.forEndpoint({ host, name })
+      for (let turn = 0; turn < 41; turn += 1)
+        send(
+          limiter,
+          defer(() => of(sentAt[name]?.push(m.scheduler.now()))),
+          `${turn}`,
+        )
+    }
+    expect(limiters.status().map(({ maxPerSecond }) => maxPerSecond)).toEqual([
+      20,
+      Number.POSITIVE_INFINITY,
+      Number.POSITIVE_INFINITY,
+      Number.POSITIVE_INFINITY,
+    ])
+    m.flush()
+    expect(sentAt.page?.at(-1)).toBe(0)
+    expect(sentAt.note).toHaveLength(41)
+    expect(sentAt.note?.at(-1)).toBeGreaterThanOrEqual(1_950)
   }),
 )
 

@@ -25,6 +25,11 @@ describe('a text', () => {
     ['what is no secret', 'abc 0 tok-9f8 https://host/path 471', 'abc 0 tok-9f8 https://host/path 471'],
   ])('is redacted: %s', (_, text, safe) => expect(redact(text)).toBe(safe))
 
+  it('is redacted of the headers of one host', () => {
+    const own = createRedactor({ hosts: { news: { headers: { authorization: `Bearer ${TOKEN}` } } } })
+    expect(own(`refused: ${TOKEN}`)).toBe('refused: [redacted]')
+  })
+
   it('is redacted of values that need quotes, blanks or other letters', () => {
     const value = 'say "ключ"\tand\\more  blanks'
     const own = createRedactor({ headers: { 'x-own': value } })

@@ -1,11 +1,15 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { map, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector.js'
 import { loadSettings } from '../../src/config.js'
 import { createResult } from '../../src/model/outcome.js'
+import { findAddress } from '../../src/model/settings.js'
 import { perStock } from '../../src/pipeline/define-stream.js'
 import type { FinishedRequest } from '../../src/pipeline/telemetry.js'
 import { serveSimulator } from '../../src/simulator/index.js'
+import { temporaryFolder } from '../support/folders.js'
 import { marbles } from '../support/marbles.js'
 import { createCall, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
@@ -58,7 +62,9 @@ describe('a host of an app', () => {
 
   it.each([
     [{ Options: 'http://x' }, 'use lower-case letters'],
-    [{ news: 'http://x' }, 'set its address in urls'],
+    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts has no setting "maxRates". Did you mean maxRate?'],
+    [{ news: { maxRate: 0 } }, 'hosts.news is 0 (maxRate): must be a number above 0'],
+    [{ news: { headers: { 'x y': 'secret' } } }, 'is not a header name'],
     [{ options: 'x' }, 'is not an http(s) address'],
   ])('is refused if its name or address is wrong: %j', (hosts, why) => {
     expect(() => createCollector({ settings: { hosts } })).toThrow(why)
@@ -68,17 +74,37 @@ describe('a host of an app', () => {
     const load = (env: Record<string, string>) => loadSettings({ env, streams: [chains()] })
     expect(load({ SCRIPSTREAM_OPTIONS_URL: 'https://o.test', SCRIPSTREAM_NEWS_URL: 'https://n.test' })).toMatchObject({
       urls: { news: 'https://n.test' },
-      hosts: { options: 'https://o.test' },
+      hosts: { options: { url: 'https://o.test', headers: {} } },
     })
     expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL is "o.test": is not an http(s) address')
     expect(loadSettings({ env: { SCRIPSTREAM_OPTIONS_URL: 'https://o.test' }, streams: [] }).hosts).toEqual({})
+  })
+
+  it('takes the address of a variable and the headers of the file', () => {
+    const folder = temporaryFolder()
+    const configFile = join(folder, 'c.json')
+    const headers = { cookie: 'mine' }
+    const hosts = {
+      options: { url: 'https://file.test', headers },
+      news: { url: 'https://file.test', headers, maxRate: 5 },
+      web: 'https://file.test',
+    }
+    writeFileSync(configFile, JSON.stringify({ hosts }))
+    const env = { SCRIPSTREAM_OPTIONS_URL: 'https://o.test', SCRIPSTREAM_NEWS_URL: 'https://n.test' }
+    const settings = loadSettings({ configFile, env, streams: [chains()] })
+    expect(['options', 'news', 'web'].map((host) => findAddress(settings, host))).toEqual([
+      'https://o.test',
+      'https://n.test',
+      'https://file.test',
+    ])
+    expect(settings.hosts).toMatchObject({ options: { headers }, news: { headers, maxRate: 5 } })
   })
 
   it('is simulated with its sample', async () => {
     const simulator = await serveSimulator({ endpoints: [{ ...chain, sample: () => ({ data: [] }) }], stocks: 1 })
     try {
       expect(simulator.environment).toContain(`SCRIPSTREAM_OPTIONS_URL=${simulator.origin}/options`)
-      const reply = await fetch(`${simulator.settings.hosts.options}/chain`, {
+      const reply = await fetch(`${simulator.settings.hosts.options?.url}/chain`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'x' },
         body: '{"of":"A"}',

@@ -1,4 +1,5 @@
 import { flattenSettings } from '../../config.js'
+import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
 import { renderFittingTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
@@ -22,11 +23,12 @@ interface SettingSources {
 /** All settings that have a value, and where it comes from. Confidential values are not shown. */
 export const listSettings = (settings: Settings, { loaded, origins }: SettingSources): readonly SettingInUse[] => {
   const before = new Map(flattenSettings(loaded))
+  const redact = createRedactor(settings)
   return flattenSettings(settings)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => ({
       name,
-      value: isConfidential(name.replace(/\..*/, '')) ? '(not shown)' : typeof value === 'string' ? value : JSON.stringify(value),
+      value: isConfidential(name.replace(/\..*/, '')) ? '(not shown)' : typeof value === 'string' ? value : redact(JSON.stringify(value)),
       from: before.get(name) === value ? (origins.get(name) ?? 'default') : 'simulator',
     }))
 }
