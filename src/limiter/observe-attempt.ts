@@ -109,8 +109,8 @@ export const observeAttempt = <T>(
       const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
       const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
       const failure = isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified
-      const isIsolated = signal.kind === 'refused' && !isHeld(host, admission.endpoint)
-      if (!isIsolated) return subscriber.error(failure)
+      const isHeld = [host.limiter, admission.endpoint].some((limiter) => isRefusing(limiter.state(), host.now()))
+      if (signal.kind !== 'refused' || isHeld) return subscriber.error(failure)
       options.onOwnPause?.()
       subscriber.add(timer(computeRefusalPause(signal.retryAfterMs, host.settings)).subscribe(() => subscriber.error(failure)))
     },
@@ -121,10 +121,6 @@ export const observeAttempt = <T>(
     finish(inconclusive)
   })
 }
-
-/** The queue keeps the next attempt for as long as the host asks for. */
-const isHeld = ({ limiter, now }: HostContext, endpoint: EndpointLimiter): boolean =>
-  isRefusing(endpoint.state(), now()) || isRefusing(limiter.state(), now())
 
 /** No item is to blame for a host that cannot be reached. */
 const judgeSignal = (

@@ -141,10 +141,7 @@ const MAX_REPLIES_AMONG_ACCIDENTS = 40
 /** A known limit is clearly below its level for 5 s. */
 const BELOW_LEVEL = 0.97
 
-interface Judgement {
-  readonly verdict: 'isolated' | 'slower' | 'hold'
-  readonly rate: RateState
-}
+type Judgement = { readonly verdict: 'isolated' | 'slower' | 'hold'; readonly rate: RateState }
 
 /**
  * Judges a refusal: `isolated`, it delays its own request only; `slower`, the rate is lowered; `hold`, the host backs off. A host that
@@ -171,7 +168,7 @@ export const judgeRefusal = (before: RateState, now: number): Judgement => {
 const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
   const { refused, granted, test, accidents } = signs
   if (test || granted >= MAX_GRANTS_PER_REFUSAL * refused) return { ...signs, since: now, refused: test ? refused + 1 : 1, granted: 0 }
-  const factor = refused + granted > (accidents ? MAX_REPLIES_AMONG_ACCIDENTS : MAX_REPLIES) ? 1 / 2 : 1
+  const factor = refused + granted > (accidents && now < accidents.until ? MAX_REPLIES_AMONG_ACCIDENTS : MAX_REPLIES) ? 1 / 2 : 1
   return { ...signs, refused: refused * factor + 1, granted: granted * factor }
 }
 
@@ -183,19 +180,14 @@ const beginTest = (rate: RateState, signs: RefusalSigns, share: number, now: num
   const recent = (signs.granted * 1_000) / Math.max(1, now - signs.since)
   const level = Math.max(MIN_RATE, 0.95 * measured)
   const slow = Math.max(MIN_RATE, TEST_RATE * Math.min(recent, measured))
-  return {
-    ...rate,
-    granted,
-    nextAt: now,
-    perSecond: { level: slow, since: now, isKnown: true },
-    signs: { ...forget(signs), test: { level, share } },
-  }
+  const perSecond = { level: slow, since: now, isKnown: true }
+  return { ...rate, granted, nextAt: now, perSecond, signs: { ...forget(signs), test: { level, share } } }
 }
 
-const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => ({
-  ...{ ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited },
-  signs: { ...forget(signs), accidents: { share, until: now + ACCIDENTS_TTL_MS } },
-})
+const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
+  const accidents = { share, until: now + ACCIDENTS_TTL_MS }
+  return { ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited, signs: { ...forget(signs), accidents } }
+}
 
 /** Records the first refusal. */
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => ({
