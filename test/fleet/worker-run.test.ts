@@ -10,7 +10,7 @@ describe('the runs of a worker', () => {
   it('stay open after an item of a removed run', async () => {
     const blobs = createBlobStore(temporaryFolder())
     await writeRunFile({ run: 'there', asOf: 5, accept: [], settings: createSettings() }, blobs)
-    const sites = createWorkerRuns({ blobs, streams: [], headers: {} })
+    const sites = createWorkerRuns({ blobs, streams: [], own: { headers: {}, hosts: {} } })
     const site = await sites.open('there')
     await expect(sites.open('gone')).rejects.toThrow(UsageError)
     expect(await sites.open('there')).toBe(site)
