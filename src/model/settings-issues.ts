@@ -14,7 +14,7 @@ export interface SettingsIssue extends UsageIssue {
 /** The names that a setting may have, by setting: of streams or checks. */
 type KnownNames = Readonly<Record<string, { readonly what: string; readonly names: readonly string[] }>>
 
-/** Everything that is wrong with some settings. A message continues the name of the setting: `is "many": must be …`. */
+/** Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but is "many"`. */
 export const findSettingsIssues = (values: Row, known: KnownNames): readonly SettingsIssue[] => {
   if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
   const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
@@ -49,11 +49,12 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
       return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion: findClosest(key, names) })
     })
   const path = findSetting(issue, values)
-  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
-  const where =
-    issue.path.length > 1 && issue.code !== 'invalid_key' && !isAddress(issue.path[0]) ? ` (${issue.path.slice(1).join('.')})` : ''
-  const reason = explainIssue(issue)
-  return [{ path, setting: path, code: 'usage', message: `is ${formatValue(given, String(issue.path[0]))}${where}: ${reason}` }]
+  const [setting = '', ...names] = issue.path.map(String)
+  const isName = issue.code === 'invalid_key'
+  const given = isName ? names[0] : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : undefined), values)
+  const where = names.length > 0 && !isName && !isAddress(setting) ? `(${names.join('.')}) ` : ''
+  const shown = isConfidential(setting) ? ' (value not shown)' : `, but is ${formatValue(given, setting)}`
+  return [{ path, setting: path, code: 'usage', message: `${where}${explainIssue(issue)}${shown}` }]
 }
 
 const describeUnknownName = (setting: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
@@ -74,7 +75,6 @@ export const isConfidential = (setting: string): boolean =>
 
 /** A wrong value as text. */
 const formatValue = (given: unknown, setting: string): string => {
-  if (isConfidential(setting)) return 'wrong (value not shown)'
   const text = JSON.stringify(given)
   return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }

@@ -145,7 +145,7 @@ it('reports changed answers and a missing address', async () => {
 
 it('checks this machine and leaves no files behind', () => {
   const checks = localChecks({
-    settings: Settings.parse({ out: '/proc/nowhere' }),
+    settings: Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } }),
     streams,
     optional: ['rxjs', 'no-such-package'],
     env: {},
@@ -255,9 +255,9 @@ it('says where each setting comes from: default, file, variable, option or simul
     'urls.news': 'SCRIPSTREAM_NEWS_URL',
     'urls.web': 'simulator',
     out: '--out',
-    newsLimit: configFile,
+    newsLimit: `${configFile}:1`,
     retries: 'SCRIPSTREAM_RETRIES',
-    'workers.market-news': configFile,
+    'workers.market-news': `${configFile}:1`,
     'workers.all-ohlcv': 'SCRIPSTREAM_WORKERS',
     exchange: 'default',
   })

@@ -57,9 +57,9 @@ describe('a host of an app', () => {
   )
 
   it.each([
-    [{ Options: 'http://x' }, 'use lower-case letters'],
+    [{ Options: 'http://x' }, 'must have names of lower-case letters'],
     [{ news: 'http://x' }, 'set its address in urls'],
-    [{ options: 'x' }, 'is not an http(s) address'],
+    [{ options: 'x' }, 'must be an http(s) address'],
   ])('is refused if its name or address is wrong: %j', (hosts, why) => {
     expect(() => createCollector({ settings: { hosts } })).toThrow(why)
   })
@@ -70,7 +70,7 @@ describe('a host of an app', () => {
       urls: { news: 'https://n.test' },
       hosts: { options: 'https://o.test' },
     })
-    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL is "o.test": is not an http(s) address')
+    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL must be an http(s) address')
     expect(loadSettings({ env: { SCRIPSTREAM_OPTIONS_URL: 'https://o.test' }, streams: [] }).hosts).toEqual({})
   })
 

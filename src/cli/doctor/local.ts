@@ -1,5 +1,6 @@
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { CONFIG_FILE } from '../../config.js'
 import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { listPackageFolders } from '../../model/optional-package.js'
@@ -53,7 +54,16 @@ const nodeCheck = (version: string): LocalCheck => {
   }
 }
 
+/** Whether an address is set. Without one, nothing can be requested. */
+export const hasProvider = ({ urls, hosts }: Pick<Settings, 'urls' | 'hosts'>): boolean => Object.keys({ ...urls, ...hosts }).length > 0
+
 const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
+  if (!hasProvider(settings))
+    return {
+      what: 'settings',
+      result: 'failed',
+      found: `no address of a provider is set; fill in "urls" in ${CONFIG_FILE}, which "scripstream init" writes`,
+    }
   try {
     checkRequirements(planRun(streams, settings), settings)
     return { what: 'settings', result: 'ok', found: 'every address is set' }
