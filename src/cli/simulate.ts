@@ -1,8 +1,5 @@
 import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
-import { z } from 'zod'
-import { UsageError } from '../model/errors.js'
-import { listEndpointHosts } from '../model/settings.js'
-import { createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
+import { createFaultsSchema, createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
 import type { Simulator } from '../simulator/index.js'
 import { readAsOf } from './as-of.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
@@ -64,8 +61,8 @@ const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs
   defer(() => {
     const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
     const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
-    const faultList = faults === undefined ? [] : readFaults(faults, new Set(endpoints.map(({ name }) => name)))
-    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, createLimitsSchema(listEndpointHosts(endpoints)))
+    const faultList = faults === undefined ? [] : readJsonFile('--faults', faults, createFaultsSchema(endpoints))
+    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, createLimitsSchema(endpoints))
     const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
     return whileServing(
       () => dependencies.serveSimulator(options),
@@ -81,13 +78,6 @@ const printEnvironment = ({ environment, origin }: Simulator, stocks: number, { 
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
   stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
-}
-
-const readFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
-  const faults = readJsonFile('--faults', path, z.array(Fault))
-  const unknown = faults.find(({ on }) => on !== '*' && !names.has(on))
-  if (unknown) throw new UsageError(`--faults: unknown endpoint "${unknown.on}" in ${path}; use ${[...names].join(', ')}, or * for all`)
-  return faults
 }
 
 /** The fields of an entry of a `--faults` file. */
