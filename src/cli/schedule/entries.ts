@@ -1,25 +1,35 @@
 import { quoteShell } from '../../model/text.js'
-import { padTwo } from '../terminal/format.js'
 import { docker, githubActions } from './hosted.js'
-import { type DailyJob, describeSettings, listCommands, SESSIONS, toClock, toLocalClock, toShell, toWeekdays } from './job.js'
+import {
+  type DailyJob,
+  describeSettings,
+  formatClock,
+  listAttempts,
+  listCommands,
+  SESSIONS,
+  toLocalClock,
+  toShell,
+  toWeekdays,
+} from './job.js'
 
 const cron = (job: DailyJob): string => {
-  const { hour, minute, dayShift } = toLocalClock(job)
+  const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
+  const lines = listAttempts(job).map((attempt) => {
+    const { hour, minute, dayShift } = toLocalClock(attempt)
+    return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${command}\n`
+  })
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
 # ${SESSIONS}
 ${describeSettings(job)
   .map((line) => `# ${line}`)
   .join('\n')}
-${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${`cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')}
-`
+${lines.join('')}`
 }
 
 const systemdQuote = (text: string): string =>
   `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 
-const systemd = (job: DailyJob): string => {
-  const { hour, minute } = toClock(job.minuteOfDay)
-  return `# ~/.config/systemd/user/scripstream.service
+const systemd = (job: DailyJob): string => `# ~/.config/systemd/user/scripstream.service
 ${describeSettings(job)
   .map((line) => `# ${line}`)
   .join('\n')}
@@ -37,18 +47,19 @@ ${Object.entries(job.variables)
 
 # ~/.config/systemd/user/scripstream.timer
 # Then: systemctl --user daemon-reload && systemctl --user enable --now scripstream.timer
+# Without the next command, the timer stops when you log out: loginctl enable-linger
 # ${SESSIONS}
 [Unit]
 Description=Daily run of scripstream after the close of the market
 
 [Timer]
-OnCalendar=Mon..Fri ${padTwo(hour)}:${padTwo(minute)} Asia/Kolkata
-Persistent=true
+${listAttempts(job)
+  .map((attempt) => `OnCalendar=Mon..Fri ${formatClock(attempt)} Asia/Kolkata\n`)
+  .join('')}Persistent=true
 
 [Install]
 WantedBy=timers.target
 `
-}
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
@@ -60,11 +71,13 @@ const xmlComment = (job: DailyJob): string =>
     .join('\n')
 
 const launchd = (job: DailyJob): string => {
-  const { hour, minute, dayShift } = toLocalClock(job)
-  const days = toWeekdays(dayShift).map(
-    (day) =>
-      `    <dict><key>Weekday</key><integer>${day}</integer><key>Hour</key><integer>${hour}</integer><key>Minute</key><integer>${minute}</integer></dict>`,
-  )
+  const days = listAttempts(job).flatMap((attempt) => {
+    const { hour, minute, dayShift } = toLocalClock(attempt)
+    return toWeekdays(dayShift).map(
+      (day) =>
+        `    <dict><key>Weekday</key><integer>${day}</integer><key>Hour</key><integer>${hour}</integer><key>Minute</key><integer>${minute}</integer></dict>`,
+    )
+  })
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
@@ -88,7 +101,6 @@ ${days.join('\n')}
 const quoteWindows = (text: string): string => (/^[\w:\\/.=-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`)
 
 const taskScheduler = (job: DailyJob): string => {
-  const { hour, minute } = toClock(job.minuteOfDay)
   const line = [
     ...Object.entries(job.variables).map(([name, value]) => `set "${name}=${value}"`),
     ...listCommands(job).map((args) => [...job.program, ...args].map(quoteWindows).join(' ')),
@@ -100,11 +112,15 @@ const taskScheduler = (job: DailyJob): string => {
 ${xmlComment(job)} -->
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <Triggers>
-    <CalendarTrigger>
-      <StartBoundary>2026-01-01T${padTwo(hour)}:${padTwo(minute)}:00+05:30</StartBoundary>
+${listAttempts(job)
+  .map(
+    (attempt) => `    <CalendarTrigger>
+      <StartBoundary>2026-01-01T${formatClock(attempt)}:00+05:30</StartBoundary>
       <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
     </CalendarTrigger>
-  </Triggers>
+`,
+  )
+  .join('')}  </Triggers>
   <Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy></Settings>
   <Actions>
     <Exec>

@@ -1,4 +1,5 @@
 import { quoteShell } from '../../model/text.js'
+import { padTwo } from '../terminal/format.js'
 
 /** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
 export interface DailyJob {
@@ -31,9 +32,19 @@ export const toClock = (minutes: number): { readonly hour: number; readonly minu
   return { hour: Math.floor(rest / 60), minute: rest % 60, dayShift }
 }
 
+/** The time of the job in India, as `18:30`. */
+export const formatClock = ({ minuteOfDay }: DailyJob): string => {
+  const { hour, minute } = toClock(minuteOfDay)
+  return `${padTwo(hour)}:${padTwo(minute)}`
+}
+
 /** The local time of the job. Of a zone with daylight saving, the later one: the job must not start before the data is there. */
 export const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
   toClock(Math.max(...offsets.map((offset) => minuteOfDay - INDIA_OFFSET_MINUTES + offset)))
+
+/** The job of each attempt of an evening: at its time and an hour later, before midnight in India. */
+export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
+  [...new Set([job.minuteOfDay, Math.min(job.minuteOfDay + 60, MINUTES_PER_DAY - 1)])].map((minuteOfDay) => ({ ...job, minuteOfDay }))
 
 /** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
 export const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
@@ -57,8 +68,12 @@ export const toShell = (job: DailyJob, program: readonly string[] = job.program)
 /** What a person must know about the settings of an entry, as lines of a comment. */
 export const describeSettings = ({ config, variables }: DailyJob): readonly string[] => [
   `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+  SECOND_ATTEMPT,
   'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
   ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
 ]
+
+export const SECOND_ATTEMPT =
+  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
 
 export const SESSIONS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
