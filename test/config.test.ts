@@ -235,7 +235,7 @@ describe('a wrong setting', () => {
       'large-moves': 20,
     })
     expect(complaintOf({ env: { SCRIPSTREAM_VERIFY: 'large-move=20' } })).toMatch(
-      /^SCRIPSTREAM_VERIFY names "large-move", which is not a check\. Did you mean large-moves\? Checks: errors, warnings, .*large-moves/,
+      /^SCRIPSTREAM_VERIFY has an unknown check: "large-move" \(did you mean large-moves\?\); checks: errors, warnings, .*large-moves/,
     )
   })
 
@@ -279,7 +279,7 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
     `newsLimit in ${configFile}:2 must be a whole number from 1 to 100, but is "many"`,
     `${configFile}:3 has no setting "newLimit". Did you mean newsLimit?`,
     `${configFile}:4 has no setting "retrys". Did you mean retries?`,
-    `workers in ${configFile}:5 names "market-new", which is not a stream. Did you mean market-news?`,
+    `workers in ${configFile}:5 has an unknown stream: "market-new" (did you mean market-news?); streams: `,
     'FETCH_OHLCV must be true or false, but is "maybe"',
     '--retries must be a whole number from 0 to 10, but is -1',
   ]
@@ -365,7 +365,7 @@ describe('a typing error', () => {
   it.each([
     [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
     [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
-    [{ workers: { 'market-new': 3 } }, 'names "market-new", which is not a stream. Did you mean market-news?'],
+    [{ workers: { 'market-new': 3 } }, 'has an unknown stream: "market-new" (did you mean market-news?)'],
   ])('in a settings file is reported with a suggestion: %j', (content, says) => {
     expect(complaintOf({ configFile: fileOf(content) })).toContain(says)
   })

@@ -118,15 +118,11 @@ export const readInteger = (flag: string, text: string, min: number, max: number
 }
 
 /** The checked content of a JSON file that a flag names. */
-export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T =>
-  parseOptions(schema, parseJsonFile(flag, path), `${flag}: ${path} has invalid content`)
-
-const parseJsonFile = (flag: string, path: string): unknown => {
+export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
   try {
-    return JSON.parse(readText(path, flag))
+    return parseOptions(schema, JSON.parse(readText(path, flag)), `${flag}: ${path} has invalid content`)
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
+    throw error instanceof UsageError ? error : new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
   }
 }
 

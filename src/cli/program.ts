@@ -61,22 +61,19 @@ const normalizeHelp = (args: readonly string[], { commands: known }: Command): r
   return isHelp ? [name, '--help'] : args
 }
 
-const LISTS = ['--symbols', '--only', '--skip', '--accept']
-
-/** @throws UsageError for an argument that the command does not take, such as the second one of `--symbols TCS INFY` */
+/** @throws UsageError for arguments that the command does not take, such as the second one of `--symbols TCS INFY` */
 const rejectExcess = (command: Command, typed: readonly string[]): void => {
   const known = command.registeredArguments
-  const [excess] = known.at(-1)?.variadic ? [] : command.args.slice(known.length)
+  const [excess, ...more] = known.at(-1)?.variadic ? [] : command.args.slice(known.length)
   if (excess === undefined) return
-  const start = typed.slice(0, typed.indexOf(excess)).findLastIndex((arg) => arg.startsWith('-'))
-  const [option = '', ...values] = (typed[start] ?? '').split('=')
-  const rest = typed.slice(start + 1)
-  const end = rest.findIndex((arg) => arg.startsWith('-'))
-  const list = trimDistinct([...values, ...(end < 0 ? rest : rest.slice(0, end))].flatMap((value) => value.split(',')))
-  if (LISTS.includes(option))
-    throw new UsageError(`${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${list.join(',')}`)
+  const before = typed.slice(0, typed.indexOf(excess)).join(' ')
+  const [, option, value = ''] = /(--(?:symbols|only|skip|accept))[= ](\S+)$/.exec(before) ?? []
+  if (option === undefined)
+    throw new UsageError(
+      `${command.name()}: unexpected argument ${quoteValue(excess)}; "scripstream ${command.name()} --help" shows what it takes`,
+    )
   throw new UsageError(
-    `${command.name()}: unexpected argument ${quoteValue(excess)}\n"scripstream ${command.name()} --help" shows what it takes`,
+    `${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${trimDistinct([value, excess, ...more].join().split(',')).join()}`,
   )
 }
 

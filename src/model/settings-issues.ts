@@ -3,6 +3,7 @@ import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, Settings } from './settings.js'
 import { didYouMean, findClosest } from './text.js'
+import { findUnknownNames, type KnownNames } from './unknown-names.js'
 
 /** What is wrong with a setting. */
 export interface SettingsIssue extends UsageIssue {
@@ -11,17 +12,18 @@ export interface SettingsIssue extends UsageIssue {
   readonly code: 'usage' | 'unknown-setting'
 }
 
-/** The names that a setting may have, by setting: of streams or checks. */
-type KnownNames = Readonly<Record<string, { readonly what: string; readonly names: readonly string[] }>>
-
-/** Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but is "many"`. */
-export const findSettingsIssues = (values: Row, known: KnownNames): readonly SettingsIssue[] => {
+/**
+ * Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but is "many"`. `known`: the names
+ * that a setting may have, of streams or checks.
+ */
+export const findSettingsIssues = (values: Row, known: Readonly<Record<string, KnownNames>>): readonly SettingsIssue[] => {
   if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
   const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
-  const unknown = Object.entries(known).flatMap(([setting, { what, names }]) => {
+  const unknown = Object.entries(known).flatMap(([setting, one]) => {
     const value = values[setting]
     if (!isRow(value) || issues.some(({ path }) => path === setting)) return []
-    return Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [describeUnknownName(setting, name, { what, names })]))
+    const found = findUnknownNames(Object.keys(value), one, (name) => `${setting}.${name}`)
+    return found.map((issue) => ({ ...issue, setting, code: 'usage' as const, message: `has an ${issue.message}` }))
   })
   return [...issues, ...unknown]
 }
@@ -55,13 +57,6 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
   const where = names.length > 0 && !isName && !isAddress(setting) ? `(${names.join('.')}) ` : ''
   const shown = isConfidential(setting) ? ' (value not shown)' : `, but is ${formatValue(given, setting)}`
   return [{ path, setting: path, code: 'usage', message: `${where}${explainIssue(issue)}${shown}` }]
-}
-
-const describeUnknownName = (setting: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
-  const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
-  const meant = `which is not a ${what}.${didYouMean(name, names)} ${plural}: ${names.join(', ')}`
-  const message = `names ${JSON.stringify(name)}, ${meant}`
-  return omitUndefined({ path: `${setting}.${name}`, setting, code: 'usage' as const, message, suggestion: findClosest(name, names) })
 }
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {

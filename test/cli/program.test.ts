@@ -29,7 +29,7 @@ describe('wrong usage', () => {
     [['status'], '(did you mean brief or log?)'],
     [['config'], '(did you mean init?)'],
     [['run', '--simulat'], 'Did you mean --simulate?'],
-    [['run', 'extra'], 'run: unexpected argument "extra"\n  "scripstream run --help" shows what it takes'],
+    [['run', 'extra'], 'run: unexpected argument "extra"; "scripstream run --help" shows what it takes'],
     [['run', '--symbols', 'TCS', 'INFY', 'SBIN', '--json'], '--symbols: separate symbols by commas: --symbols TCS,INFY,SBIN\n'],
     [['run', '--symbols=TCS,', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],
     [['stream', 'market-news', '--symbols', 'TCS', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],

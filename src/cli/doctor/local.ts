@@ -54,8 +54,8 @@ const nodeCheck = (version: string): LocalCheck => {
   }
 }
 
-/** Whether an address is set. Without one, nothing can be requested. */
-export const hasProvider = ({ urls, hosts }: Pick<Settings, 'urls' | 'hosts'>): boolean => Object.keys({ ...urls, ...hosts }).length > 0
+/** Whether the address of any service is set. */
+export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
 
 const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
   if (!hasProvider(settings))

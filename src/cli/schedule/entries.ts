@@ -1,12 +1,12 @@
 import { quoteShell } from '../../model/text.js'
 import { docker, githubActions } from './hosted.js'
 import {
+  commentEntry,
   type DailyJob,
-  describeSettings,
+  describeEntry,
   formatClock,
   listAttempts,
   listCommands,
-  SESSIONS,
   toLocalClock,
   toShell,
   toWeekdays,
@@ -19,21 +19,14 @@ const cron = (job: DailyJob): string => {
     return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${command}\n`
   })
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
-# ${SESSIONS}
-${describeSettings(job)
-  .map((line) => `# ${line}`)
-  .join('\n')}
-${lines.join('')}`
+${commentEntry(job)}${lines.join('')}`
 }
 
 const systemdQuote = (text: string): string =>
   `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 
 const systemd = (job: DailyJob): string => `# ~/.config/systemd/user/scripstream.service
-${describeSettings(job)
-  .map((line) => `# ${line}`)
-  .join('\n')}
-[Unit]
+${commentEntry(job)}[Unit]
 Description=Daily run of scripstream
 
 [Service]
@@ -48,7 +41,6 @@ ${Object.entries(job.variables)
 # ~/.config/systemd/user/scripstream.timer
 # Then: systemctl --user daemon-reload && systemctl --user enable --now scripstream.timer
 # Without the next command, the timer stops when you log out: loginctl enable-linger
-# ${SESSIONS}
 [Unit]
 Description=Daily run of scripstream after the close of the market
 
@@ -66,7 +58,7 @@ const escapeXml = (text: string): string =>
 
 /** A comment must not contain two hyphens. */
 const xmlComment = (job: DailyJob): string =>
-  describeSettings(job)
+  describeEntry(job)
     .map((line) => `     ${line.replace(/(?<= )--(?=[a-z])/g, 'the option ').replaceAll('--', '- -')}`)
     .join('\n')
 
@@ -81,7 +73,6 @@ const launchd = (job: DailyJob): string => {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
-     ${SESSIONS}
 ${xmlComment(job)} -->
 <plist version="1.0">
 <dict>
@@ -108,7 +99,6 @@ const taskScheduler = (job: DailyJob): string => {
   const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
-     ${SESSIONS}
 ${xmlComment(job)} -->
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <Triggers>

@@ -1,12 +1,11 @@
 import { quoteShell } from '../../model/text.js'
 import {
+  commentEntry,
   type DailyJob,
   formatClock,
   INDIA_OFFSET_MINUTES,
   listAttempts,
   listCommands,
-  SECOND_ATTEMPT,
-  SESSIONS,
   toClock,
   toShell,
   toWeekdays,
@@ -15,16 +14,16 @@ import {
 const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
 
 /** A workflow that keeps the folder in the cache of the host. */
-export const githubActions = (job: DailyJob): string => {
+export const githubActions = (given: DailyJob): string => {
+  const job = { ...given, out: './data', config: undefined, variables: {} }
   const crons = listAttempts(job).map(({ minuteOfDay }) => {
     const { hour, minute, dayShift } = toClock(minuteOfDay - INDIA_OFFSET_MINUTES)
     return `    - cron: '${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}'\n`
   })
-  const commands = listCommands({ ...job, out: './data', config: undefined })
+  const commands = listCommands(job)
   const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
-  return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC. ${SESSIONS}
-# ${SECOND_ATTEMPT}
-# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
+  return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC.
+${commentEntry(job)}# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
 # SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure. The job also fails then.
 name: scripstream
 on:
@@ -72,21 +71,21 @@ const listPackages = (target = ''): readonly string[] => [
 const DOCKER_RUN = 'docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/data"'
 
 /** An image that is built from a checkout. */
-export const docker = (job: DailyJob): string => {
+export const docker = (given: DailyJob): string => {
+  const job = { ...given, out: '/data', config: undefined, variables: {} }
   const times = listAttempts(job).map(formatClock).join(' and ')
   const packages = listPackages(job.exportTo)
     .map((name) => ` ${name}`)
     .join('')
-  const commands = toShell({ ...job, out: '/data', config: undefined, variables: {} }, ['scripstream'])
+  const commands = toShell(job, ['scripstream'])
   return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
 # Create the folder first, or Docker creates it as root: mkdir -p data
 # Run as its owner: ${DOCKER_RUN} --env-file provider.env scripstream
 # Ask: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
 # provider.env has one line NAME=value for each of ${job.needed.join(', ')}
 # and, if you like, for ${OPTIONAL_VARIABLES.join(', ')} (an address that is notified of a failure), HTTPS_PROXY and NO_PROXY.
-# Run it Monday to Friday at ${times} IST from the scheduler of the host. ${SESSIONS}
-# ${SECOND_ATTEMPT}
-FROM node:22-slim AS build
+# Run it Monday to Friday at ${times} IST from the scheduler of the host.
+${commentEntry(job)}FROM node:22-slim AS build
 WORKDIR /app
 COPY . .
 RUN npm ci && npm pack --pack-destination /tmp

@@ -65,15 +65,24 @@ export const toShell = (job: DailyJob, program: readonly string[] = job.program)
     ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
   ].join(' && ')
 
-/** What a person must know about the settings of an entry, as lines of a comment. */
-export const describeSettings = ({ config, variables }: DailyJob): readonly string[] => [
-  `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
-  SECOND_ATTEMPT,
-  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+const HOLIDAYS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+const SECOND_ATTEMPT =
+  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
+
+/** What a person must know about an entry, as lines of a comment. */
+export const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
+  ...[HOLIDAYS, SECOND_ATTEMPT],
+  ...(config === undefined
+    ? []
+    : [
+        `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+        'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+      ]),
   ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
 ]
 
-export const SECOND_ATTEMPT =
-  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
-
-export const SESSIONS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+/** The same as lines that begin with `#`. */
+export const commentEntry = (job: DailyJob): string =>
+  describeEntry(job)
+    .map((line) => `# ${line}\n`)
+    .join('')
