@@ -50,8 +50,7 @@ export const loadStreams = async (
   return streams
 }
 
-/** The settings file that the arguments name. */
-export const findConfigFile = (args: readonly string[]): string | undefined => {
+const findConfigFile = (args: readonly string[]): string | undefined => {
   const index = args.findIndex((arg) => arg === '--config' || arg.startsWith('--config='))
   const arg = args[index] ?? ''
   return arg === '--config' ? args[index + 1] : arg === '' ? undefined : arg.slice('--config='.length)

@@ -122,16 +122,16 @@ export const listErrorCodes = (): readonly (readonly [code: string, meaning: str
   })
 
 /** An error in words, and what to do about it, line by line; an unexpected one with its stack. */
-export const describeError = (error: unknown, origins?: Origins): readonly string[] => {
+export const describeError = (error: unknown): readonly string[] => {
   const isExpected = error instanceof CollectError
   const text = isExpected ? adaptInstall(error) : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
-  const hint = isExpected ? findHint(error, origins) : undefined
+  const hint = isExpected ? findHint(error) : undefined
   return [...text.split('\n').map((line) => `${readIndent(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
 }
 
 /** Prints an error and what to do about it, and returns the exit code. */
-export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>, origins?: Origins): number => {
-  const [first = '', ...more] = describeError(error, origins)
+export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
+  const [first = '', ...more] = describeError(error)
   const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
   // A `^` points at a position in the line above. In a log, each line stays whole.

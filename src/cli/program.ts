@@ -2,9 +2,9 @@ import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import { findClosest } from '../model/text.js'
-import { findConfigFile, findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
-import { type Origins, printError } from './hints.js'
+import { printError } from './hints.js'
 import { commands } from './index.js'
 import { exampleText, quoteValue, suggest, trimDistinct } from './options.js'
 import { readSize } from './terminal/terminal.js'
@@ -32,16 +32,7 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    return printError(error, io, readOrigins(args, io, dependencies))
-  }
-}
-
-/** Where each setting comes from; undefined if the settings cannot be read. */
-const readOrigins = (args: readonly string[], { env }: ProcessIo, { findOrigins, streams }: Dependencies): Origins | undefined => {
-  try {
-    return findOrigins({ env, configFile: findConfigFile(args), streams })
-  } catch {
-    return undefined
+    return printError(error, io)
   }
 }
 

@@ -158,6 +158,33 @@ it('checks this machine and leaves no files behind', () => {
   expect(of('no-such-package')?.found).toContain('not installed')
 })
 
+it('is one finding without an address: where to set one, and no request', async () => {
+  const io = createTestIo()
+  const code = await runProgram(
+    ['doctor', '--json', '--out', '/nowhere'],
+    io,
+    createTestDependencies(undefined, { streams, loadSettings: loadAll }),
+  )
+  const { checks, calls } = JSON.parse(io.out.text())
+  expect(code).toBe(1)
+  expect(calls).toEqual([])
+  expect(checks.find(({ what }: { what: string }) => what === 'settings')).toEqual({
+    what: 'settings',
+    result: 'failed',
+    found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
+  })
+  expect(doctorLines({ checks, settings: [], probes: [] }, 80).flat().flat().join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+})
+
+it('says where the address of a failed request is set', async () => {
+  simulator.control({ faults: [{ on: 'deal', mode: 'html' }] })
+  const settings = Settings.parse(simulator.settings)
+  const origins = new Map([['urls.static', 'urls.static in x.json:4']])
+  const context = { settings, transport: send, clock: Date.now, redact: createRedactor(settings), asOf: EVENING, origins }
+  const all = await lastValueFrom(probeEndpoints(streams, context).pipe(toArray()))
+  expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
+})
+
 it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
   const urls = { news: 'https://news.example', archive: 'http://archive.example', web: 'https://web.example' }
   const check = (what: string, env: NodeJS.ProcessEnv) =>
