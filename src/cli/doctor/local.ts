@@ -1,6 +1,5 @@
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { CONFIG_FILE } from '../../config.js'
 import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { listPackageFolders } from '../../model/optional-package.js'
@@ -62,7 +61,7 @@ const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings)
     return {
       what: 'settings',
       result: 'failed',
-      found: `no address of a provider is set; fill in "urls" in ${CONFIG_FILE}, which "scripstream init" writes`,
+      found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
     }
   try {
     checkRequirements(planRun(streams, settings), settings)
