@@ -59,12 +59,10 @@ const rejectExcess = (command: Command, typed: readonly string[]): void => {
   if (excess === undefined) return
   const before = typed.slice(0, typed.indexOf(excess)).join(' ')
   const [, option, value = ''] = /(--(?:symbols|only|skip|accept))[= ](\S+)$/.exec(before) ?? []
-  if (option === undefined)
-    throw new UsageError(
-      `${command.name()}: unexpected argument ${quoteValue(excess)}; "scripstream ${command.name()} --help" shows what it takes`,
-    )
+  const list = trimDistinct([value, excess, ...more].join().split(',')).join()
+  const why = `${command.name()}: unexpected argument ${quoteValue(excess)}; "scripstream ${command.name()} --help" shows what it takes`
   throw new UsageError(
-    `${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${trimDistinct([value, excess, ...more].join().split(',')).join()}`,
+    option === undefined ? why : `${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${list}`,
   )
 }
 

@@ -1,11 +1,3 @@
-/** What a text of JSON has at which line, and where it is wrong. */
-interface ScannedJson {
-  /** The line of each name in the outer object and in the objects there: `urls`, `urls.news`. */
-  readonly lines: ReadonlyMap<string, number>
-  /** The first mistake and its place, without what the text has there; undefined without one. */
-  readonly mistake?: string
-}
-
 const TEXT = /^"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"$/u
 const PLAIN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
@@ -19,8 +11,11 @@ const EXPECTED = {
   end: 'nothing after the last }',
 } as const
 
-/** Scans the text of a JSON object without comments; a comma before the end of a list or object is no mistake. */
-export const scanJson = (text: string): ScannedJson => {
+/**
+ * Scans the text of a JSON object without comments: the line of each name in the object and in those there (`urls`, `urls.news`), and the
+ * first mistake with its place, without what the text has there. A comma before the end of a list or object is no mistake.
+ */
+export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, number>; readonly mistake?: string } => {
   const lines = new Map<string, number>()
   const [open, names]: [string[], string[]] = [[], []]
   let state: keyof typeof EXPECTED = 'start'

@@ -15,6 +15,7 @@ export const describeNetworkError = (error: unknown): string => {
   if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
   if (code === 'EADDRINUSE') return 'another process uses it'
+  if (code === 'EMFILE') return 'too many open files and sockets (ulimit -n)'
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'this port does not speak TLS; an address with http instead of https may be right'
   return formatError(error).replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }

@@ -81,6 +81,7 @@ describe('an error of a connection', () => {
   it.each([
     [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
     [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
+    [{ code: 'EMFILE', address: '127.0.0.1', port: 80 }, 'too many open files and sockets (ulimit -n)'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],
   ])('is described by its code: %j', (fields, text) => expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text))
 

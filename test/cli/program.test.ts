@@ -40,6 +40,7 @@ describe('wrong usage', () => {
     [['run', '--retry-failed', '--fresh'], "'--retry-failed' cannot be used with option '--fresh'"],
     [['run', '--quiet', '--verbose'], "'--quiet' cannot be used with option '--verbose'"],
     [['run', '--json', '--verbose'], "'--verbose' cannot be used with option '--json'"],
+    [['query', '--json', '--format', 'csv', 'select 1'], "'--json' cannot be used with option '--format <how>'"],
     [['run', '--record-late', '--no-history'], "'--record-late' cannot be used with option '--no-history'"],
     [['serve', '--out', '/nowhere'], '/nowhere does not exist\n  Name another folder with --out, or create the outputs with'],
     [['run', '--out'], 'argument missing'],

@@ -7,6 +7,7 @@ import {
   formatClock,
   listAttempts,
   listCommands,
+  toCronTime,
   toLocalClock,
   toShell,
   toWeekdays,
@@ -14,10 +15,7 @@ import {
 
 const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
-  const lines = listAttempts(job).map((attempt) => {
-    const { hour, minute, dayShift } = toLocalClock(attempt)
-    return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')} ${command}\n`
-  })
+  const lines = listAttempts(job).map((attempt) => `${toCronTime(attempt)} ${command}\n`)
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
 ${commentEntry(job)}${lines.join('')}`
 }

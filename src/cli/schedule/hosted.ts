@@ -1,26 +1,15 @@
 import { quoteShell } from '../../model/text.js'
-import {
-  commentEntry,
-  type DailyJob,
-  formatClock,
-  INDIA_OFFSET_MINUTES,
-  listAttempts,
-  listCommands,
-  toClock,
-  toShell,
-  toWeekdays,
-} from './job.js'
+import { commentEntry, type DailyJob, formatClock, listAttempts, listCommands, toCronTime, toShell } from './job.js'
 
 const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
 
 /** A workflow that keeps the folder in the cache of the host. */
 export const githubActions = (given: DailyJob): string => {
-  const job = { ...given, out: './data', config: undefined, variables: {} }
-  const crons = listAttempts(job).map(({ minuteOfDay }) => {
-    const { hour, minute, dayShift } = toClock(minuteOfDay - INDIA_OFFSET_MINUTES)
-    return `    - cron: '${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}'\n`
-  })
+  const job = { ...given, out: './data', config: undefined, variables: {}, offsets: [0] }
+  const crons = listAttempts(job).map((attempt) => `    - cron: '${toCronTime(attempt)}'\n`)
   const commands = listCommands(job)
+  // An entry of the cache is never overwritten: each attempt of a run has its own.
+  const key = `'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
   const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
   return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC.
 ${commentEntry(job)}# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
@@ -44,21 +33,18 @@ ${[...job.needed, ...OPTIONAL_VARIABLES].map((name) => `      ${name}: \${{ secr
       - run: npm ci && npm run build
       # The newest stored folder: candles continue, and changes are found.
       - uses: actions/cache/restore@v4
-        with: { path: data, key: ${CACHE_KEY}, restore-keys: data- }
+        with: { path: data, key: ${key}, restore-keys: data- }
 ${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.cjs', ...args].map(quoteShell).join(' ')}`).join('\n')}
       # Also after exit 3 (something is missing) and 4 (findings), which end the job.
       - uses: actions/cache/save@v4
         if: always()
-        with: { path: data, key: ${CACHE_KEY} }
+        with: { path: data, key: ${key} }
       # The state of the runs is in the hidden folder data/.scripstream.
       - uses: actions/upload-artifact@v4
         if: always()
         with: { name: market, path: ${exported === undefined ? 'data' : `"data\\n${exported}"`}, include-hidden-files: true }
 `
 }
-
-/** An entry of the cache is never overwritten: each attempt of a run has its own. */
-const CACHE_KEY = `'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
 
 /** The packages that queries and an export need. */
 const listPackages = (target = ''): readonly string[] => [
@@ -74,9 +60,7 @@ const DOCKER_RUN = 'docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/da
 export const docker = (given: DailyJob): string => {
   const job = { ...given, out: '/data', config: undefined, variables: {} }
   const times = listAttempts(job).map(formatClock).join(' and ')
-  const packages = listPackages(job.exportTo)
-    .map((name) => ` ${name}`)
-    .join('')
+  const packages = listPackages(job.exportTo).join(' ')
   const commands = toShell(job, ['scripstream'])
   return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
 # Create the folder first, or Docker creates it as root: mkdir -p data
@@ -92,7 +76,7 @@ RUN npm ci && npm pack --pack-destination /tmp
 
 FROM node:22-slim
 COPY --from=build /tmp/scripstream-*.tgz /tmp/
-RUN npm install --global /tmp/scripstream-*.tgz${packages} && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
+RUN npm install --global /tmp/scripstream-*.tgz ${packages} && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
 USER node
 WORKDIR /data
 ENV SCRIPSTREAM_OUT=/data

@@ -22,11 +22,11 @@ export interface DailyJob {
   readonly offsets: readonly number[]
 }
 
-export const INDIA_OFFSET_MINUTES = 330
+const INDIA_OFFSET_MINUTES = 330
 const MINUTES_PER_DAY = 1_440
 
 /** A time of a day as hour and minute, and whether it falls on the day before or after (-1, 0, 1). */
-export const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
+const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
   const dayShift = Math.floor(minutes / MINUTES_PER_DAY)
   const rest = minutes - dayShift * MINUTES_PER_DAY
   return { hour: Math.floor(rest / 60), minute: rest % 60, dayShift }
@@ -41,6 +41,12 @@ export const formatClock = ({ minuteOfDay }: DailyJob): string => {
 /** The local time of the job. Of a zone with daylight saving, the later one: the job must not start before the data is there. */
 export const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
   toClock(Math.max(...offsets.map((offset) => minuteOfDay - INDIA_OFFSET_MINUTES + offset)))
+
+/** When the job starts, for cron. */
+export const toCronTime = (job: DailyJob): string => {
+  const { hour, minute, dayShift } = toLocalClock(job)
+  return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}`
+}
 
 /** The job of each attempt of an evening: at its time and an hour later, before midnight in India. */
 export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
