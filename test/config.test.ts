@@ -223,7 +223,7 @@ describe('a wrong setting', () => {
 
   it('is an unknown setting, with the likely name', () => {
     const configFile = fileOf({ newLimit: 5 })
-    expect(complaintOf({ configFile })).toMatch(/"newLimit"\. Did you mean newsLimit\?$/)
+    expect(complaintOf({ configFile })).toMatch(/"newLimit" \(did you mean newsLimit\?\)$/)
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
@@ -277,8 +277,8 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
     '7 settings are wrong:',
     `urls.news in ${configFile}:6 must be an http(s) address such as https://example.com/path, but is "x"`,
     `newsLimit in ${configFile}:2 must be a whole number from 1 to 100, but is "many"`,
-    `${configFile}:3 has no setting "newLimit". Did you mean newsLimit?`,
-    `${configFile}:4 has no setting "retrys". Did you mean retries?`,
+    `${configFile}:3 has no setting "newLimit" (did you mean newsLimit?)`,
+    `${configFile}:4 has no setting "retrys" (did you mean retries?)`,
     `workers in ${configFile}:5 has an unknown stream: "market-new" (did you mean market-news?); streams: `,
     'FETCH_OHLCV must be true or false, but is "maybe"',
     '--retries must be a whole number from 0 to 10, but is -1',
@@ -363,8 +363,8 @@ describe('the table of settings', () => {
 
 describe('a typing error', () => {
   it.each([
-    [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
-    [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
+    [{ wokers: {} }, 'has no setting "wokers" (did you mean workers?)'],
+    [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz" (did you mean news?)'],
     [{ workers: { 'market-new': 3 } }, 'has an unknown stream: "market-new" (did you mean market-news?)'],
   ])('in a settings file is reported with a suggestion: %j', (content, says) => {
     expect(complaintOf({ configFile: fileOf(content) })).toContain(says)

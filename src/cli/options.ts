@@ -3,7 +3,7 @@ import { Argument, Option } from 'commander'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
-import { findClosest, findNearMatch } from '../model/text.js'
+import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import { parseOptions } from '../model/unknown-names.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { describeFileError } from '../storage/file-system.js'
@@ -22,9 +22,6 @@ export const choiceArgument = (name: string, text: string, choices: readonly str
     const what = name.replace(/\W/g, '')
     throw new UsageError(`unknown ${what} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${choices.join(', ')}`)
   })
-
-/** ` (did you mean X?)`, or an empty text. */
-export const suggest = (meant: string | undefined): string => (meant === undefined ? '' : ` (did you mean ${meant}?)`)
 
 /** An option that takes a day. */
 export const dayOption = (flags: string, text: string): Option =>

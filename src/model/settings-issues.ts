@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, Settings } from './settings.js'
-import { didYouMean, findClosest } from './text.js'
+import { findClosest, suggest } from './text.js'
 import { findUnknownNames, type KnownNames } from './unknown-names.js'
 
 /** What is wrong with a setting. */
@@ -47,8 +47,9 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
     return issue.keys.map((key) => {
       const names = issue.path[0] === 'urls' ? builtInHosts : Object.keys(Settings.shape)
       const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
-      const message = `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}`
-      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion: findClosest(key, names) })
+      const suggestion = findClosest(key, names)
+      const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
+      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })
     })
   const path = findSetting(issue, values)
   const [setting = '', ...names] = issue.path.map(String)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { explainIssue } from './settings.js'
-import { findClosest } from './text.js'
+import { findClosest, suggest } from './text.js'
 
 /** What names may be: the word for one, and all of them. */
 export interface KnownNames {
@@ -19,8 +19,7 @@ export const findUnknownNames = (
     .filter((name) => !names.includes(name))
     .map((name) => {
       const suggestion = findClosest(name, names)
-      const meant = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
-      const message = `unknown ${what}: ${JSON.stringify(name)}${meant}; ${what}s: ${names.join(', ')}`
+      const message = `unknown ${what}: ${JSON.stringify(name)}${suggest(suggestion)}; ${what}s: ${names.join(', ')}`
       return { path: toPath(name), message, ...(suggestion === undefined ? {} : { suggestion }) }
     })
 
@@ -42,8 +41,7 @@ export const parseOptions = <T>(schema: z.ZodType<T>, given: unknown, head: stri
   const lines = error.issues.map((issue) => {
     const value = issue.path.reduce<unknown>((all, key) => (all as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], given)
     const meant = issue.code === 'invalid_value' ? findClosest(String(value), issue.values.map(String)) : undefined
-    const parts = [issue.path.join('.'), explainIssue(issue), ...(meant === undefined ? [] : [`(did you mean ${meant}?)`])]
-    return parts.filter((part) => part !== '').join(' ')
+    return `${issue.path.join('.')} ${explainIssue(issue)}${suggest(meant)}`.trim()
   })
   throw new UsageError([head, ...lines].join('\n'))
 }
