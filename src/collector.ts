@@ -8,7 +8,7 @@ import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
 import { checkOptionNames } from './model/unknown-names.js'
-import type { StreamDefinition } from './pipeline/define-stream.js'
+import { MASTER, type StreamDefinition } from './pipeline/define-stream.js'
 import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import { callbackStorage } from './storage/callback-storage.js'
@@ -129,8 +129,14 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
       defer(() => {
         checkOptionNames(streamOptions, STREAM_OPTIONS)
         const { consume = () => EMPTY, ...run } = streamOptions
+        const stream = streams.find((one) => one.name === name)
+        if (stream !== undefined && run.symbols !== undefined) {
+          if (stream.work.of !== MASTER)
+            throw new UsageError(`symbols: ${name} is not fetched stock by stock; leave them out, and select from its records`)
+          if (run.symbols.length === 0) return EMPTY
+        }
         const item$ = new Subject<PublicOutcome>()
-        const output = streams.find((stream) => stream.name === name)?.outputs[0]
+        const output = stream?.outputs[0]
         let isEmpty = true
         const target = callbackStorage(output, (item) => {
           isEmpty = false

@@ -3,12 +3,13 @@ import { dirname, resolve } from 'node:path'
 import stripJsonComments from 'strip-json-comments'
 import { limitNames } from './analysis/verify/finding.js'
 import { readEnvironment } from './model/environment.js'
-import { formatError, UsageError } from './model/errors.js'
+import { UsageError } from './model/errors.js'
+import { scanJson } from './model/json-text.js'
 import { isRow, type Row } from './model/row.js'
 import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
 import { createSettingsError, findSettingsIssues, isAddress, type SettingsIssue } from './model/settings-issues.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
-import { describeFileError } from './storage/file-system.js'
+import { describeFileError, getErrorCode } from './storage/file-system.js'
 
 export const CONFIG_FILE = 'scripstream.config.json'
 
@@ -25,10 +26,8 @@ export interface SettingsSources {
 /** The settings of one source. */
 interface SettingsLayer {
   readonly values: Row
-  /** The place of a setting in it: the file, a variable or an option. */
-  readonly findPlace: (setting: string) => string
-  /** The name of a setting there. */
-  readonly formatName: (setting: string) => string
+  /** Where a setting comes from: `urls.news in scripstream.config.json:8`, a variable or an option. `path`: the setting, or a name in it. */
+  readonly formatOrigin: (setting: string, path: string) => string
 }
 
 /**
@@ -45,17 +44,20 @@ export const loadSettings = (sources: SettingsSources): Settings => {
 }
 
 const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): readonly SettingsLayer[] => {
-  const formatFlag = (setting: string): string => `--${setting}`
   return [
     readFileLayer(configFile),
-    { values: readEnvironment(env, streams), findPlace: formatVariable, formatName: formatVariable },
-    { values: flags, findPlace: formatFlag, formatName: formatFlag },
+    { values: readEnvironment(env, streams), formatOrigin: formatVariable },
+    { values: flags, formatOrigin: formatFlag },
   ]
 }
 
-/** The place of each setting that is not its default: the file, a variable or an option. Settings with names have one place each. */
+/** Where each setting that is not its default comes from. Settings with names have one place each. */
 export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, string> =>
-  new Map(readLayers(sources).flatMap(({ values, findPlace }) => flattenSettings(values).map(([name]) => [name, findPlace(name)] as const)))
+  new Map(
+    readLayers(sources).flatMap(({ values, formatOrigin }) =>
+      flattenSettings(values).map(([name]) => [name, formatOrigin(name, name)] as const),
+    ),
+  )
 
 /** Settings with their values, those with names one by one: `urls.news`, `workers.market-news`. */
 export const flattenSettings = (values: object): readonly (readonly [name: string, value: unknown])[] =>
@@ -85,54 +87,55 @@ const merge = (lower: Row, upper: Row): Row =>
   )
 
 /** The problems of a layer, each with the place of the setting. */
-const findIssues = ({ values, formatName }: SettingsLayer, streams: readonly StreamDefinition[]): readonly SettingsIssue[] => {
+const findIssues = ({ values, formatOrigin }: SettingsLayer, streams: readonly StreamDefinition[]): readonly SettingsIssue[] => {
   const streamNames = streams.map(({ name }) => name)
   const stream = { what: 'stream', names: streamNames }
   const known = { workers: stream, timeoutsMs: stream, verify: { what: 'check', names: limitNames } }
-  return findSettingsIssues(values, known).map((issue) => ({ ...issue, message: `${formatName(issue.setting)} ${issue.message}` }))
+  return findSettingsIssues(values, known).map((issue) => ({
+    ...issue,
+    message: `${formatOrigin(issue.setting, issue.path)} ${issue.message}`,
+  }))
 }
 
 const readFileLayer = (given: string | undefined): SettingsLayer => {
   const path = resolve(given ?? CONFIG_FILE)
-  const place = {
-    findPlace: () => given ?? CONFIG_FILE,
-    formatName: (setting: string) => (setting === '' ? path : `${setting} in ${path}`),
+  let lines: ReadonlyMap<string, number> = new Map()
+  const formatOrigin = (setting: string, name: string): string => {
+    const line = lines.get(name) ?? lines.get(setting)
+    return `${setting === '' ? '' : `${setting} in `}${given ?? CONFIG_FILE}${line === undefined ? '' : `:${line}`}`
   }
   try {
+    const bytes = readFileSync(path)
+    if (bytes.includes(0)) throw new Error('it is no UTF-8 text (it may be UTF-16); save it as UTF-8')
     // Comments become blanks, so that positions stay.
-    const text = stripJsonComments(readFileSync(path, 'utf8').replace(/^\ufeff/, ''), { trailingCommas: true })
-    const values = parseConfig(text)
-    if (!isRow(values)) throw new Error('it must contain a JSON object')
-    return { values: resolvePaths(values, dirname(path)), ...place }
+    const text = stripJsonComments(bytes.toString().replace(/^\ufeff/, ''), { trailingCommas: true })
+    const scanned = scanJson(text)
+    // Not the message of `JSON.parse`: it quotes a part of the file, which may be a secret.
+    if (scanned.mistake !== undefined) throw new Error(scanned.mistake)
+    lines = scanned.lines
+    return { values: resolvePaths(JSON.parse(text), dirname(path)), formatOrigin }
   } catch (error) {
-    if (given === undefined && (error as { readonly code?: string }).code === 'ENOENT') return { values: {}, ...place }
-    throw new UsageError(`cannot use the configuration file ${path}: ${describeFileError(error, 'read')}`)
+    if (given === undefined && getErrorCode(error) === 'ENOENT') return { values: {}, formatOrigin }
+    throw new UsageError(`cannot use the settings file ${path}: ${describeFileError(error, 'read')}`)
   }
 }
 
-/** The settings of a file with the paths of its holidays and watchlists relative to its folder. */
+/** Settings that are paths. */
+const PATHS = ['out', 'holidays', 'logFile', 'metricsFile']
+
+/** The settings of a file with its relative paths as absolute ones: they are relative to its folder. */
 const resolvePaths = (values: Row, folder: string): Row => {
-  const { holidays, watchlists } = values
-  const toAbsolute = (list: unknown): unknown =>
-    typeof list === 'string' && list.startsWith('@') ? `@${resolve(folder, list.slice(1))}` : list
+  const toAbsolute = (value: unknown, pattern: RegExp): unknown =>
+    typeof value === 'string' ? value.replace(pattern, (path) => resolve(folder, path)) : value
+  const { watchlists, notify } = values
   return {
     ...values,
-    ...(typeof holidays === 'string' && holidays !== '' ? { holidays: resolve(folder, holidays) } : {}),
+    ...Object.fromEntries(PATHS.flatMap((name) => (name in values ? [[name, toAbsolute(values[name], /^.+$/s)]] : []))),
+    // A command such as `./notify.sh --all`.
+    ...(notify === undefined ? {} : { notify: toAbsolute(notify, /^\.\.?\/\S+/) }),
     ...(isRow(watchlists)
-      ? { watchlists: Object.fromEntries(Object.entries(watchlists).map(([name, list]) => [name, toAbsolute(list)])) }
+      ? { watchlists: Object.fromEntries(Object.entries(watchlists).map(([name, list]) => [name, toAbsolute(list, /(?<=^@).+$/s)])) }
       : {}),
-  }
-}
-
-/** Says where the file is not JSON, if that is known, without the part of it that Node's message quotes: that may be a secret. */
-const parseConfig = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const position = / at position (\d+)/.exec(formatError(error))?.[1]
-    if (position === undefined) throw new Error('it is not JSON')
-    const lines = text.slice(0, Number(position)).split('\n')
-    throw new Error(`it is not JSON at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`)
   }
 }
 
@@ -140,6 +143,9 @@ const formatVariable = (setting: string): string => {
   const [group = '', host] = setting.split('.')
   return isAddress(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[group] ?? setting)
 }
+
+const formatFlag = (setting: string): string =>
+  `--${setting === 'downMs' ? 'patience' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** A row of the settings table in the README and `--help`. */
 export interface SettingRow {

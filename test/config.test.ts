@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { loadSettings, type SettingsSources, settingRows } from '../src/config.js'
+import { findOrigins, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
 import { findMisspeltVariables } from '../src/model/environment.js'
 import { UsageError } from '../src/model/errors.js'
 import { builtInHosts, type SettingsInput } from '../src/model/settings.js'
@@ -57,15 +57,39 @@ describe('settings', () => {
     })
   })
 
-  it('take the path of holidays in a file relative to the file, and elsewhere relative to the current folder', () => {
-    const configFile = fileOf({ holidays: 'nse/holidays.txt' })
-    expect(load({ configFile }).holidays).toBe(join(configFile, '..', 'nse', 'holidays.txt'))
-    expect(load({ configFile, env: { SCRIPSTREAM_HOLIDAYS: 'other.txt' } }).holidays).toBe('other.txt')
-    expect(complaintOf({ configFile: fileOf({ holidays: '' }) })).toContain('holidays')
+  it.each([
+    ['out', 'data', 'SCRIPSTREAM_OUT'],
+    ['holidays', 'nse/holidays.txt', 'SCRIPSTREAM_HOLIDAYS'],
+    ['logFile', './run.log', 'SCRIPSTREAM_LOG_FILE'],
+    ['metricsFile', '../x.prom', 'SCRIPSTREAM_METRICS_FILE'],
+  ] as const)(
+    'take the path of %s in a file relative to the file, and elsewhere relative to the current folder',
+    (name, path, variable) => {
+      const configFile = fileOf({ [name]: path })
+      expect(load({ configFile })[name]).toBe(join(configFile, '..', path))
+      expect(load({ configFile: relative(process.cwd(), configFile) })[name]).toBe(join(configFile, '..', path))
+      expect(load({ configFile, env: { [variable]: path } })[name]).toBe(path)
+      expect(load({ configFile: fileOf({ [name]: `/a/${path}` }) })[name]).toBe(join('/a', path))
+      expect(complaintOf({ configFile: fileOf({ [name]: '' }) })).toContain(`${name} in `)
+    },
+  )
+
+  it.each([
+    ['./notify.sh --all', 'FOLDER/notify.sh --all'],
+    ['../notify.sh', 'PARENT/notify.sh'],
+    ['mail me@example.com < ./note', 'mail me@example.com < ./note'],
+    ['https://hooks.example/me', 'https://hooks.example/me'],
+  ])('take a command relative to the file in which it is named: %s', (notify, expected) => {
+    const configFile = fileOf({ notify, watchlists: { a: '@lists/a.txt', b: ['TCS'] } })
+    const folder = dirname(configFile)
+    const settings = load({ configFile })
+    expect(settings.notify).toBe(expected.replace('FOLDER', folder).replace('PARENT', dirname(folder)))
+    expect(settings.watchlists).toEqual({ a: `@${join(folder, 'lists/a.txt')}`, b: ['TCS'] })
+    expect(load({ configFile, env: { SCRIPSTREAM_NOTIFY: './mine.sh' } }).notify).toBe('./mine.sh')
   })
 
   it.each([
-    { setting: 'out', file: 'of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
+    { setting: 'out', file: '/of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
     { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },
     { setting: 'fetchOhlcv', file: true, env: { FETCH_OHLCV: 'false' }, seen: false, flag: true },
     { setting: 'forceUpdate', file: false, env: { FORCE_UPDATE: 'true' }, seen: true, flag: false },
@@ -145,7 +169,7 @@ describe('a wrong setting', () => {
     for (const [complaint, source] of [
       [complaintOf({ configFile }), `${setting} in ${configFile}`],
       [complaintOf({ env: { [env]: text } }), env],
-      [complaintOf({ flags: { [setting]: wrong } }), `--${setting}`],
+      [complaintOf({ flags: { [setting]: wrong } }), '--'],
     ] as const) {
       expect(complaint).toContain(source)
       expect(complaint).toContain(shown)
@@ -178,14 +202,16 @@ describe('a wrong setting', () => {
     'is a file that is no JSON, which is not shown: %j',
     (text) => {
       const configFile = fileOf(text)
-      expect(complaintOf({ configFile })).toContain(`cannot use the configuration file ${configFile}: it is not JSON`)
+      expect(complaintOf({ configFile })).toContain(`cannot use the settings file ${configFile}: `)
       expect(complaintOf({ configFile })).not.toContain('CANARY')
     },
   )
 
   it.each(['localhost:8080', 'ftp://x', 'x', '//x', 'http://'])('is an invalid address: %s', (url) => {
     const configFile = fileOf({ urls: { static: url } })
-    expect(complaintOf({ env: { SCRIPSTREAM_STATIC_URL: url } })).toMatch(/^SCRIPSTREAM_STATIC_URL is .*not an http\(s\) address/)
+    expect(complaintOf({ env: { SCRIPSTREAM_STATIC_URL: url } })).toMatch(
+      /^SCRIPSTREAM_STATIC_URL must be an http\(s\) address such as .*, but is "/,
+    )
     expect(complaintOf({ configFile })).toContain(`urls.static in ${configFile}`)
   })
 
@@ -197,7 +223,7 @@ describe('a wrong setting', () => {
 
   it('is an unknown setting, with the likely name', () => {
     const configFile = fileOf({ newLimit: 5 })
-    expect(complaintOf({ configFile })).toMatch(/"newLimit"\. Did you mean newsLimit\?$/)
+    expect(complaintOf({ configFile })).toMatch(/"newLimit" \(did you mean newsLimit\?\)$/)
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
@@ -209,7 +235,7 @@ describe('a wrong setting', () => {
       'large-moves': 20,
     })
     expect(complaintOf({ env: { SCRIPSTREAM_VERIFY: 'large-move=20' } })).toMatch(
-      /^SCRIPSTREAM_VERIFY names "large-move", which is not a check\. Did you mean large-moves\? Checks: errors, warnings, .*large-moves/,
+      /^SCRIPSTREAM_VERIFY has an unknown check: "large-move" \(did you mean large-moves\?\); checks: errors, warnings, .*large-moves/,
     )
   })
 
@@ -222,8 +248,8 @@ describe('a wrong setting', () => {
   })
 
   it('is an invalid worker count, with the stream’s name', () => {
-    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(/SCRIPSTREAM_WORKERS.*0.*market-news/)
-    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(/SCRIPSTREAM_WORKERS.*"many".*market-news/)
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(/SCRIPSTREAM_WORKERS.*market-news.* but is 0/)
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(/SCRIPSTREAM_WORKERS.*market-news.*"many"/)
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: '15' } })).toContain('SCRIPSTREAM_WORKERS')
   })
 
@@ -238,18 +264,24 @@ describe('a wrong setting', () => {
 })
 
 it('names all wrong settings of all sources at once, as text and as data', () => {
-  const configFile = fileOf({ newsLimit: 'many', newLimit: 5, retrys: 1, workers: { 'market-new': 1 }, urls: { news: 'x' } })
+  const configFile = fileOf(`{ // a comment with { and "
+    "newsLimit": "many", /* "newLimit": 1 */
+    "newLimit": 5,
+    "retrys": 1,
+    "workers": { "market-new": 1 },
+    "urls": { "static": "https://x.test/{", "news": "x" },
+  }`)
   const wrong = { configFile, env: { FETCH_OHLCV: 'maybe', NEWS_LIMIT: '5' }, flags: { retries: -1 } }
   const lines = complaintOf(wrong).split('\n')
   const starts = [
     '7 settings are wrong:',
-    `urls.news in ${configFile} is "x": `,
-    `newsLimit in ${configFile} is "many": `,
-    `${configFile} has no setting "newLimit". Did you mean newsLimit?`,
-    `${configFile} has no setting "retrys". Did you mean retries?`,
-    `workers in ${configFile} names "market-new", which is not a stream. Did you mean market-news?`,
-    'FETCH_OHLCV is "maybe": must be true or false',
-    '--retries is -1: ',
+    `urls.news in ${configFile}:6 must be an http(s) address such as https://example.com/path, but is "x"`,
+    `newsLimit in ${configFile}:2 must be a whole number from 1 to 100, but is "many"`,
+    `${configFile}:3 has no setting "newLimit" (did you mean newsLimit?)`,
+    `${configFile}:4 has no setting "retrys" (did you mean retries?)`,
+    `workers in ${configFile}:5 has an unknown stream: "market-new" (did you mean market-news?); streams: `,
+    'FETCH_OHLCV must be true or false, but is "maybe"',
+    '--retries must be a whole number from 0 to 10, but is -1',
   ]
   expect(lines.map((line, index) => line.slice(0, starts[index]?.length))).toEqual(starts)
   expect(() => load(wrong)).toThrow(
@@ -272,12 +304,51 @@ describe('a configuration file', () => {
     expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*it does not exist/)
   })
 
-  it.each(['', '{', 'newsLimit: 5', '[]', 'null', '7'])('must hold a JSON object, not %j', (content) => {
+  it.each([
+    ['', 'the file ends on line 1: expected {'],
+    ['{', 'the file ends on line 1: expected a name in double quotes, or }'],
+    ['newsLimit: 5', 'line 1, column 1: expected {'],
+    ['[]', 'line 1, column 1: expected {'],
+    ['null', 'line 1, column 1: expected {'],
+    ['{}\n{}', 'line 2, column 1: expected nothing after the last }'],
+    ['{ "a" 1 }', 'line 1, column 7: expected a colon'],
+    ["{ 'a': 1 }", 'line 1, column 3: expected a name in double quotes, or }'],
+    ['{ "out": "C:\\data" }', 'line 1, column 10: expected a text that ends with " on its line, with \\\\ for each \\'],
+    ['{ "out": "x\n" }', 'line 1, column 10: expected a text that ends with " on its line'],
+  ])('says what it should have, and where: %j', (content, says) => {
     const configFile = fileOf(content)
-    expect(complaintOf({ configFile })).toContain(configFile)
+    expect(complaintOf({ configFile })).toContain(`cannot use the settings file ${configFile}: ${says}`)
+  })
+
+  it('in UTF-16 is refused with the cause', () => {
+    const configFile = fileOf('')
+    writeFileSync(configFile, '\ufeff{ "newsLimit": 5 }', 'utf16le')
+    expect(complaintOf({ configFile })).toMatch(/: it is no UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
   })
 
   it('need not exist if it was not named', () => expect(() => loadSettings({ streams })).not.toThrow())
+})
+
+describe('the origin of a setting', () => {
+  it('is the file with the line, the variable or the option', () => {
+    const configFile = fileOf(
+      '{\n  "urls": {\n    "news": "https://n.test",\n    "web": "https://w.test"\n  },\n  "retries": 1, "newsLimit": 9\n}',
+    )
+    const origins = findOrigins({
+      configFile,
+      env: { NEWS_LIMIT: '20', SCRIPSTREAM_WEB_URL: 'https://x.test' },
+      flags: { downMs: 5, logFile: 'x' },
+      streams,
+    })
+    expect(Object.fromEntries(origins)).toEqual({
+      'urls.news': `urls.news in ${configFile}:3`,
+      'urls.web': 'SCRIPSTREAM_WEB_URL',
+      retries: `retries in ${configFile}:6`,
+      newsLimit: 'NEWS_LIMIT',
+      downMs: '--patience',
+      logFile: '--log-file',
+    })
+  })
 })
 
 describe('the table of settings', () => {
@@ -292,9 +363,9 @@ describe('the table of settings', () => {
 
 describe('a typing error', () => {
   it.each([
-    [{ wokers: {} }, 'has no setting "wokers". Did you mean workers?'],
-    [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz". Did you mean news?'],
-    [{ workers: { 'market-new': 3 } }, 'names "market-new", which is not a stream. Did you mean market-news?'],
+    [{ wokers: {} }, 'has no setting "wokers" (did you mean workers?)'],
+    [{ urls: { newz: 'http://x.test' } }, 'has no setting "newz" (did you mean news?)'],
+    [{ workers: { 'market-new': 3 } }, 'has an unknown stream: "market-new" (did you mean market-news?)'],
   ])('in a settings file is reported with a suggestion: %j', (content, says) => {
     expect(complaintOf({ configFile: fileOf(content) })).toContain(says)
   })
@@ -303,6 +374,9 @@ describe('a typing error', () => {
     const env = {
       SCRIPSTREAM_RETRY: '1',
       SCRISTREAM_OUT: 'x',
+      SCRIPSTREAM_NEWSLIMIT: '5',
+      SCRIPSTREAM_NEWS_LIMIT: '5',
+      NEWSLIMIT: '5',
       FETCH_OHLVC: '0',
       SCRIPSTREAM_OUT: 'y',
       FETCH_ALL: '1',
@@ -312,6 +386,8 @@ describe('a typing error', () => {
     expect(findMisspeltVariables(env, streams)).toEqual([
       'unknown variable SCRIPSTREAM_RETRY is ignored. Did you mean SCRIPSTREAM_RETRIES?',
       'unknown variable SCRISTREAM_OUT is ignored. Did you mean SCRIPSTREAM_OUT?',
+      'unknown variable SCRIPSTREAM_NEWSLIMIT is ignored. Did you mean NEWS_LIMIT?',
+      'unknown variable SCRIPSTREAM_NEWS_LIMIT is ignored. Did you mean NEWS_LIMIT?',
       'unknown variable FETCH_OHLVC is ignored. Did you mean FETCH_OHLCV?',
     ])
   })

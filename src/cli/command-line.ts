@@ -1,10 +1,22 @@
 import { quoteShell } from '../model/text.js'
 
-/** The arguments of a run, with only the given streams selected. */
-export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => {
-  const others = args.filter((arg, index) => !isChoice(arg) && !isChoiceValue(args, index))
-  return [...others, '--only', names.join(',')]
+/** Whether an argument is one of some options with a value, or its value. */
+const belongsTo =
+  (options: readonly string[]) =>
+  (arg: string, index: number, args: readonly string[]): boolean =>
+    options.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option)
+
+/** The arguments without some options and their values. */
+const dropOptions = (args: readonly string[], ...options: readonly string[]): readonly string[] => {
+  const isDropped = belongsTo(options)
+  return args.filter((arg, index) => !isDropped(arg, index, args))
 }
+
+/** The arguments of a run, with only the given streams selected. */
+export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => [
+  ...dropOptions(args, '--only', '--skip'),
+  ...['--only', names.join(',')],
+]
 
 /** The arguments that resume a run. */
 export const buildResumeArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
@@ -12,18 +24,12 @@ export const buildResumeArgs = (args: readonly string[]): readonly string[] => a
 /** The arguments of another command on the same folder. */
 export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
   name,
-  ...args.filter((arg, index) =>
-    FOLDER_OPTIONS.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option),
-  ),
+  ...args.filter(belongsTo(['--out', '--config'])),
 ]
-
-const FOLDER_OPTIONS = ['--out', '--config']
 
 /** The arguments that retry what failed. */
 export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
-  ...args.filter(
-    (arg, index) => !isSelection(arg) && !SELECTIONS.includes(args[index - 1] ?? '') && arg !== '--fresh' && arg !== '--retry-failed',
-  ),
+  ...dropOptions(args, '--only', '--skip', '--symbols').filter((arg) => arg !== '--fresh' && arg !== '--retry-failed'),
   '--retry-failed',
 ]
 
@@ -40,11 +46,3 @@ const hideNotify = (args: readonly string[]): readonly string[] =>
   args.map((arg, index) => (args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…')))
 
 const SECRET_PARAMETER = /([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*/gi
-
-const SELECTIONS = ['--only', '--skip', '--symbols']
-
-const isSelection = (arg: string): boolean => SELECTIONS.some((option) => arg === option || arg.startsWith(`${option}=`))
-
-const isChoice = (arg: string): boolean => /^--(only|skip)(=|$)/.test(arg)
-
-const isChoiceValue = (args: readonly string[], index: number): boolean => ['--only', '--skip'].includes(args[index - 1] ?? '')

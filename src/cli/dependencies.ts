@@ -39,7 +39,7 @@ export interface Dependencies {
   readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: SettingsSources) => Settings
-  /** The place of each setting that is not its default. */
+  /** Where each setting that is not its default comes from. */
   readonly findOrigins: (sources: SettingsSources) => ReadonlyMap<string, string>
   readonly createCollector: (options: CollectorOptions) => Collector
   /** The output folder, for documents of a run as a whole. */

@@ -1,4 +1,3 @@
-import { Argument } from 'commander'
 import { concatMap, defer, forkJoin, map, type Observable, of } from 'rxjs'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant, toDriftName } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
@@ -7,7 +6,7 @@ import { isRow } from '../model/row.js'
 import { REPORT_FILE, type Storage, toStatePath } from '../pipeline/storage.js'
 import { checkFolderFormat } from '../storage/run-state.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
-import { exampleText } from './options.js'
+import { choiceArgument, exampleText } from './options.js'
 import { resolveSettings } from './provider.js'
 import { formatCount, formatQuantity } from './terminal/format.js'
 import { printJson } from './terminal/print.js'
@@ -32,7 +31,7 @@ export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('drift')
     .description("Shows how the provider's answers have changed: missing fields, new fields, other types.")
-    .addArgument(new Argument('[action]', 'accept: record the changes of the last run as known').choices(['accept']))
+    .addArgument(choiceArgument('[action]', 'accept: record the changes of the last run as known', ['accept']))
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--json', 'print JSON on stdout')

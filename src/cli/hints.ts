@@ -1,7 +1,7 @@
 import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { countItems } from '../model/script-figures.js'
-import { toAddressVariable } from '../model/settings.js'
+import { toAddressSetting, toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
 import { describeInstall } from './install.js'
 import { readSize } from './terminal/terminal.js'
@@ -83,28 +83,37 @@ const toKind = (code: string): string => {
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
 
+/** Where each setting comes from, as in `findOrigins`. */
+export type Origins = ReadonlyMap<string, string>
+
+/** Where the address of a service is set, or its variable. */
+export const findAddressOrigin = (host: string, origins: Origins | undefined): string =>
+  origins?.get(toAddressSetting(host)) ?? toAddressVariable(host)
+
 /** One sentence for each kind of failure that has advice. */
-const describeCauses = (causes: readonly ReportedCause[]): readonly string[] =>
+const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
     const same = causes.filter(({ code }) => toKind(code) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
-    const addresses = hosts.map(toAddressVariable).join(', ')
+    const addresses = hosts.map((host) => findAddressOrigin(host, origins)).join(', ')
     const text = hosts.length === 0 ? hint('the provider', 'its address') : hint(hosts.join(', '), addresses)
     return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
   })
 
 /** Advice for a run. A 404 for one stock may be a delisting; a 404 for all means a wrong address. */
-export const findHints = ({ scripts }: RunReport): readonly string[] =>
+export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly string[] =>
   describeCauses(
     Object.values(scripts).flatMap((script) => {
       const areAllNotFound = script.items.http_404 === countItems(script)
       return (script.causes ?? []).filter(({ code }) => code !== 'http_404' || areAllNotFound)
     }),
+    origins,
   )
 
 /** Advice for one error, if there is any. */
-export const findHint = ({ causes, code }: CollectError): string | undefined => describeCauses(causes.length > 0 ? causes : [{ code }])[0]
+export const findHint = ({ causes, code }: CollectError, origins?: Origins): string | undefined =>
+  describeCauses(causes.length > 0 ? causes : [{ code }], origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */
 export const listErrorCodes = (): readonly (readonly [code: string, meaning: string, hint: string])[] =>

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { Option } from 'commander'
+import { Argument, Option } from 'commander'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
-import { explainIssue } from '../model/settings.js'
-import { findClosest } from '../model/text.js'
+import { findClosest, findNearMatch, suggest } from '../model/text.js'
+import { parseOptions } from '../model/unknown-names.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { describeFileError } from '../storage/file-system.js'
 
 const MAX_STOCKS = 10_000
@@ -13,6 +14,14 @@ const SIMULATED_STOCKS = 500
 /** An option that takes a whole number within bounds. */
 export const integerOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
   new Option(flags, text).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max))
+
+/** An argument that is one of some words. */
+export const choiceArgument = (name: string, text: string, choices: readonly string[]): Argument =>
+  new Argument(name, text).choices(choices).argParser((value) => {
+    if (choices.includes(value)) return value
+    const what = name.replace(/\W/g, '')
+    throw new UsageError(`unknown ${what} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${choices.join(', ')}`)
+  })
 
 /** An option that takes a day. */
 export const dayOption = (flags: string, text: string): Option =>
@@ -32,10 +41,7 @@ export const simulateOption = (text = 'use the built-in simulator'): Option =>
   stocksOption('--simulate [stocks]', `${text}; ${SIMULATED_STOCKS} stocks if no number is given`).preset(String(SIMULATED_STOCKS))
 
 /** A repeatable option that takes names of streams. */
-export const streamsOption = (flag: string, text: string, names: readonly string[]): Option =>
-  new Option(`${flag} <streams>`, text).argParser((list: string, before: readonly string[] = []) => [
-    ...new Set([...before, ...readStreams(flag, list, names)]),
-  ])
+export const streamsOption = (flag: string, text: string, streams: Streams): Option => namesOption(flag, text, toValidNames(streams))
 
 /** A repeatable option that takes some of the known names. */
 export const namesOption = (flag: string, text: string, names: ValidNames): Option =>
@@ -66,26 +72,38 @@ interface ValidNames {
   readonly what: string
   readonly known: readonly string[]
   readonly listedBy: string
+  /** Other words by which a name may be meant. */
+  readonly words?: ReadonlyMap<string, string>
 }
 
-/** The stream names of `--only` or `--skip`, each once; rejects unknown names. */
-export const readStreams = (flag: string, text: string, known: readonly string[]): readonly string[] =>
-  readNames(flag, text, { what: 'stream', known, listedBy: '"scripstream list"' })
+type Streams = readonly Pick<StreamDefinition, 'name' | 'outputs'>[]
+
+/** A stream may also be meant by a word of its name or by one of its tables. */
+const toValidNames = (streams: Streams): ValidNames => ({
+  what: 'stream',
+  known: streams.map(({ name }) => name),
+  listedBy: '"scripstream list"',
+  words: new Map([
+    ...streams.flatMap(({ name }) => name.split('-').map((word) => [word, name] as const)),
+    ...streams.flatMap(({ name, outputs }) => outputs.flatMap(({ tables = [] }) => tables.map((table) => [table.name, name] as const))),
+  ]),
+})
+
+/** The stream names of an argument, each once; rejects unknown names. */
+export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
 
 /** The rules of `--accept`, each once. */
 export const readAccept = (text: string): readonly RefusalCode[] =>
   readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' }) as readonly RefusalCode[]
 
 /** Comma-separated names, each once; rejects unknown names. */
-const readNames = (flag: string, text: string, { what, known, listedBy }: ValidNames): readonly string[] => {
+const readNames = (flag: string, text: string, { what, known, listedBy, words = new Map() }: ValidNames): readonly string[] => {
   const names = trimDistinct(text.split(','))
   if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
   for (const name of names) {
     if (known.includes(name)) continue
-    const meant = findClosest(name, known)
-    throw new UsageError(
-      `${flag}: unknown ${what} ${quoteValue(name)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n${listedBy} lists them all`,
-    )
+    const meant = words.get(name) ?? findClosest(name, known) ?? words.get(findNearMatch(name, [...words.keys()]) ?? '')
+    throw new UsageError(`${flag}: unknown ${what} ${quoteValue(name)}${suggest(meant)}\n${listedBy} lists them all`)
   }
   return names
 }
@@ -98,18 +116,10 @@ export const readInteger = (flag: string, text: string, min: number, max: number
 
 /** The checked content of a JSON file that a flag names. */
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
-  const checked = schema.safeParse(parseJsonFile(flag, path))
-  if (checked.success) return checked.data
-  const lines = checked.error.issues.map((issue) => [issue.path.join('.'), explainIssue(issue)].filter((part) => part !== '').join(' '))
-  throw new UsageError([`${flag}: ${path} has invalid content`, ...lines].join('\n'))
-}
-
-const parseJsonFile = (flag: string, path: string): unknown => {
   try {
-    return JSON.parse(readText(path, flag))
+    return parseOptions(schema, JSON.parse(readText(path, flag)), `${flag}: ${path} has invalid content`)
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
+    throw error instanceof UsageError ? error : new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
   }
 }
 

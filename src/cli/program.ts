@@ -1,10 +1,12 @@
 import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
+import { UsageError } from '../model/errors.js'
+import { findClosest, suggest } from '../model/text.js'
 import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
 import { commands } from './index.js'
-import { exampleText } from './options.js'
+import { exampleText, quoteValue, trimDistinct } from './options.js'
 import { readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
@@ -34,13 +36,34 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
   }
 }
 
-/** `help NAME` is `NAME --help`. An unknown command stands alone, so that commander refuses it and suggests the closest name. */
+/** The commands for what other tools have as commands. */
+const MEANT: Readonly<Record<string, string>> = { version: '--version', status: 'brief or log', config: 'init', settings: 'init' }
+
+/** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
 const normalizeHelp = (args: readonly string[], { commands: known }: Command): readonly string[] => {
   const isHelp = args[0] === 'help'
   const name = isHelp ? args[1] : args[0]
-  if (name === undefined || name.startsWith('-')) return isHelp ? ['--help'] : args
-  if (!known.some((command) => command.name() === name)) return [name]
+  if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
+  const names = known.map((command) => command.name())
+  if (!names.includes(name))
+    throw new UsageError(
+      `unknown command ${quoteValue(name)}${suggest(MEANT[name] ?? findClosest(name, names))}\n"scripstream --help" lists them all`,
+    )
   return isHelp ? [name, '--help'] : args
+}
+
+/** @throws UsageError for arguments that the command does not take, such as the second one of `--symbols TCS INFY` */
+const rejectExcess = (command: Command, typed: readonly string[]): void => {
+  const known = command.registeredArguments
+  const [excess, ...more] = known.at(-1)?.variadic ? [] : command.args.slice(known.length)
+  if (excess === undefined) return
+  const before = typed.slice(0, typed.indexOf(excess)).join(' ')
+  const [, option, value = ''] = /(--(?:symbols|only|skip|accept))[= ](\S+)$/.exec(before) ?? []
+  const list = trimDistinct([value, excess, ...more].join().split(',')).join()
+  const why = `${command.name()}: unexpected argument ${quoteValue(excess)}; "scripstream ${command.name()} --help" shows what it takes`
+  throw new UsageError(
+    option === undefined ? why : `${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${list}`,
+  )
 }
 
 /** The program with all its commands. */
@@ -50,6 +73,8 @@ export const createProgram = (context: CommandContext): Command => {
     .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')
     .version(dependencies.version)
     .exitOverride()
+    .allowExcessArguments()
+    .hook('preAction', (_, command) => rejectExcess(command, context.args))
     .showHelpAfterError('(--help lists commands and options)')
     // The descriptions say what an option without its value means.
     .configureHelp({ optionDescription: (option) => new Help().optionDescription(option).replace(/ \(preset: .*\)$/, '') })

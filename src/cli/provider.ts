@@ -5,6 +5,7 @@ import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
+import type { Origins } from './hints.js'
 import { printWarning } from './terminal/print.js'
 
 /** The provider of a command: the configured one, or the simulator. */
@@ -52,12 +53,15 @@ const listSources = (
 /** The settings of a command; flags take precedence. @throws UsageError also if the output folder is a file */
 export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Settings => {
   const settings = dependencies.loadSettings(listSources(flags, io, dependencies))
-  if (statFile(settings.out)) throw new UsageError(`${settings.out} is a file; choose a folder with --out`)
+  if (statFile(settings.out)) {
+    const origin = resolveOrigins(flags, io, dependencies).get('out') ?? '--out'
+    throw new UsageError(`${settings.out} is a file; ${origin === '--out' ? 'choose a folder with --out' : `correct ${origin}`}`)
+  }
   return settings
 }
 
-/** The place of each setting of a command that is not its default. */
-export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): ReadonlyMap<string, string> =>
+/** Where each setting of a command comes from that is not its default. */
+export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))
 
 /** Warns about environment variables that look like misspelt ones of ours. */

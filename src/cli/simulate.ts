@@ -1,8 +1,5 @@
 import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
-import { z } from 'zod'
-import { UsageError } from '../model/errors.js'
-import { listEndpointHosts } from '../model/settings.js'
-import { createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
+import { createFaultsSchema, createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
 import type { Simulator } from '../simulator/index.js'
 import { readAsOf } from './as-of.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
@@ -14,12 +11,14 @@ import { formatQuantity } from './terminal/format.js'
 import { readSize } from './terminal/terminal.js'
 import { wrap } from './terminal/text.js'
 
-interface SimulateInput {
+interface SimulateFlags {
   readonly port: number
   readonly stocks: number
   readonly seed: number
   readonly latency: number
+  /** Path of a JSON file with a list of faults. */
   readonly faults?: string
+  /** Path of a JSON file with the limits of hosts. */
   readonly limits?: string
   readonly asOf?: number
 }
@@ -42,37 +41,25 @@ export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
     .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
     .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
-    .action(({ latency, faults, limits, asOf, ...rest }: SimulateInput) =>
-      act(simulateCommand({ ...rest, latencyMs: latency, faults, limits, asOf }, io, dependencies)),
-    )
-}
-
-interface SimulateFlags {
-  readonly port: number
-  readonly stocks: number
-  readonly seed: number
-  readonly latencyMs: number
-  /** Path of a JSON file with a list of faults. */
-  readonly faults: string | undefined
-  /** Path of a JSON file with the limits of hosts. */
-  readonly limits: string | undefined
-  readonly asOf: number | undefined
+    .action((flags: SimulateFlags) => act(simulateCommand(flags, io, dependencies)))
 }
 
 /** Runs the simulator until a signal; prints the environment variables that point to it on stdout. */
-const simulateCommand: Command<SimulateFlags> = ({ port, stocks, seed, latencyMs, faults, limits: limitsFile, asOf }, io, dependencies) =>
+const simulateCommand: Command<SimulateFlags> = ({ latency, faults, limits, ...flags }, io, dependencies) =>
   defer(() => {
     const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
     const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
-    const faultList = faults === undefined ? [] : readFaults(faults, new Set(endpoints.map(({ name }) => name)))
-    const limits = limitsFile === undefined ? {} : readJsonFile('--limits', limitsFile, createLimitsSchema(listEndpointHosts(endpoints)))
-    const options = { endpoints, stocks, seed, latencyMs, faults: faultList, limits, port, asOf, exchange }
+    const options = {
+      ...{ ...flags, endpoints, exchange, latencyMs: latency },
+      faults: faults === undefined ? [] : readJsonFile('--faults', faults, createFaultsSchema(endpoints)),
+      limits: limits === undefined ? {} : readJsonFile('--limits', limits, createLimitsSchema(endpoints)),
+    }
     return whileServing(
       () => dependencies.serveSimulator(options),
-      (simulator) => printEnvironment(simulator, stocks, io),
+      (simulator) => printEnvironment(simulator, flags.stocks, io),
     )
   }).pipe(
-    catchError((error: unknown) => throwError(() => toPortError(error, '--port', port))),
+    catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
     untilSignal(io.signal$),
     map(toExitCode),
   )
@@ -81,13 +68,6 @@ const printEnvironment = ({ environment, origin }: Simulator, stocks: number, { 
   stdout.write(environment.map((line) => `export ${line}\n`).join(''))
   stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
   return NEVER
-}
-
-const readFaults = (path: string, names: ReadonlySet<string>): readonly Fault[] => {
-  const faults = readJsonFile('--faults', path, z.array(Fault))
-  const unknown = faults.find(({ on }) => on !== '*' && !names.has(on))
-  if (unknown) throw new UsageError(`--faults: unknown endpoint "${unknown.on}" in ${path}; use ${[...names].join(', ')}, or * for all`)
-  return faults
 }
 
 /** The fields of an entry of a `--faults` file. */

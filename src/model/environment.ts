@@ -63,6 +63,9 @@ const parseJson = (text: string): unknown => {
   }
 }
 
+/** A name without what is often added or left out. */
+const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPSTREAM_|_/g, '')
+
 /** A warning for each variable that looks like a misspelt one of ours. */
 export const findMisspeltVariables = (env: Environment, streams: Streams): readonly string[] => {
   const known = [
@@ -75,7 +78,8 @@ export const findMisspeltVariables = (env: Environment, streams: Streams): reado
   return Object.keys(env)
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
     .flatMap((name) => {
-      const near = name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known)
+      const same = known.find((one) => toBareName(one) === toBareName(name))
+      const near = same ?? (name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known))
       return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
     })
 }

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, hostFields, Settings } from './settings.js'
-import { didYouMean, findClosest } from './text.js'
+import { findClosest, suggest } from './text.js'
+import { findUnknownNames, type KnownNames } from './unknown-names.js'
 
 /** What is wrong with a setting. */
 export interface SettingsIssue extends UsageIssue {
@@ -11,17 +12,18 @@ export interface SettingsIssue extends UsageIssue {
   readonly code: 'usage' | 'unknown-setting'
 }
 
-/** The names that a setting may have, by setting: of streams or checks. */
-type KnownNames = Readonly<Record<string, { readonly what: string; readonly names: readonly string[] }>>
-
-/** Everything that is wrong with some settings. A message continues the name of the setting: `is "many": must be …`. */
-export const findSettingsIssues = (values: Row, known: KnownNames): readonly SettingsIssue[] => {
+/**
+ * Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but is "many"`. `known`: the names
+ * that a setting may have, of streams or checks.
+ */
+export const findSettingsIssues = (values: Row, known: Readonly<Record<string, KnownNames>>): readonly SettingsIssue[] => {
   if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
   const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
-  const unknown = Object.entries(known).flatMap(([setting, { what, names }]) => {
+  const unknown = Object.entries(known).flatMap(([setting, one]) => {
     const value = values[setting]
     if (!isRow(value) || issues.some(({ path }) => path === setting)) return []
-    return Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [describeUnknownName(setting, name, { what, names })]))
+    const found = findUnknownNames(Object.keys(value), one, (name) => `${setting}.${name}`)
+    return found.map((issue) => ({ ...issue, setting, code: 'usage' as const, message: `has an ${issue.message}` }))
   })
   return [...issues, ...unknown]
 }
@@ -45,29 +47,19 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
     return issue.keys.map((key) => {
       const names = issue.path[0] === 'urls' ? builtInHosts : issue.path[0] === 'hosts' ? hostFields : Object.keys(Settings.shape)
       const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
-      const message = `has no setting ${JSON.stringify(key)}.${didYouMean(key, names)}`
-      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion: findClosest(key, names) })
+      const suggestion = findClosest(key, names)
+      const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
+      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })
     })
   const path = findSetting(issue, values)
-  const given = issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
-  const inside = issue.path.slice(isAddress(issue.path[0]) ? 2 : 1).filter((key) => key !== 'url')
-  const where = inside.length > 0 && issue.code !== 'invalid_key' ? ` (${inside.join('.')})` : ''
-  const reason = explainIssue(issue)
-  return [
-    {
-      path,
-      setting: path,
-      code: 'usage',
-      message: `is ${formatValue(given, issue.path.includes('headers') ? 'headers' : String(issue.path[0]))}${where}: ${reason}`,
-    },
-  ]
-}
-
-const describeUnknownName = (setting: string, name: string, { what, names }: KnownNames[string]): SettingsIssue => {
-  const plural = `${what[0]?.toUpperCase()}${what.slice(1)}s`
-  const meant = `which is not a ${what}.${didYouMean(name, names)} ${plural}: ${names.join(', ')}`
-  const message = `names ${JSON.stringify(name)}, ${meant}`
-  return omitUndefined({ path: `${setting}.${name}`, setting, code: 'usage' as const, message, suggestion: findClosest(name, names) })
+  const [setting = '', ...names] = issue.path.map(String)
+  const isName = issue.code === 'invalid_key'
+  const given = isName ? names.at(-1) : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
+  const inside = names.slice(isAddress(setting) ? 1 : 0).filter((name) => name !== 'url')
+  const where = inside.length > 0 && !isName ? `(${inside.join('.')}) ` : ''
+  const isHidden = isConfidential(setting) || names.includes('headers')
+  const shown = isHidden ? ' (value not shown)' : `, but is ${formatValue(given, setting)}`
+  return [{ path, setting: path, code: 'usage', message: `${where}${explainIssue(issue)}${shown}` }]
 }
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
@@ -81,7 +73,6 @@ export const isConfidential = (setting: string): boolean =>
 
 /** A wrong value as text. */
 const formatValue = (given: unknown, setting: string): string => {
-  if (isConfidential(setting)) return 'wrong (value not shown)'
   const text = JSON.stringify(given)
   return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }

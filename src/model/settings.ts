@@ -11,13 +11,13 @@ export type Host = BuiltInHost | (string & {})
 export const isBuiltInHost = (name: string): name is BuiltInHost => (builtInHosts as readonly string[]).includes(name)
 
 const BaseUrl = z
-  .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
-  .regex(/^[^?#@]*$/, 'must have neither a query nor credentials; use headers for credentials')
+  .url({ protocol: /^https?$/, error: 'must be an http(s) address such as https://example.com/path' })
+  .regex(/^[^?#@]*$/, 'must have no query and no credentials (set those in headers)')
 /** The name becomes part of a variable's name, of a metric's label and of the simulator's paths. */
-const HostName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'is not a host name; use lower-case letters, digits and _')
+const HostName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'must have names of lower-case letters, digits and _')
 const Headers = z.record(
-  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'),
-  z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'contains characters that a header cannot have'),
+  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must have names that a header can have'),
+  z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must have only characters that a header can have'),
 )
 const HostSettings = z.strictObject({
   url: BaseUrl.optional(),
@@ -57,19 +57,19 @@ export const Settings = z.strictObject({
   gsmTabId: z.string().min(1).optional().describe('tab id of the GSM list in the spreadsheet'),
   exchange: z
     .string()
-    .regex(/^[A-Za-z]{2,10}$/, 'is not an exchange code such as NSE')
+    .regex(/^[A-Za-z]{2,10}$/, 'must be an exchange code such as NSE')
     .transform((code) => code.toUpperCase())
     .default('NSE')
     .describe('exchange code, for example NSE'),
-  out: z.string().min(1).default('./data').describe('output folder'),
+  out: z
+    .string()
+    .min(1, 'must be a folder such as ./data')
+    .default('./data')
+    .describe('output folder; in a settings file relative to that file, like every path there'),
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
-  holidays: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('file of weekdays without a session, one a line; relative to the settings file in which it is named'),
+  holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
@@ -100,14 +100,14 @@ export const Settings = z.strictObject({
       'must be a path or a list of paths',
     )
     .default([])
-    .describe('modules with streams of your own, for the command; a path in the file is relative to the file'),
+    .describe('modules with streams of your own, for the command'),
   watchlists: z
     .record(
-      z.string().regex(/^[\w-]+$/, 'is not a name; use letters, digits, _ and -'),
+      z.string().regex(/^[\w-]+$/, 'must have names of letters, digits, _ and -'),
       z.union([z.array(z.string().min(1)).min(1), z.string().regex(/^@./s, LIST_OR_FILE)], { error: LIST_OR_FILE }),
     )
     .default({})
-    .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line, relative to the settings file'),
+    .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
   verify: z
     .record(z.string(), integerSchema(0, 1_000_000))
     .default({})
@@ -116,7 +116,7 @@ export const Settings = z.strictObject({
     .string()
     .refine(
       (target) => target.trim() !== '' && (!/^https?:/i.test(target) || URL.canParse(target)),
-      'is neither a command nor an http(s) address',
+      'must be a command or an http(s) address',
     )
     .optional()
     .describe('command, or http(s) address, that receives a notification when a run ends'),
@@ -136,7 +136,7 @@ export const Settings = z.strictObject({
     .optional()
     .describe('file into which a run writes its metrics when it ends, for the textfile collector of node_exporter'),
   metricsPush: z
-    .url({ protocol: /^https?$/, error: 'is not an http(s) address' })
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address such as http://127.0.0.1:9091' })
     .optional()
     .describe('address of a Prometheus Pushgateway to which a run pushes its metrics when it ends'),
 })

@@ -1,8 +1,5 @@
-/** ` Did you mean X?` if a candidate is close to a mistyped name, else an empty text. */
-export const didYouMean = (name: string, candidates: readonly string[]): string => {
-  const near = findClosest(name, candidates)
-  return near === undefined ? '' : ` Did you mean ${near}?`
-}
+/** ` (did you mean X?)`, or an empty text. */
+export const suggest = (meant: string | undefined): string => (meant === undefined ? '' : ` (did you mean ${meant}?)`)
 
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined without one. */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {

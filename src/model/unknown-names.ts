@@ -1,5 +1,7 @@
+import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
-import { findClosest } from './text.js'
+import { explainIssue } from './settings.js'
+import { findClosest, suggest } from './text.js'
 
 /** What names may be: the word for one, and all of them. */
 export interface KnownNames {
@@ -17,8 +19,7 @@ export const findUnknownNames = (
     .filter((name) => !names.includes(name))
     .map((name) => {
       const suggestion = findClosest(name, names)
-      const meant = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
-      const message = `unknown ${what}: ${JSON.stringify(name)}${meant}; ${what}s: ${names.join(', ')}`
+      const message = `unknown ${what}: ${JSON.stringify(name)}${suggest(suggestion)}; ${what}s: ${names.join(', ')}`
       return { path: toPath(name), message, ...(suggestion === undefined ? {} : { suggestion }) }
     })
 
@@ -29,6 +30,18 @@ export const rejectIssues = (issues: readonly UsageIssue[], place = ''): void =>
 }
 
 /** @throws UsageError for an option that is not one of the known ones */
-export const checkOptionNames = (options: object, known: Readonly<Record<string, true>>): void => {
+export const checkOptionNames = (options: object, known: Readonly<Record<string, unknown>>): void => {
   rejectIssues(findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name))
+}
+
+/** The checked value. @throws UsageError that begins with `head` and says what is wrong, part by part */
+export const parseOptions = <T>(schema: z.ZodType<T>, given: unknown, head: string): T => {
+  const { data, error } = schema.safeParse(given)
+  if (error === undefined) return data
+  const lines = error.issues.map((issue) => {
+    const value = issue.path.reduce<unknown>((all, key) => (all as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], given)
+    const meant = issue.code === 'invalid_value' ? findClosest(String(value), issue.values.map(String)) : undefined
+    return `${issue.path.join('.')} ${explainIssue(issue)}${suggest(meant)}`.trim()
+  })
+  throw new UsageError([head, ...lines].join('\n'))
 }

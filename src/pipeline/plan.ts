@@ -39,6 +39,8 @@ export const planRun = (
     ...findUnknownStreams(Object.keys(pairs), streams, (name) => `pairs.${name}`),
   ])
 
+  const both = skip.filter((name) => only?.includes(name))
+  if (both.length > 0) throw new UsageError(`only and skip both name ${both.join(', ')}; leave it out of one of them`)
   const isDisabled = ({ phase }: StreamDefinition): boolean => phase === 'candles' && !fetchOhlcv
   const isWanted = (stream: StreamDefinition): boolean => (only ?? names).includes(stream.name) && !skip.includes(stream.name)
   const runs = new Set<StreamDefinition>()
@@ -50,8 +52,6 @@ export const planRun = (
       runs.add(needed)
     }
   }
-  if (only !== undefined && only.length > 0 && runs.size === 0)
-    throw new UsageError(`no stream to run: every requested stream is skipped (${only.join(', ')})`)
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 

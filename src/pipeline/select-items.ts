@@ -23,7 +23,7 @@ export const selectListed = (
 
 /**
  * Selects the stocks of a run, in the order of the master list; without symbols all stocks. Reports wrong symbols.
- * @throws UsageError if no symbol is listed or, with `reject`, one is not
+ * @throws UsageError if none of the symbols is listed or, with `reject`, one is not
  */
 export const selectSymbols = (stocks: readonly Item[], { symbols, wrongSymbols, known }: SymbolRequest, emit: Emit): readonly Item[] => {
   if (symbols === undefined) return stocks
@@ -31,7 +31,8 @@ export const selectSymbols = (stocks: readonly Item[], { symbols, wrongSymbols, 
   const wanted = new Set(found)
   const chosen = stocks.filter(({ key }) => wanted.has(key))
   const unknown = wrong.filter(({ now }) => now === undefined)
-  if (chosen.length === 0 || (wrongSymbols === 'reject' && unknown.length > 0)) throw createUnknownSymbolsError(unknown)
+  if ((chosen.length === 0 && symbols.length > 0) || (wrongSymbols === 'reject' && unknown.length > 0))
+    throw createUnknownSymbolsError(unknown)
   const notices = wrongSymbols === 'reject' ? [...wrong.map(describeWrongSymbol), ...guesses] : guesses
   for (const text of notices) emit({ type: 'warning', stream: MASTER, text })
   if (wrongSymbols !== 'reject' && wrong.length > 0) emit({ type: 'wrong-symbols', symbols: wrong })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { AnyEndpoint } from '../http/endpoint.js'
 import type { SampleMarket } from '../model/market.js'
+import { listEndpointHosts } from '../model/settings.js'
 import { createRandom } from './random.js'
 
 const RateLimit = z.strictObject({
@@ -12,8 +14,9 @@ type Limit = Readonly<z.output<typeof RateLimit>>
 /** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
 export type Limits = Readonly<Record<string, Limit | undefined>>
 
-/** The schema of the limits of these hosts. */
-export const createLimitsSchema = (hosts: readonly string[]): z.ZodType<Limits> => z.partialRecord(z.enum([...hosts, '*']), RateLimit)
+/** The schema of the limits of the hosts of these endpoints. */
+export const createLimitsSchema = (endpoints: readonly AnyEndpoint[]): z.ZodType<Limits> =>
+  z.partialRecord(z.enum([...listEndpointHosts(endpoints), '*']), RateLimit)
 
 /** Takes a token out of a host's bucket; returns the exceeded limit if the bucket is empty. */
 export const createRateLimits = (limits: Limits, now: () => number): ((host: string) => Limit | undefined) => {
@@ -78,17 +81,23 @@ const isAimedAt = ({ on, items }: Fault, { name, texts }: FaultTarget) =>
 const isSelected = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
   rate >= 1 || createRandom(seed, 'fault', mode, name, key).next() < rate
 
-const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })])
+const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })], {
+  error: 'must be milliseconds, or an object with min and max',
+})
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
 export type Latency = Readonly<z.output<typeof LatencySchema>>
 
-/** The schema of changes to a running simulator of these hosts; absent fields stay as they are. */
-export const createControlSchema = (hosts: readonly string[]) =>
+/** The schema of a list of faults of these endpoints. */
+export const createFaultsSchema = (endpoints: readonly { readonly name: string }[]): z.ZodType<readonly Fault[]> =>
+  z.array(Fault.extend({ on: z.enum([...new Set(endpoints.map(({ name }) => name)), '*']) })).readonly()
+
+/** The schema of changes to a running simulator of these endpoints; absent fields stay as they are. */
+export const createControlSchema = (endpoints: readonly AnyEndpoint[]) =>
   z.strictObject({
-    faults: z.array(Fault).readonly().optional(),
+    faults: createFaultsSchema(endpoints).optional(),
     latencyMs: LatencySchema.optional(),
     /** The rate limit of each host from now on; the token buckets start full. */
-    limits: createLimitsSchema(hosts).optional(),
+    limits: createLimitsSchema(endpoints).optional(),
     /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */
     asOf: z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
     /** Resets all counts, including how often each fault has hit. */

@@ -1,20 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { z } from 'zod'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type Settings, toAddressVariable } from '../model/settings.js'
+import { checkOptionNames, parseOptions } from '../model/unknown-names.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
-import {
-  type Control,
-  createConditions,
-  createControlSchema,
-  createLimitsSchema,
-  type Fault,
-  type Latency,
-  type Limits,
-} from './conditions.js'
+import { type Control, createConditions, createControlSchema, type Fault, type Latency, type Limits } from './conditions.js'
 import { createHandler, respond } from './handler.js'
 import { createTimeline } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
@@ -57,7 +51,7 @@ export interface Simulator {
   stats(): SimulatorStats
   /**
    * Changes the conditions.
-   * @throws ZodError for an invalid change
+   * @throws UsageError for an invalid change
    */
   control(change: Control): void
   /** Aborts all requests in flight; resolves when the port is free again. */
@@ -68,20 +62,22 @@ export interface Simulator {
  * Starts a simulated provider on loopback, with a path prefix for each host (`/static/…`). Requests are validated by the input schemas of
  * the endpoints. `GET /__stats` and `POST /__control` do the same as the methods.
  *
+ * @throws UsageError for an unknown or invalid option
  * @example
  * const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 50 })
  * const collector = createCollector({ settings: simulator.settings })
  */
 export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
+  const schema = createControlSchema(options.endpoints)
+  checkOptions(options, schema)
   const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
   const start = typeof asOf === 'number' ? asOf : asOf()
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
   const hosts = listEndpointHosts(options.endpoints)
-  const conditions = createConditions({ seed, latencyMs, faults, limits: createLimitsSchema(hosts).parse(limits), asOf, marketAt })
+  const conditions = createConditions({ seed, latencyMs, faults, limits, asOf, marketAt })
   const requestLog = createRequestLog()
-  const schema = createControlSchema(hosts)
   const control = (change: Control) => {
-    const checked = schema.parse(change)
+    const checked = parseOptions(schema, change, 'the change of the simulator is invalid')
     conditions.change(checked)
     if (checked.reset) requestLog.reset()
   }
@@ -109,6 +105,18 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     control,
     close: () => closeServer(server),
   }
+}
+
+/** Checks what the compiler does not see in JavaScript. @throws UsageError with the likely name for a mistyped one */
+const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape } }: ReturnType<typeof createControlSchema>): void => {
+  const count = z.int().min(0).optional()
+  const instant = z.union([z.number(), z.custom((value) => typeof value === 'function')], 'must be epoch milliseconds, or a function')
+  const schema = z.object({
+    ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional() },
+    ...{ stocks: count, seed: count, port: count, candleDays: count, cacheBytes: count },
+  })
+  checkOptionNames(options, schema.shape)
+  parseOptions(schema, options, 'the simulator has invalid options')
 }
 
 const applyControl = (control: (change: Control) => void, body: string): SimulatedAnswer => {

@@ -5,7 +5,7 @@ import { isRow } from '../model/row.js'
 import type { EndedRun, RunRecord } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { readStateDocument, statFile } from './file-system.js'
-import { createOutputMatcher, type FileStamp, forEachYielding, statOutputFiles } from './output-files.js'
+import { createOutputMatcher, type FileStamp, forEachYielding, hasStamp, statOutputFiles } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
 
 /** A run that ended, and all its output files, by path relative to the folder. */
@@ -38,10 +38,7 @@ export const selectReusableRun = (snapshot: RunSnapshot | undefined, isReusable:
 export const findChangedFile = async ({ files }: RunSnapshot, root: string): Promise<string | undefined> => {
   let changed: string | undefined
   await forEachYielding(Object.entries(files), ([file, facts]) => {
-    if (facts === null) return
-    const [bytes, modifiedAt] = facts
-    const found = statFile(join(root, file))
-    if (found?.size !== bytes || found.mtimeMs !== modifiedAt) changed ??= file
+    if (facts !== null && !hasStamp(join(root, file), facts)) changed ??= file
   })
   return changed
 }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ContentWatcher, writeFileAtomically } from './atomic-file.js'
 import { getErrorCode, statFile } from './file-system.js'
-import { type FileStamp, forEachYielding } from './output-files.js'
+import { type FileStamp, forEachYielding, hasStamp } from './output-files.js'
 import { statePaths } from './run-state.js'
 
 /** The content of an output as a run wrote it. */
@@ -48,7 +48,7 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    return wanted !== undefined && digestOf(base) !== wanted.digest && isStamp(root, file, wanted.stamp)
+    return wanted !== undefined && digestOf(base) !== wanted.digest && hasStamp(join(root, file), wanted.stamp)
   }
   return {
     open: async () => {
@@ -94,14 +94,10 @@ export const readOutputDigests = async (root: string): Promise<Map<string, Outpu
     if (digest === undefined || file === undefined) return
     const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
     const earlier = digests.get(file)
-    if (earlier === undefined || !isStamp(root, file, earlier.stamp) || isStamp(root, file, entry.stamp)) digests.set(file, entry)
+    if (earlier === undefined || !hasStamp(join(root, file), earlier.stamp) || hasStamp(join(root, file), entry.stamp))
+      digests.set(file, entry)
   })
   return digests
-}
-
-const isStamp = (root: string, file: string, [bytes, modifiedAt]: FileStamp): boolean => {
-  const found = statFile(join(root, file))
-  return found?.size === bytes && found.mtimeMs === modifiedAt
 }
 
 /** Call at the end of a run, after the log is closed: leaves one line for each output that still exists. */

@@ -5,6 +5,16 @@ import { listNames, statFile } from './file-system.js'
 /** The size of a file in bytes and its modification time, epoch milliseconds. */
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
 
+/** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
+export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
+  foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
+
+/** Whether there is a file with this stamp. */
+export const hasStamp = (path: string, stamp: FileStamp): boolean => {
+  const found = statFile(path)
+  return found !== undefined && isSameStamp(stamp, [found.size, found.mtimeMs])
+}
+
 /** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
 export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
   const matchers = outputs.map((output) => {

@@ -145,7 +145,7 @@ it('reports changed answers and a missing address', async () => {
 
 it('checks this machine and leaves no files behind', () => {
   const checks = localChecks({
-    settings: Settings.parse({ out: '/proc/nowhere' }),
+    settings: Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } }),
     streams,
     optional: ['rxjs', 'no-such-package'],
     env: {},
@@ -156,6 +156,33 @@ it('checks this machine and leaves no files behind', () => {
   expect(of('folder')?.result).toBe('failed')
   expect(of('rxjs')?.found).toMatch(/^7\./)
   expect(of('no-such-package')?.found).toContain('not installed')
+})
+
+it('is one finding without an address: where to set one, and no request', async () => {
+  const io = createTestIo()
+  const code = await runProgram(
+    ['doctor', '--json', '--out', '/nowhere'],
+    io,
+    createTestDependencies(undefined, { streams, loadSettings: loadAll }),
+  )
+  const { checks, calls } = JSON.parse(io.out.text())
+  expect(code).toBe(1)
+  expect(calls).toEqual([])
+  expect(checks.find(({ what }: { what: string }) => what === 'settings')).toEqual({
+    what: 'settings',
+    result: 'failed',
+    found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
+  })
+  expect(doctorLines({ checks, settings: [], probes: [] }, 80).flat().flat().join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+})
+
+it('says where the address of a failed request is set', async () => {
+  simulator.control({ faults: [{ on: 'deal', mode: 'html' }] })
+  const settings = Settings.parse(simulator.settings)
+  const origins = new Map([['urls.static', 'urls.static in x.json:4']])
+  const context = { settings, transport: send, clock: Date.now, redact: createRedactor(settings), asOf: EVENING, origins }
+  const all = await lastValueFrom(probeEndpoints(streams, context).pipe(toArray()))
+  expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
 })
 
 it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
@@ -263,9 +290,9 @@ it('says where each setting comes from: default, file, variable, option or simul
     'urls.news': 'SCRIPSTREAM_NEWS_URL',
     'urls.web': 'simulator',
     out: '--out',
-    newsLimit: configFile,
+    newsLimit: `${configFile}:1`,
     retries: 'SCRIPSTREAM_RETRIES',
-    'workers.market-news': configFile,
+    'workers.market-news': `${configFile}:1`,
     'workers.all-ohlcv': 'SCRIPSTREAM_WORKERS',
     exchange: 'default',
   })

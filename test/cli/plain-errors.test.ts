@@ -33,8 +33,8 @@ const errorOf = async (...args: readonly string[]): Promise<string> => {
 
 describe('an error is written in plain words, without the text of the system or of a library', () => {
   it.each([
-    [['run', '--config', 'ROOT/none.json'], 'cannot use the configuration file ROOT/none.json: it does not exist'],
-    [['run', '--config', 'ROOT/folder'], 'cannot use the configuration file ROOT/folder: it is a directory'],
+    [['run', '--config', 'ROOT/none.json'], 'cannot use the settings file ROOT/none.json: it does not exist'],
+    [['run', '--config', 'ROOT/folder'], 'cannot use the settings file ROOT/folder: it is a directory'],
     [['run', '--symbols', '@ROOT/none.txt'], '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist'],
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
@@ -53,13 +53,13 @@ describe('an error is written in plain words, without the text of the system or 
 
   it('names what a setting must be', async () => {
     const lines = (await errorOf('run', '--config', 'ROOT/types.json')).trim().split('\n')
-    expect(lines.map((line) => line.replace(/ in ROOT.types.json/, '').trim()).sort()).toEqual([
+    expect(lines.map((line) => line.replace(/ in ROOT.types.json:1/, '').trim()).sort()).toEqual([
       'error: 5 settings are wrong:',
-      'exchange is "": is not an exchange code such as NSE',
-      'out is 5: must be a text',
-      'sheetId is wrong (value not shown): must not be empty',
-      'streams is 5: must be a path or a list of paths',
-      'workers is 4: must be an object',
+      'exchange must be an exchange code such as NSE, but is ""',
+      'out must be a text, but is 5',
+      'sheetId must not be empty (value not shown)',
+      'streams must be a path or a list of paths, but is 5',
+      'workers must be an object, but is 4',
     ])
   })
 
@@ -82,6 +82,7 @@ describe('an error of a connection', () => {
     [{ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 10.0.0.1:80 - Local (undefined:undefined)' }, 'connect ETIMEDOUT 10.0.0.1:80'],
     [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
     [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
+    [{ code: 'EMFILE', address: '127.0.0.1', port: 80 }, 'too many open files and sockets (ulimit -n)'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],
   ])('is described by its code: %j', (fields, text) => expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text))
 

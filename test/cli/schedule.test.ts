@@ -20,7 +20,8 @@ const job: DailyJob = {
   offsets: [0, 0],
 }
 const entry = (name: string, changes: Partial<DailyJob> = {}): string => schedulers[name]?.({ ...job, ...changes }) ?? ''
-const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? ''
+/** The first line of a crontab that is no comment. */
+const firstLine = (text: string): string => text.split('\n').find((line) => /^\d/.test(line)) ?? ''
 
 describe('an entry for a scheduler', () => {
   it.each(Object.keys(schedulers))('for %s runs, verifies and then exports', (name) => {
@@ -39,7 +40,7 @@ describe('an entry for a scheduler', () => {
     'for %s names the settings file in each command, and where the addresses are',
     (name) => {
       const text = entry(name, { exportTo: 'market.duckdb' })
-      expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(3)
+      expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(name === 'cron' ? 6 : 3)
       expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
       expect(text).toContain('notify')
     },
@@ -61,28 +62,69 @@ describe('an entry for a scheduler', () => {
   it('for GitHub takes each variable from a secret, and keeps what is exported', () => {
     const text = entry('github-actions', { exportTo: 'parquet:tables' })
     for (const variable of job.needed) expect(text).toContain(`      ${variable}: \${{ secrets.${variable} }}\n`)
-    expect(text).toContain('with: { name: market, path: "data\\ntables" }')
-    expect(entry('github-actions')).toContain('with: { name: market, path: data }')
+    expect(text).toContain('with: { name: market, path: "data\\ntables", include-hidden-files: true }')
+    expect(entry('github-actions')).toContain('with: { name: market, path: data, include-hidden-files: true }')
+  })
+
+  it('for GitHub stores the state of a run that failed, too, under a key of its own, and one run waits for another', () => {
+    const text = entry('github-actions')
+    const key = `key: 'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
+    expect(text).toContain(`      - uses: actions/cache/restore@v4\n        with: { path: data, ${key}, restore-keys: data- }\n`)
+    expect(text).toContain(`      - uses: actions/cache/save@v4\n        if: always()\n        with: { path: data, ${key} }\n`)
+    expect(text.indexOf('cache/restore')).toBeLessThan(text.indexOf(' run --quiet'))
+    expect(text.indexOf('cache/save')).toBeGreaterThan(text.indexOf('verify --quiet'))
+    expect(text).toContain('\nconcurrency: scripstream\n')
+    expect(text).not.toMatch(/actions\/cache@/)
+  })
+
+  const seconds: Readonly<Record<string, RegExp>> = {
+    cron: /^0 13 \* \* 1,2,3,4,5 cd .*\n0 14 \* \* 1,2,3,4,5 cd .*\n$/m,
+    systemd: /^OnCalendar=Mon\.\.Fri 18:30 Asia\/Kolkata\nOnCalendar=Mon\.\.Fri 19:30 Asia\/Kolkata\n/m,
+    launchd: /(.*<integer>13<.*\n){5}(.*<integer>14<.*\n){5}/,
+    'task-scheduler': /T18:30:00\+05:30.*T19:30:00\+05:30/s,
+    'github-actions': /- cron: '0 13 \* \* 1,2,3,4,5'\n {4}- cron: '0 14 \* \* 1,2,3,4,5'\n/,
+    docker: /Monday to Friday at 18:30 and 19:30 IST/,
+  }
+  it.each(Object.keys(schedulers))('for %s has a second attempt an hour later, and says why it is free', (name) => {
+    expect(entry(name)).toMatch(seconds[name] ?? /never/)
+    expect(entry(name)).toContain('The second attempt is free: after a complete run it sends no request')
+  })
+
+  it('has the second attempt before midnight in India, and only one at 23:59', () => {
+    const times = (minuteOfDay: number) => entry('systemd', { minuteOfDay }).match(/(?<=Mon\.\.Fri )\S+/g)
+    expect([times(23 * 60 + 10), times(23 * 60 + 59)]).toEqual([['23:10', '23:59'], ['23:59']])
+  })
+
+  it('for systemd says how the timer of a user goes on after a log-out', () => {
+    expect(entry('systemd')).toContain('# Without the next command, the timer stops when you log out: loginctl enable-linger\n')
+  })
+
+  it('for Docker runs as the owner of the folder, and answers queries', () => {
+    const text = entry('docker')
+    expect(text).toContain('docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/data" --env-file provider.env scripstream\n')
+    expect(text).toMatch(/ scripstream scripstream query "select .*"\n/)
+    expect(text).toContain('mkdir -p data\n')
+    expect(text).toContain('\nENV SCRIPSTREAM_OUT=/data\n')
+    expect(text).toContain('.tgz @duckdb/node-api && rm')
   })
 
   it('for Docker installs what an export needs', () => {
     expect(entry('docker', { exportTo: 'postgres://db/market' })).toContain('.tgz @duckdb/node-api postgres && rm')
     expect(entry('docker', { exportTo: 'screener.xlsx' })).toContain('.tgz @duckdb/node-api write-excel-file && rm')
-    expect(entry('docker')).not.toContain('@duckdb')
   })
 
   it('for cron has the local time of 18:30 in India', () => {
-    expect(lastLine(entry('cron'))).toMatch(/^0 13 \* \* 1,2,3,4,5 /)
-    expect(lastLine(entry('cron', { offsets: [330, 330] }))).toMatch(/^30 18 \* \* 1,2,3,4,5 /)
+    expect(firstLine(entry('cron'))).toMatch(/^0 13 \* \* 1,2,3,4,5 /)
+    expect(firstLine(entry('cron', { offsets: [330, 330] }))).toMatch(/^30 18 \* \* 1,2,3,4,5 /)
   })
 
   it('for cron has the later time in a zone with daylight saving, and the next day where it is one', () => {
-    expect(lastLine(entry('cron', { offsets: [-300, -240] }))).toMatch(/^0 9 \* \* 1,2,3,4,5 /)
-    expect(lastLine(entry('cron', { offsets: [780, 720] }))).toMatch(/^0 2 \* \* 2,3,4,5,6 /)
+    expect(firstLine(entry('cron', { offsets: [-300, -240] }))).toMatch(/^0 9 \* \* 1,2,3,4,5 /)
+    expect(firstLine(entry('cron', { offsets: [780, 720] }))).toMatch(/^0 2 \* \* 2,3,4,5,6 /)
   })
 
   it('for cron quotes blanks, and per cent signs, which cron reads as line ends', () => {
-    const line = lastLine(entry('cron'))
+    const line = firstLine(entry('cron'))
     expect(line).toContain(`cd '/srv/100\\% market' && '/opt/my node/node' /opt/scripstream.cjs run`)
     const { stdout } = spawnSync('sh', [
       '-c',

@@ -392,6 +392,21 @@ describe('the advice on a failure', () => {
     expect(hints[0]).toContain(wayOut)
   })
 
+  test('names where the address is set', () => {
+    const origins = new Map([['urls.news', 'urls.news in scripstream.config.json:8']])
+    const scripts = {
+      x: scriptReport({
+        causes: [
+          { code: 'connect', host: 'news' },
+          { code: 'connect', host: 'web' },
+        ],
+      }),
+    }
+    expect(findHints(runReport({ outcome: 'partial', scripts }), origins)).toEqual([
+      expect.stringContaining('check urls.news in scripstream.config.json:8, SCRIPSTREAM_WEB_URL, the network'),
+    ])
+  })
+
   test('is given for 404 only if all items are not found', () => {
     const causes = [{ code: 'http_404', host: 'static' }]
     expect(hintsFor(causes, { http_404: 2 })).toEqual([])

@@ -82,7 +82,7 @@ export const tinyRegistry: readonly StreamDefinition[] = [
   defineTestStream({
     name: 'surveillance-lists',
     phase: 'enrichment',
-    outputs: [{ shape: 'array-per-item', file: '{exch}_asm_list.json' }],
+    outputs: [{ shape: 'array-per-item', file: '{exch}_asm_list.json', tables: [{ name: 'alerts', about: 'alerts', columns: [] }] }],
   }),
 ]
 

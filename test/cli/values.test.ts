@@ -42,20 +42,37 @@ describe('--as-of', () => {
 
 describe('--only and --skip', () => {
   const known = ['market-news', 'all-indices', 'master-data']
+  const streams = known.map((name) => ({
+    name,
+    outputs: [{ shape: 'text', file: 'x', tables: [{ name: `${name}_table`, about: '', columns: [] }] }] as const,
+  }))
 
   test('take names, each once', () => {
-    expect(readStreams('--only', 'market-news, all-indices,market-news', known)).toEqual(['market-news', 'all-indices'])
+    expect(readStreams('--only', 'market-news, all-indices,market-news', streams)).toEqual(['market-news', 'all-indices'])
   })
 
   test('suggest the closest name', () => {
-    expect(() => readStreams('--only', 'market-new', known)).toThrow(/^--only: unknown stream "market-new" \(did you mean market-news\?\)/)
+    expect(() => readStreams('--only', 'market-new', streams)).toThrow(
+      /^--only: unknown stream "market-new" \(did you mean market-news\?\)/,
+    )
+  })
+
+  test.each([
+    ['nws', 'market-news'],
+    ['indices_table', undefined],
+    ['all-indices_table', 'all-indices'],
+    ['dta', 'master-data'],
+  ])('suggest the stream with this word or table: %s', (name, meant) => {
+    expect(() => readStreams('--only', name, streams)).toThrow(
+      `unknown stream "${name}"${meant === undefined ? '' : ` (did you mean ${meant}?)`}\n`,
+    )
   })
 
   test('suggest nothing if no name is close', () => {
-    expect(() => readStreams('--skip', 'zzz', known)).toThrow(/^--skip: unknown stream "zzz"\n/)
+    expect(() => readStreams('--skip', 'zzz', streams)).toThrow(/^--skip: unknown stream "zzz"\n/)
   })
 
-  test('reject an empty list', () => expect(() => readStreams('--only', ' ,', known)).toThrow(UsageError))
+  test('reject an empty list', () => expect(() => readStreams('--only', ' ,', streams)).toThrow(UsageError))
 
   test('find the closest name in spite of case and swapped letters', () => {
     expect([findClosest('MARKET-NEWS', known), findClosest('all-indcies', known), findClosest('', known)]).toEqual([

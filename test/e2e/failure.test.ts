@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ describe('wrong usage exits with 2 before the first request', () => {
     ['an unknown stream', ['run', '--only', 'market-new'], {}, /market-news/],
     ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
     ['a day that does not exist', ['run', '--as-of', '2024-02-30'], {}, /--as-of/],
-    ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT is "many"/],
+    ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT must be .* "many"/],
     ['a configuration file that is missing', ['run', '--config', 'none.json'], {}, /none\.json/],
     ['a stream left out that another needs', ['run', '--skip', 'master-data'], {}, /master-data/],
   ])('%s', async (_, args, wrong, told) => {
@@ -106,5 +106,34 @@ describe('run --quiet', () => {
     expect(stdout).toContain('\nNot up to date\n  market-news: ')
     expect(stdout).toContain('\nNext\n  news answered 404 Not Found; check SCRIPSTREAM_NEWS_URL.')
     expect(stdout).toMatch(/\n {4}scripstream run --quiet --as-of 2026-02-12 .*\n$/)
+  })
+})
+
+describe('a settings file', () => {
+  it('is what its paths are relative to, and what advice names, from whatever folder the command is run', async () => {
+    const { simulator } = await provider({ faults: [{ on: 'news', mode: 'status', status: 404 }] })
+    const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
+    const home = temporaryFolder()
+    const config = join(home, 'my.json')
+    writeFileSync(config, JSON.stringify({ sheetId, asmTabId, gsmTabId, out: 'market', logFile: 'run.log', urls }, null, 1))
+    const lines = readFileSync(config, 'utf8').split('\n')
+    const placeOf = (name: string): string => `${config}:${lines.findIndex((line) => line.includes(`"${name}"`)) + 1}`
+    const cwd = temporaryFolder()
+    const chosen = ['--config', config, '--as-of', '2026-02-12', '--symbols', simulator.market.stocks[0]?.Symbol ?? '']
+
+    const ended = await run(['run', '--only', 'market-news', '--progress', 'none', ...chosen], { cwd })
+    expect(ended.code).toBe(3)
+    expect(ended.stdout.replace(/\s+/g, ' ')).toContain(`news answered 404 Not Found; check urls.news in ${placeOf('news')}.`)
+    expect([readdirSync(cwd), readdirSync(home).sort()]).toEqual([[], ['market', 'my.json', 'run.log']])
+
+    simulator.control({ faults: [{ on: 'master', mode: 'html' }] })
+    const failed = await run(['run', '--fresh', '--progress', 'none', ...chosen], { cwd })
+    expect(failed.stdout.replace(/\s+/g, ' ')).toContain(`or urls.analytics in ${placeOf('analytics')} points to a web site`)
+
+    rmSync(join(home, 'market'), { recursive: true })
+    writeFileSync(join(home, 'market'), '')
+    expect((await run(['run', '--config', config], { cwd })).stderr).toBe(
+      `error: ${join(home, 'market')} is a file; correct out in ${placeOf('out')}\n`,
+    )
   })
 })

@@ -4,12 +4,12 @@ import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { type CollectorOptions, createCollector, type RunOptions } from '../../src/collector.js'
 import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { marbles } from '../support/marbles.js'
-import { row, status, tiny, tinyCollector } from '../support/tiny.js'
+import { row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 describe('a collector', () => {
   it('refuses settings that are wrong, by name', () => {
     expect(() => createCollector({ settings: { retries: 99 } })).toThrow(UsageError)
-    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(/^retries is 99: /)
+    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(/^retries must be a whole number from 0 to 10, but is 99$/)
   })
 
   it(
@@ -109,6 +109,37 @@ describe('one stream of a collector', () => {
       const keys = collector.stream('news', { symbols: ['b'] }).pipe(map(({ item }) => item.key))
 
       m.expect(keys).toBeObservable('(a|)', { a: 'B' })
+    }),
+  )
+
+  it(
+    'completes without a request if it is limited to no stock',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      m.expect(collector.stream('news', { symbols: [] })).toBeObservable('|')
+      m.flush()
+      expect(collector.requested).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'runs without stocks if a run is limited to none',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news'), tinyOnce('lists')] })
+      m.expect(collector.run({ symbols: [] }).pipe(map(({ outcome, stocks }) => [outcome, stocks]))).toBeObservable('(a|)', {
+        a: ['complete', 0],
+      })
+      m.flush()
+      expect(collector.requested).toStrictEqual(['0 master-data all', '0 lists all'])
+    }),
+  )
+
+  it(
+    'rejects symbols if it is not fetched stock by stock',
+    marbles((m) => {
+      const collector = tinyCollector(m, { streams: [tinyOnce('lists')] })
+      const why = new UsageError('symbols: lists is not fetched stock by stock; leave them out, and select from its records')
+      m.expect(collector.stream('lists', { symbols: ['B'] })).toBeObservable('#', undefined, why)
     }),
   )
 

@@ -27,7 +27,7 @@ describe('a wrong name is a UsageError with path and suggestion as data', () => 
     [{ timeoutsMs: { 'market-new': 1 } }, 'timeoutsMs.market-new', 'market-news'],
   ])('in the settings of a collector: %j', async (settings, path, suggestion) => {
     const issues = await issuesOf(() => collect({}, settings))
-    expect(issues).toEqual([{ path, suggestion, message: expect.stringContaining(`Did you mean ${suggestion}?`) }])
+    expect(issues).toEqual([{ path, suggestion, message: expect.stringContaining(`(did you mean ${suggestion}?)`) }])
   })
 
   it.each<readonly [Wrong, path: string, suggestion: string]>([

@@ -61,11 +61,11 @@ describe('a host of an app', () => {
   )
 
   it.each([
-    [{ Options: 'http://x' }, 'use lower-case letters'],
-    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts has no setting "maxRates". Did you mean maxRate?'],
-    [{ news: { maxRate: 0 } }, 'hosts.news is 0 (maxRate): must be a number above 0'],
-    [{ news: { headers: { 'x y': 'secret' } } }, 'is not a header name'],
-    [{ options: 'x' }, 'is not an http(s) address'],
+    [{ Options: 'http://x' }, 'must have names of lower-case letters'],
+    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts has no setting "maxRates" (did you mean maxRate?)'],
+    [{ news: { maxRate: 0 } }, 'hosts.news (maxRate) must be a number above 0, but is 0'],
+    [{ news: { headers: { 'x y': 'secret' } } }, 'must have names that a header can have'],
+    [{ options: 'x' }, 'must be an http(s) address'],
   ])('is refused if its name or address is wrong: %j', (hosts, why) => {
     expect(() => createCollector({ settings: { hosts } })).toThrow(why)
   })
@@ -76,7 +76,7 @@ describe('a host of an app', () => {
       urls: { news: 'https://n.test' },
       hosts: { options: { url: 'https://o.test', headers: {} } },
     })
-    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL is "o.test": is not an http(s) address')
+    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL must be an http(s) address')
     expect(loadSettings({ env: { SCRIPSTREAM_OPTIONS_URL: 'https://o.test' }, streams: [] }).hosts).toEqual({})
   })
 

@@ -60,7 +60,8 @@ describe('selectSymbols', () => {
     const none = 'unknown symbol: nope; known symbols are in master_isin_map.json'
 
     expect(() => narrowed(['nope'])).toThrow(new UsageError(none, { issues: [{ path: 'symbols', message: 'unknown symbol: nope' }] }))
-    expect(() => narrowed([])).toThrow(UsageError)
+    expect(narrowed([])).toMatchObject({ keys: [], events: [] })
+    expect(narrowed([], { wrongSymbols: 'reject' }).keys).toEqual([])
   })
 
   it('names at most ten unknown symbols', () => {

@@ -61,8 +61,8 @@ it.each([
 )
 
 it.each([
-  [{ workers: { chain: 1 } }, 'workers names "chain", which is not a stream. Did you mean chains?'],
-  [{ timeoutsMs: { chain: 1 } }, 'timeoutsMs names "chain", which is not a stream. Did you mean chains?'],
+  [{ workers: { chain: 1 } }, 'workers has an unknown stream: "chain" (did you mean chains?)'],
+  [{ timeoutsMs: { chain: 1 } }, 'timeoutsMs has an unknown stream: "chain" (did you mean chains?)'],
 ])('refuses an unknown stream in the settings of a collector: %j', (settings, why) => {
   expect(() => createCollector({ settings, streams: [chains('A')] })).toThrow(why)
 })

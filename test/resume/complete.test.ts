@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
@@ -89,6 +90,17 @@ describe('a run that is complete', () => {
     expect(requests[0]).toBe('fetchdt all')
     expect(events[0]).toMatchObject({ type: 'run-started', changed: file })
     expect(report?.outcome).toBe('complete')
+  })
+
+  it('is reused after a copy by tar, which keeps no fractions of seconds', async () => {
+    const [out, copy] = [await completeRun({ asOf: EVENING - 123 }), temporaryFolder()]
+    execFileSync('tar', ['--format=ustar', '-cf', join(copy, 'all.tar'), '-C', out, '.'])
+    execFileSync('tar', ['-xf', join(copy, 'all.tar'), '-C', copy])
+    const path = join(copy, 'master_isin_map.json')
+    expect([statSync(join(out, 'master_isin_map.json')).mtimeMs % 1_000, statSync(path).mtimeMs % 1_000]).toEqual([877, 0])
+    expect((await tryRun({ out: copy, asOf: EVENING - 123 })).requests).toEqual([])
+    utimesSync(path, EVENING / 1_000 - 2, EVENING / 1_000 - 2)
+    expect((await tryRun({ out: copy, asOf: EVENING - 123 })).requests[0]).toBe('fetchdt all')
   })
 
   it('downloads deleted files again', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../src/model/errors.js'
 import { builtInHosts } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { serveSimulator } from '../../src/simulator/index.js'
@@ -176,5 +177,30 @@ describe('the simulator', () => {
     await expect.poll(open).toEqual([])
     expect(simulator.stats().endpoints.note).toMatchObject({ inFlight: 0, statuses: { closed: 1 } })
     await expect(sendRequest(simulator.origin)).rejects.toThrow('ECONNREFUSED')
+  })
+})
+
+describe('an option of the simulator', () => {
+  const started = (options: object) => serveSimulator({ endpoints, stocks: 1, ...options })
+
+  it.each([
+    [{ latncyMs: 5 }, 'unknown option: "latncyMs" (did you mean latencyMs?)'],
+    [{ latencyMs: 'x' }, 'latencyMs must be milliseconds, or an object with min and max'],
+    [{ stocks: -1 }, 'stocks must be 0 or more'],
+    [{ asOf: 'today' }, 'asOf must be epoch milliseconds, or a function'],
+    [{ faults: [{ on: 'nots', mode: 'hang' }] }, /faults\.0\.on must be one of note, .* \(did you mean note\?\)/],
+    [{ faults: [{ on: 'note', mode: 'statuss' }] }, /faults\.0\.mode must be one of status, .* \(did you mean status\?\)/],
+    [{ faults: [{ on: '*', mode: 'hang', tmes: 1 }] }, 'faults.0 has no field "tmes"'],
+    [{ limits: { statik: { perSecond: 1, burst: 1 } } }, 'limits has no field "statik"'],
+  ])('is refused if it is wrong: %j', async (options, why) => {
+    await expect(started(options)).rejects.toThrow(UsageError)
+    await expect(started(options)).rejects.toThrow(why)
+  })
+
+  it('is refused in a change of a running one, too', async () => {
+    const simulator = await serve()
+    expect(() => simulator.control({ faults: [{ on: 'nots', mode: 'hang' }] })).toThrow(/did you mean note\?/)
+    const { status, text } = await sendPost(`${simulator.origin}/__control`, { latencyMs: 'x' })
+    expect([status, text]).toEqual([400, expect.stringContaining('latencyMs must be milliseconds')])
   })
 })

@@ -17,6 +17,7 @@ import { folder } from '../../sinks/folder.js'
 import type { Session } from '../../src/pipeline/session.js'
 import { type WriteOptions, writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { compactOutputDigests, createDigestLog, DAMAGED, digestFile, readOutputDigests } from '../../src/storage/output-digests.js'
+import { isSameStamp } from '../../src/storage/output-files.js'
 import { temporaryFolder } from '../support/folders.js'
 
 const SIZES = [0, 1, 1_048_575, 1_048_576, 2_500_000]
@@ -86,6 +87,19 @@ it('records as damaged what continues a file with another content, but the same 
   await write('a.csv', 'base', { asOf: 1_000 })
   expect((await stored())['a.csv']).toEqual(intact)
   log.close()
+})
+
+it('finds the digest of a file whose time was restored without the fraction of the second', async () => {
+  const { root, log, write, stored } = createFolder()
+  await log.open()
+  await write('a.json', 'old', { asOf: 7_456 })
+  // A kill before the rename leaves the digest of a content that was never there.
+  log.watch('a.json')?.end([3, 9_123])
+  log.close()
+  const { digest } = digestFile(join(root, 'a.json'))
+  utimesSync(join(root, 'a.json'), 7, 7)
+  expect((await stored())['a.json']?.digest).toBe(digest)
+  expect([7_000, 7_456, 7_400, 8_000].map((at) => isSameStamp([3, 7_456], [3, at]))).toEqual([true, true, false, false])
 })
 
 it('ignores a line that a kill has cut, and does not spoil the next one', async () => {

@@ -8,7 +8,7 @@ import { describeFileError, statFile } from '../../storage/file-system.js'
 import { readCompleteRun } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import { DAMAGED, digestFile, type OutputDigest, readOutputDigests } from '../../storage/output-digests.js'
-import { createOutputMatcher, forEachYielding, listOutputFiles } from '../../storage/output-files.js'
+import { createOutputMatcher, forEachYielding, isSameStamp, listOutputFiles } from '../../storage/output-files.js'
 import { type OutputSizes, readOutputSizes } from '../../storage/output-sizes.js'
 import { statePaths } from '../../storage/run-state.js'
 import type { Finding } from './finding.js'
@@ -156,7 +156,7 @@ const compareContent = (
     const { digest, stamp } = digestFile(path)
     if (digest === wanted.digest) return undefined
     if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
-    if (stamp.every((value, index) => value === wanted.stamp[index]))
+    if (isSameStamp(wanted.stamp, stamp))
       return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }
     // An active run replaces files that had another digest when the list was read.
     return isRunning ? undefined : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }

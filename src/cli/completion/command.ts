@@ -1,11 +1,10 @@
-import { Argument } from 'commander'
 import { sectionNames } from '../../analysis/diff/change.js'
 import { checkNames } from '../../analysis/verify/finding.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import type { AddCommand } from '../dependencies.js'
 import { succeed } from '../dependencies.js'
 import { targetForms } from '../export/targets.js'
-import { exampleText } from '../options.js'
+import { choiceArgument, exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { complete, formatCompletion, type Placeholders } from './complete.js'
 import { type Shell, scripts } from './scripts.js'
@@ -37,7 +36,7 @@ export const addCompletion: AddCommand = (program, { io, dependencies, act }) =>
   program
     .command('completion')
     .description('Prints a shell completion script for commands, options and their values.')
-    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(scripts)))
+    .addArgument(choiceArgument('<shell>', 'name of the shell', Object.keys(scripts)))
     .argument('[words...]', 'what has been typed: prints what the script offers for it')
     .addHelpText('after', exampleText(examples))
     .action((shell: Shell, typed: readonly string[]) => {

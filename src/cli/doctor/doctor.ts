@@ -8,7 +8,7 @@ import { toExitCode, untilSignal } from '../signals.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
 import { doctorLines } from './lines.js'
-import { type LocalCheck, localChecks } from './local.js'
+import { hasProvider, type LocalCheck, localChecks } from './local.js'
 import type { Probe } from './probe.js'
 import { probeEndpoints } from './probes.js'
 import { listSettings } from './settings.js'
@@ -37,8 +37,8 @@ export const doctorCommand: Command<DoctorFlags> = ({ json, ...choice }, io, dep
       const checks = localChecks({ settings, streams, optional, env: io.env })
       const clock = (): number => io.scheduler.now()
       const { send: transport, close } = openConnections({ redirect: createRedirect(settings), env: io.env })
-      const wanted = streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
-      const context = { settings, transport, clock, redact: createRedactor(settings), asOf: choice.asOf ?? clock() }
+      const wanted = hasProvider(settings) ? streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles') : []
+      const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: choice.asOf ?? clock() }
       return probeEndpoints(wanted, context).pipe(
         takeUntil(timer(MAX_DOCTOR_MS, io.scheduler)),
         toArray(),

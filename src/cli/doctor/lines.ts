@@ -21,13 +21,17 @@ export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns
   ...checks.flatMap((check) => formatCheck(check, columns)),
   [],
   ...settingLines(settings, columns),
+  ...(probes.length === 0 ? [] : providerLines(probes, columns)),
+  [],
+  ...summarizeChecks(checks, probes, columns),
+]
+
+const providerLines = (probes: readonly Probe[], columns: number): readonly TextLine[] => [
   [],
   [['The provider', 'bold']],
   ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
   ...renderFittingTable(PROBE_COLUMNS, probes, columns),
   ...formatProblems(probes, columns),
-  [],
-  ...summarizeChecks(checks, probes, columns),
 ]
 
 const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {

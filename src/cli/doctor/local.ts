@@ -53,7 +53,16 @@ const nodeCheck = (version: string): LocalCheck => {
   }
 }
 
+/** Whether the address of any service is set. */
+export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
+
 const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
+  if (!hasProvider(settings))
+    return {
+      what: 'settings',
+      result: 'failed',
+      found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
+    }
   try {
     checkRequirements(planRun(streams, settings), settings)
     return { what: 'settings', result: 'ok', found: 'every address is set' }

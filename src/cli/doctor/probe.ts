@@ -7,10 +7,10 @@ import { createLimiters } from '../../limiter/limiter-registry.js'
 import { BadAnswerError, CollectError, formatError, HttpError, isItemError } from '../../model/errors.js'
 import type { Redact } from '../../model/redact.js'
 import type { Drift } from '../../model/report.js'
-import { type Settings, toAddressVariable } from '../../model/settings.js'
+import type { Settings } from '../../model/settings.js'
 import { createWorkerSlot } from '../../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { findHint } from '../hints.js'
+import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 /** The result of one request to an endpoint. */
 export interface Probe {
@@ -39,6 +39,7 @@ export interface ProbeOptions {
   readonly transport: Transport
   readonly clock: () => number
   readonly redact: Redact
+  readonly origins?: Origins
 }
 
 /** The longest timeout of a probe, whatever its stream allows. */
@@ -48,7 +49,7 @@ const MAX_PROBE_MS = 15_000
 export const sendProbe = (
   { stream, endpoint, about }: { readonly stream: StreamDefinition; readonly endpoint: AnyEndpoint; readonly about: string },
   input: unknown,
-  { settings, transport, clock, redact }: ProbeOptions,
+  { settings, transport, clock, redact, origins }: ProbeOptions,
   report: (probe: Probe) => void,
 ): Observable<unknown> =>
   defer(() => {
@@ -78,7 +79,7 @@ export const sendProbe = (
         },
         error: (error: unknown) => {
           if (!isItemError(error)) return
-          finish({ result: 'failed', reason: redact(formatError(error)), advice: findRequestHint(error, endpoint) })
+          finish({ result: 'failed', reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) })
         },
       }),
     )
@@ -93,11 +94,11 @@ export const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoi
 })
 
 /** Advice for a failed request. */
-const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>): string => {
+const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'
   if (error instanceof BadAnswerError && error.reason !== 'html')
     return 'The provider may have changed its format; look for a newer version of scripstream.'
-  const hint = error instanceof CollectError ? findHint(error) : undefined
-  return hint ?? `Check ${toAddressVariable(host)} (its path too), the network, and any proxy.`
+  const hint = error instanceof CollectError ? findHint(error, origins) : undefined
+  return hint ?? `Check ${findAddressOrigin(host, origins)} (its path too), the network, and any proxy.`
 }

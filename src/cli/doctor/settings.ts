@@ -29,7 +29,7 @@ export const listSettings = (settings: Settings, { loaded, origins }: SettingSou
     .map(([name, value]) => ({
       name,
       value: isConfidential(name.replace(/\..*/, '')) ? '(not shown)' : typeof value === 'string' ? value : redact(JSON.stringify(value)),
-      from: before.get(name) === value ? (origins.get(name) ?? 'default') : 'simulator',
+      from: before.get(name) === value ? (origins.get(name)?.replace(`${name} in `, '') ?? 'default') : 'simulator',
     }))
 }
 

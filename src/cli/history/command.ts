@@ -1,11 +1,10 @@
-import { Argument } from 'commander'
 import { defer, map, type Observable } from 'rxjs'
 import type { HistoryDay, HistorySummary } from '../../analysis/history/describe-history.js'
 import { UsageError } from '../../model/errors.js'
 import { formatMinute } from '../../model/trading-day.js'
 import type { Deletable } from '../../storage/history/delete.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
-import { checkDay, dayOption, exampleText, integerOption } from '../options.js'
+import { checkDay, choiceArgument, dayOption, exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { formatBytes, formatQuantity } from '../terminal/format.js'
 import { printJson, printLines } from '../terminal/print.js'
@@ -48,10 +47,11 @@ export const addHistory: AddCommand = (program, { io, dependencies, act }) => {
     .command('history')
     .description('Shows the days that runs have recorded, or deletes some of them.')
     .addArgument(
-      new Argument(
+      choiceArgument(
         '[action]',
         'delete: delete one day; prune: delete the days before a day; compact: delete bases that no day needs',
-      ).choices(ACTIONS),
+        ACTIONS,
+      ),
     )
     .argument('[day]', 'delete: the day')
     .option('--out <dir>', 'output folder (default: ./data)')

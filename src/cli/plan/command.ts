@@ -18,14 +18,13 @@ const examples = [
 ] as const
 
 export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
-  const names = dependencies.streams.map(({ name }) => name)
   program
     .command('plan')
     .description('Estimates the requests, time and disk space of a run. Sends no request.')
     .option('--out <dir>', 'output folder of the run (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .addOption(streamsOption('--only', 'only these streams and those that they need', names))
-    .addOption(streamsOption('--skip', 'all streams except these', names))
+    .addOption(streamsOption('--only', 'only these streams and those that they need', dependencies.streams))
+    .addOption(streamsOption('--skip', 'all streams except these', dependencies.streams))
     .addOption(symbolsOption())
     .addOption(asOfOption(io))
     .option('--fresh', 'a run that starts from scratch')

@@ -52,21 +52,22 @@ Exit codes:
 `
 
 export const addRun: AddCommand = (program, { args, io, dependencies, act }) => {
-  const names = dependencies.streams.map(({ name }) => name)
   const command = program
     .command('run')
     .description('Runs all streams once and writes the outputs.')
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .addOption(streamsOption('--only', 'only these streams and those that they need', names))
-    .addOption(streamsOption('--skip', 'all streams except these', names))
+    .addOption(streamsOption('--only', 'only these streams and those that they need', dependencies.streams))
+    .addOption(streamsOption('--skip', 'all streams except these', dependencies.streams))
     .addOption(symbolsOption('only these stocks, other records stay'))
     .addOption(asOfOption(io))
-    .option('--record-late', 'also record what is of today if --as-of names an earlier session, marked as late')
+    .addOption(
+      new Option('--record-late', 'also record what is of today if --as-of names an earlier session, marked as late').conflicts('history'),
+    )
     .option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)', (text) =>
       readDuration('--patience', text, 86_400_000),
     )
-    .option('--retry-failed', 'retry exactly what failed last time, of each stream')
+    .addOption(new Option('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'))
     .option('--fresh', 'start from scratch: resume no unfinished run, download again after a complete one')
     .option('--no-history', 'do not keep this day for queries as of a day')
     .option('--accept <rules>', `store answers that a rule refuses: ${refusalCodes.join(', ')}`, readAccept)
@@ -81,8 +82,8 @@ export const addRun: AddCommand = (program, { args, io, dependencies, act }) => 
     .addOption(engineOption())
     .addOption(blobsOption())
     .addOption(volatileOption())
-    .addOption(new Option('--quiet', 'print nothing if all is well, and the brief if not').conflicts('json'))
-    .option('--verbose', 'name the files of each stream in the summary')
+    .addOption(new Option('--quiet', 'print nothing if all is well, and the brief if not').conflicts(['json', 'verbose']))
+    .addOption(new Option('--verbose', 'name the files of each stream in the summary').conflicts('json'))
     .option('--json', 'print only the run report, as JSON, on stdout')
   addObservers(command)
     .addHelpText(

@@ -4,7 +4,7 @@ import type { Settings } from '../../model/settings.js'
 import { listOutputFiles } from '../../pipeline/phases.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
-import { printError } from '../hints.js'
+import { type Origins, printError } from '../hints.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
@@ -18,13 +18,13 @@ type RunReport = NonNullable<RunEnding['report']>
 
 /** Stores the report of an ended run, loads its outputs into the sinks, and prints the outcome; emits the exit code. */
 export const concludeRun = (ending: RunEnding, context: RunCommandContext): Observable<number> => {
-  const { flags, settings, io, dependencies } = context
+  const { flags, settings, origins, io, dependencies } = context
   const { streams } = dependencies
   return storeReport(ending, context).pipe(
     concatMap((isReportStored) =>
       loadAfterRun(ending, flags, { out: settings.out, io, streams }).pipe(
         concatMap(({ sinks, code }) => {
-          const ended = { flags, settings, io, streams, isReportStored, sinks }
+          const ended = { flags, settings, origins, io, streams, isReportStored, sinks }
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
           const print = (): void => printEnding(ending, ended)
@@ -58,6 +58,7 @@ const storeReport = (
 interface EndingContext {
   readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate' | 'verbose'>
   readonly settings: Settings
+  readonly origins?: Origins | undefined
   readonly io: Pick<ProcessIo, 'stdout' | 'stderr'>
   readonly streams: Dependencies['streams']
   readonly isReportStored: boolean
@@ -94,7 +95,8 @@ const formatSummary = (report: RunReport, context: EndingContext): readonly Text
   })
 }
 
-const toNextContext = ({ flags, io, isReportStored }: EndingContext) => ({
+const toNextContext = ({ flags, io, isReportStored, origins }: EndingContext) => ({
+  origins,
   columns: readSize(io.stdout).columns,
   args: flags.args,
   isReportStored,

@@ -6,6 +6,7 @@ import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import type { Target } from '../export/targets.js'
 import type { FleetFlags } from '../fleet.js'
+import type { Origins } from '../hints.js'
 import { readSymbols } from '../symbols.js'
 import type { ProgressMode } from '../terminal/progress.js'
 
@@ -57,6 +58,7 @@ export interface RunFlags extends Omit<RunInput, Exclude<keyof RunOptions, 'symb
 export interface RunCommandContext {
   readonly flags: RunFlags
   readonly settings: Settings
+  readonly origins?: Origins | undefined
   readonly io: ProcessIo
   readonly dependencies: Dependencies
   /** The log file, if there is one. */

@@ -1,7 +1,7 @@
 import { defer, type Observable, of, switchMap } from 'rxjs'
 import type { Command } from '../dependencies.js'
 import { resolveFleet } from '../fleet.js'
-import { resolveSettings, warnOfMisspeltVariables } from '../provider.js'
+import { resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
 import { clean } from '../terminal/text.js'
 import { type RunCommandContext, type RunFlags, readRunOptions } from './flags.js'
 import { openRunLog } from './log-file.js'
@@ -17,9 +17,10 @@ export const runCommand: Command<RunFlags> = (flags, io, dependencies) =>
   defer(() => {
     warnOfMisspeltVariables(io, dependencies)
     const settings = resolveSettings(flags, io, dependencies)
+    const origins = resolveOrigins(flags, io, dependencies)
     return openRunLog(settings, flags, io).pipe(
       switchMap((log) => {
-        const context = { flags, settings, io, dependencies, log }
+        const context = { flags, settings, origins, io, dependencies, log }
         return openMetrics(context).pipe(
           reportError(context),
           switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),

@@ -5,7 +5,7 @@ import { REPORT_FILE } from '../../pipeline/storage.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
-import { findHints } from '../hints.js'
+import { findHints, type Origins } from '../hints.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
@@ -13,7 +13,7 @@ import { earlierFailureLines, problemLines, warningLines, wrongSymbolLines } fro
 import { createResults, type ResultsContext } from './results.js'
 
 /** What decides what to do next. */
-type NextContext = Pick<SummaryContext, 'args' | 'columns' | 'isSimulated' | 'isReportStored'>
+type NextContext = Pick<SummaryContext, 'args' | 'columns' | 'isSimulated' | 'isReportStored' | 'origins'>
 
 export interface SummaryContext extends ResultsContext {
   /** The output folder as the user named it. */
@@ -24,6 +24,7 @@ export interface SummaryContext extends ResultsContext {
   readonly isReportStored: boolean
   /** Whether the data is simulated. */
   readonly isSimulated: boolean
+  readonly origins?: Origins | undefined
   /** The results of the sinks. */
   readonly sinks: readonly TextLine[]
 }
@@ -145,12 +146,15 @@ const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstr
 const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
 
 /** What to do after a run, with the command. */
-export const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored }: NextContext): readonly TextLine[] => {
+export const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored, origins }: NextContext): readonly TextLine[] => {
   if (report.finishedBefore !== undefined)
-    return [...formatSection('Next', ['  To download again:'], columns), command([...args, '--fresh'])]
+    return [
+      ...formatSection('Next', ['  To download again:'], columns),
+      command([...args.filter((arg) => arg !== '--retry-failed'), '--fresh']),
+    ]
   if (report.outcome === 'complete') return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
-  const hints = findHints(report).map((hint) => `  ${hint}`)
+  const hints = findHints(report, origins).map((hint) => `  ${hint}`)
   const advice = {
     partial: [...hints, report.isResumable ? '  Run it again today; only missing items are requested:' : '  To retry what is missing:'],
     failed: [...hints, '  Fix the cause, then run it again:'],

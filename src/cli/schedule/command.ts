@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { resolve, sep } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { Option } from 'commander'
 import { CONFIG_FILE } from '../../config.js'
 import { readEnvironment } from '../../model/environment.js'
@@ -38,7 +38,7 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
     .command('schedule')
     .description('Prints an entry for a scheduler: run, verify and export on each session. Installs nothing.')
     .addOption(new Option('--print <scheduler>', 'for which scheduler').choices(Object.keys(schedulers)).makeOptionMandatory())
-    .option('--at <time>', 'time of day in India, 18:00 or later', DEFAULT_TIME)
+    .option('--at <time>', 'time of day in India, 18:00 or later; a second attempt follows an hour later', DEFAULT_TIME)
     .option('--out <dir>', 'output folder (default: the folder in the settings)')
     .option('--config <file>', 'settings file (default: scripstream.config.json in this folder, if present)')
     .option('--export-to <target>', 'also load the outputs there: market.duckdb, parquet:DIR or postgres://…')
@@ -58,7 +58,7 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
             )
           const entry = schedulers[print]?.({
             program: [process.execPath, command],
-            folder: process.cwd(),
+            folder: dirname(file),
             out: resolve(settings.out),
             config: file,
             variables: readNetworkVariables(io.env),

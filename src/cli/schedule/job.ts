@@ -1,4 +1,5 @@
 import { quoteShell } from '../../model/text.js'
+import { padTwo } from '../terminal/format.js'
 
 /** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
 export interface DailyJob {
@@ -21,19 +22,35 @@ export interface DailyJob {
   readonly offsets: readonly number[]
 }
 
-export const INDIA_OFFSET_MINUTES = 330
+const INDIA_OFFSET_MINUTES = 330
 const MINUTES_PER_DAY = 1_440
 
 /** A time of a day as hour and minute, and whether it falls on the day before or after (-1, 0, 1). */
-export const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
+const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
   const dayShift = Math.floor(minutes / MINUTES_PER_DAY)
   const rest = minutes - dayShift * MINUTES_PER_DAY
   return { hour: Math.floor(rest / 60), minute: rest % 60, dayShift }
 }
 
+/** The time of the job in India, as `18:30`. */
+export const formatClock = ({ minuteOfDay }: DailyJob): string => {
+  const { hour, minute } = toClock(minuteOfDay)
+  return `${padTwo(hour)}:${padTwo(minute)}`
+}
+
 /** The local time of the job. Of a zone with daylight saving, the later one: the job must not start before the data is there. */
 export const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
   toClock(Math.max(...offsets.map((offset) => minuteOfDay - INDIA_OFFSET_MINUTES + offset)))
+
+/** When the job starts, for cron. */
+export const toCronTime = (job: DailyJob): string => {
+  const { hour, minute, dayShift } = toLocalClock(job)
+  return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}`
+}
+
+/** The job of each attempt of an evening: at its time and an hour later, before midnight in India. */
+export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
+  [...new Set([job.minuteOfDay, Math.min(job.minuteOfDay + 60, MINUTES_PER_DAY - 1)])].map((minuteOfDay) => ({ ...job, minuteOfDay }))
 
 /** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
 export const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
@@ -54,11 +71,24 @@ export const toShell = (job: DailyJob, program: readonly string[] = job.program)
     ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
   ].join(' && ')
 
-/** What a person must know about the settings of an entry, as lines of a comment. */
-export const describeSettings = ({ config, variables }: DailyJob): readonly string[] => [
-  `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
-  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+const HOLIDAYS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+const SECOND_ATTEMPT =
+  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
+
+/** What a person must know about an entry, as lines of a comment. */
+export const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
+  ...[HOLIDAYS, SECOND_ATTEMPT],
+  ...(config === undefined
+    ? []
+    : [
+        `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+        'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+      ]),
   ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
 ]
 
-export const SESSIONS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+/** The same as lines that begin with `#`. */
+export const commentEntry = (job: DailyJob): string =>
+  describeEntry(job)
+    .map((line) => `# ${line}\n`)
+    .join('')

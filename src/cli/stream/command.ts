@@ -1,6 +1,5 @@
 import { defer, switchMap } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
-import { MASTER } from '../../pipeline/define-stream.js'
 import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
 import { exampleText, readStreams, simulateOption } from '../options.js'
@@ -29,7 +28,6 @@ Exit codes:
 `
 
 export const addStream: AddCommand = (program, { io, dependencies, act }) => {
-  const names = dependencies.streams.map(({ name }) => name)
   program
     .command('stream')
     .description('Writes the records of one stream to stdout as NDJSON, as they arrive; stores nothing.')
@@ -40,11 +38,8 @@ export const addStream: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(simulateOption())
     .addHelpText('after', exampleText(examples) + STREAM_HELP_EXIT_CODES)
     .action((given: string, { config, simulate, symbols, asOf }: StreamInput) => {
-      const [name = given, another] = readStreams('stream', given, names)
+      const [name = given, another] = readStreams('stream', given, dependencies.streams)
       if (another !== undefined) throw new UsageError(`stream: give one stream, not several: ${name}, ${another}`)
-      const isPerStock = dependencies.streams.some((stream) => stream.name === name && stream.work.of === MASTER)
-      if (symbols !== undefined && !isPerStock)
-        throw new UsageError(`--symbols: ${name} is not fetched stock by stock; leave out --symbols, and select from its records`)
       const flags = { name, symbols, asOf, config, simulate }
       return act(defer(() => import('./stream.js')).pipe(switchMap(({ streamCommand }) => streamCommand(flags, io, dependencies))))
     })

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/folders.js'
+import { type Ended, endOf, main, provider, run } from './command.js'
+
+/** Text of a unit file: quotes, and doubled % and $. */
+const readUnitArgs = (line: string): readonly string[] =>
+  [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    text.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'),
+  )
+
+const unescapeXml = (text: string): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+
+/** The commands of an entry, each with its arguments, as its scheduler starts them. */
+const readCommands: Readonly<Record<string, (entry: string) => readonly (readonly string[])[]>> = {
+  cron: (entry) => {
+    const line = entry.trim().split('\n').at(-1) ?? ''
+    return [['/bin/sh', '-c', line.replace(/^(\S+ ){5}/, '').replaceAll('\\%', '%')]]
+  },
+  systemd: (entry) => [...entry.matchAll(/^ExecStart=(.*)$/gm)].map(([, line = '']) => readUnitArgs(line)),
+  launchd: (entry) => {
+    const list = /ProgramArguments<\/key>\s*<array>(.*)<\/array>/.exec(entry)?.[1] ?? ''
+    return [[...list.matchAll(/<string>(.*?)<\/string>/gs)].map(([, text = '']) => unescapeXml(text))]
+  },
+  'github-actions': (entry) => [...entry.matchAll(/^ {6}- run: (node .*)$/gm)].map(([, line = '']) => ['/bin/bash', '-e', '-c', line]),
+  docker: (entry) => [JSON.parse(/^CMD (.*)$/m.exec(entry)?.[1] ?? '[]')],
+}
+
+/** Runs commands one after another, as long as they succeed, with no variables but these. */
+const runAll = async (commands: readonly (readonly string[])[], cwd: string, env: Readonly<Record<string, string>>) => {
+  const ended: Ended[] = []
+  for (const command of commands) {
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+    ended.push(await endOf(spawn('env', ['-i', ...variables, ...command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })))
+    if (ended.at(-1)?.code !== 0) break
+  }
+  return ended
+}
+
+describe('a printed entry', () => {
+  it.each(['cron', 'systemd', 'launchd'])('for %s runs from another folder, with nothing but a short PATH, twice', async (name) => {
+    const { simulator } = await provider({ asOf: Date.now })
+    const folder = join(temporaryFolder(), "a 100% market's")
+    mkdirSync(folder)
+    const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
+    writeFileSync(join(folder, 'scripstream.config.json'), JSON.stringify({ out: 'market', urls, sheetId, asmTabId, gsmTabId }))
+    const { stdout: entry, stderr, code } = await run(['schedule', '--print', name, '--export-to', 'market.duckdb'], { cwd: folder })
+    expect([code, stderr]).toEqual([0, ''])
+
+    const commands = readCommands[name]?.(entry) ?? []
+    const quiet = expect.objectContaining({ code: 0, stdout: '', stderr: '' })
+    for (const attempt of ['first', 'second']) {
+      simulator.control({ reset: true })
+      const ended = await runAll(commands, name === 'systemd' ? folder : temporaryFolder(), { PATH: '/usr/bin:/bin' })
+      expect(ended).toEqual(commands.map(() => quiet))
+      const requests = Object.values(simulator.stats().endpoints).reduce((total, one) => total + one.requests, 0)
+      expect(requests > 0).toBe(attempt === 'first')
+    }
+    expect(readdirSync(folder).sort()).toEqual(['market', 'market.duckdb', 'scripstream.config.json'])
+  })
+
+  it.each(['github-actions', 'docker'])('for %s runs with the variables of its provider', async (name) => {
+    const { env } = await provider({ asOf: Date.now })
+    const folder = temporaryFolder()
+    const { stdout: entry } = await run(['schedule', '--print', name], { cwd: folder })
+    // In the place of the checkout, and of the command that the image installs.
+    symlinkSync(join(main, '../../..'), join(folder, 'dist'))
+    writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
+    const variables = { ...env, PATH: `${folder}:${dirname(process.execPath)}:/usr/bin:/bin` }
+    const ended = await runAll(readCommands[name]?.(entry.replace(/(?<!\.)\/data/g, join(folder, 'data'))) ?? [], folder, variables)
+    expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
+      Array.from({ length: name === 'docker' ? 1 : 2 }, () => [0, '', '']),
+    )
+    expect(existsSync(join(folder, 'data', '.scripstream', 'report.json'))).toBe(true)
+  })
+})
