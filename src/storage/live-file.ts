@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isRow } from '../model/row.js'
 import { describeThisProcess, hasEnded, parseHolder } from './lock-files.js'
 import { statePaths } from './run-state.js'
@@ -9,19 +9,15 @@ export interface LiveFile<State> {
   readonly remove: () => void
 }
 
-/**
- * The live file of a folder. Without a sync, and a failure is ignored: a run does not fail for this. It creates no folder, so that nothing is
- * left where a run stored nothing.
- */
+/** The live file of a folder, written without a sync. It creates no folder, so that nothing is left where a run stored nothing. */
 export const createLiveFile = <State>(root: string): LiveFile<State> => {
-  const { live } = statePaths(root)
+  const { folder, live } = statePaths(root)
   const holder = { ...describeThisProcess(), token: 'live' }
   return {
     write: (state) => {
-      try {
-        writeFileSync(`${live}.next`, JSON.stringify({ holder, state }))
-        renameSync(`${live}.next`, live)
-      } catch {}
+      if (!existsSync(folder)) return
+      writeFileSync(`${live}.next`, JSON.stringify({ holder, state }))
+      renameSync(`${live}.next`, live)
     },
     remove: () => {
       for (const path of [live, `${live}.next`]) rmSync(path, { force: true })
