@@ -35,7 +35,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
 const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
-    if (flags.answer) return import('./answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
+    if (flags.answer) return import('../answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
     return whileServing(
       () => openPage({ settings, port: flags.port }, dependencies),
       ({ origin }) => {

@@ -19,7 +19,7 @@ export const openPage = async (
 ): Promise<PageServer> => {
   const { out, exchange, workers } = settings
   const { servePage } = await import('../../web/server/serve.js')
-  const { createAnswerProcesses } = await import('./answer-process.js')
+  const { createAnswerProcesses } = await import('../answer-process.js')
   return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, wall, ...createAnswerProcesses(settings) })
 }
 
