@@ -7,10 +7,9 @@ import type { RecordedChecks } from '../analysis/verify/recorded-checks.js'
 import { CollectError, UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { toSpillFolder } from '../storage/duckdb.js'
-import type { QueryAnswer, QueryRequest } from '../web/api/query.js'
-import type { FolderChanges } from '../web/api/state.js'
+import type { QueryRequest } from '../web/api/query.js'
 import type { QueryRunner } from '../web/data/query.js'
-import type { CheckRunner } from '../web/server/checks.js'
+import type { RunWork } from '../web/server/readers.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { ToolRunner, ToolTask } from './mcp/tools.js'
 import { readText } from './options.js'
@@ -33,29 +32,24 @@ type Reply = { readonly answer: unknown } | { readonly refusal: string }
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
-): {
-  readonly ask: QueryRunner
-  readonly compare: () => Promise<FolderChanges>
-  readonly check: CheckRunner
-  readonly callTool: ToolRunner
-} => {
+): Required<RunWork> & { readonly ask: QueryRunner; readonly callTool: ToolRunner } => {
   let isBusy = false
   return {
     ask: async (query, signal) => {
       if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
       isBusy = true
       try {
-        return (await runTask(settings, { query }, signal)) as QueryAnswer
+        return await runTask(settings, { query }, signal)
       } finally {
         isBusy = false
       }
     },
-    callTool: async (task, signal) => (await runTask(settings, task, signal)) as Awaited<ReturnType<ToolRunner>>,
-    compare: async () => (await runTask(settings, { changes: 'last-run' })) as FolderChanges,
+    callTool: (task, signal) => runTask(settings, task, signal),
+    compare: () => runTask(settings, { changes: 'last-run' }),
     check: async () => {
       const late = AbortSignal.timeout(CHECK_TIME_MS)
       try {
-        return ((await runTask(settings, { checks: 'present-files' }, late)) as RecordedChecks | null) ?? undefined
+        return (await runTask<RecordedChecks | null>(settings, { checks: 'present-files' }, late)) ?? undefined
       } catch (error) {
         if (!late.aborted) throw error
         throw new UsageError(`stopped after ${CHECK_TIME_MS / 60_000} min; "scripstream verify" has no limit`)
@@ -77,7 +71,7 @@ const lowerPriority = (pid: number): void => {
   }
 }
 
-const runTask = async ({ out, streams }: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<unknown> => {
+const runTask = async <Answer>({ out, streams }: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
   const isCheck = 'checks' in task
@@ -96,7 +90,7 @@ const runTask = async ({ out, streams }: Pick<Settings, 'out' | 'streams'>, task
   try {
     const [printed, complaint] = await Promise.all([text(child.stdout), text(child.stderr), ended])
     if (signal?.aborted) throw new UsageError('stopped')
-    return readReply(printed, complaint)
+    return readReply(printed, complaint) as Answer
   } finally {
     signal?.removeEventListener('abort', kill)
     process.off('exit', kill)

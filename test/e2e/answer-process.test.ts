@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -8,7 +9,7 @@ import { toRunLogEntry } from '../../src/model/run-log.js'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
 import { stock } from '../web/data/support.js'
-import { start } from './command.js'
+import { main, start } from './command.js'
 
 const isLinux = process.platform === 'linux'
 
@@ -96,6 +97,16 @@ describe.skipIf(!duckdb || !isLinux)(`a statement that wants too much memory${is
     expect(await answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/needs more memory|memory may have run out/) } })
     expect(peak).toBeGreaterThan(50)
     expect(peak).toBeLessThan(2_000)
+  })
+
+  it('is ended by its own watcher where the system does not limit it', async () => {
+    const out = folderWith({ 'master_isin_map.json': [stock('A')] })
+    const child = spawn(process.execPath, [main, 'serve', '--answer', '--out', out], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const ended = once(child, 'close')
+    child.stdin.end(JSON.stringify({ query: { sql: "select length(repeat('x', 2000000000))" }, server: process.pid }))
+    const peak = await watchPeak(process.pid, ended)
+    expect(await ended).toEqual([null, 'SIGKILL'])
+    expect(peak).toBeLessThan(3_000)
   })
 
   it('ends with its server, even if that is killed', async () => {
