@@ -25,25 +25,35 @@ export const createLiveFile = <State>(root: string): LiveFile<State> => {
   }
 }
 
-/** Returns a function that reads the state of a folder's active run; undefined without one. The file of a process that has ended does not count. */
-export const createLiveFileReader = <State>(root: string, clock: () => number = Date.now): (() => State | undefined) => {
+/**
+ * Returns a function that reads the state of a folder's active run; undefined without one. The file of a process that has ended does not count,
+ * nor one of another shape: another version may write it.
+ */
+export const createLiveFileReader = <State>(
+  root: string,
+  parse: (state: unknown) => State | undefined,
+  clock: () => number = Date.now,
+): (() => State | undefined) => {
   const { live } = statePaths(root)
   let known: { readonly at: number; readonly text: string; readonly state: State } | undefined
   return () => {
     const at = statSync(live, { throwIfNoEntry: false })?.mtimeMs
     if (at === undefined) return undefined
-    if (known?.at !== at) known = readFile(live, at)
+    if (known?.at !== at) known = readFile(live, at, parse)
     const holder = known && parseHolder(known.text)
     return known === undefined || holder === undefined || hasEnded(holder, clock() - at) ? undefined : known.state
   }
 }
 
-const readFile = <State>(path: string, at: number): { readonly at: number; readonly text: string; readonly state: State } | undefined => {
+const readFile = <State>(
+  path: string,
+  at: number,
+  parse: (state: unknown) => State | undefined,
+): { readonly at: number; readonly text: string; readonly state: State } | undefined => {
   try {
     const document: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return isRow(document) && isRow(document.state)
-      ? { at, text: JSON.stringify(document.holder), state: document.state as State }
-      : undefined
+    const state = isRow(document) ? parse(document.state) : undefined
+    return isRow(document) && state !== undefined ? { at, text: JSON.stringify(document.holder), state } : undefined
   } catch {
     return undefined
   }

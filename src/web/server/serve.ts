@@ -4,12 +4,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
-import { createLiveFileReader } from '../../storage/live-file.js'
 import { statePaths } from '../../storage/run-state.js'
 import { type Asset, readAssets } from './assets.js'
 import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { createLiveHub, type HubOptions, type LiveSource } from './live-hub.js'
+import { openLiveFile } from './live-shape.js'
 import { createRunReaders, type RunWork } from './readers.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
@@ -51,7 +51,7 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const data = createDataRoutes({ root, exchange, streams }, ask)
   const routes = given ?? [...allRoutes, ...data.routes]
   const assets = readAssets(pageFolder)
-  const live = createLiveHub(source ?? createLiveFileReader(root), {
+  const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
     wall,
   })
