@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RunReport } from '../model/report.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
+import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
 import { getErrorCode, toStorageError } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 
@@ -34,9 +35,9 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
     report: isDamaged && last ? toRunReport(last) : report,
     damage: [
       ...(isDamaged
-        ? [`${path} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}`]
+        ? [`${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}`]
         : []),
-      ...(badLines.length > 0 ? [`${join(folder, RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}`] : []),
+      ...(badLines.length > 0 ? [`${toStatePath(RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}`] : []),
     ],
   }
 }
@@ -45,7 +46,7 @@ const readIfPresent = async (path: string): Promise<string | undefined> => {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
+    if (getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)
   }
 }

@@ -40,7 +40,7 @@ const show = async (entries: readonly RunLogEntry[], ...args: readonly string[])
   const out = temporaryFolder()
   mkdirSync(join(out, '.scripstream'))
   writeFileSync(join(out, '.scripstream/runs.ndjson'), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
-  const code = await runProgram(['log', ...args, '--out', out], io, createTestDependencies())
+  const code = await runProgram(['log', '--out', out, ...args], io, createTestDependencies())
   return { code, text: io.out.text(), err: io.err.text() }
 }
 

@@ -112,7 +112,7 @@ describe('a folder with damaged records of runs', () => {
       put('report.json', text)
       const records = await readRunRecords(out)
       expect(records.report).toMatchObject({ run: 'r2', missing: { 'market-news': 1 }, scripts: { 'market-news': { takenOver: 0 } } })
-      expect(records.damage).toEqual([`${join(out, STATE, 'report.json')} is damaged; the last run is that of the log of runs`])
+      expect(records.damage).toEqual([`${STATE}/report.json is damaged; the last run is that of the log of runs`])
     }
     const { body } = await send(server?.origin ?? '', '/api/state')
     expect(JSON.parse(body)).toMatchObject({
@@ -127,7 +127,7 @@ describe('a folder with damaged records of runs', () => {
     const { body } = await send(server?.origin ?? '', '/api/runs')
     expect(JSON.parse(body)).toMatchObject({
       runs: [{ run: 'r2' }, { run: 'r1' }],
-      damage: [`${join(out, STATE, 'runs.ndjson')} is damaged; left out: line 1, 3`],
+      damage: [`${STATE}/runs.ndjson is damaged; left out: line 1, 3`],
     })
   })
 
@@ -151,7 +151,7 @@ describe('a folder with damaged records of runs', () => {
   }
 
   it('is told by "brief", "diff" and "log" in plain words', async () => {
-    const all = join(out, STATE, 'report.json')
+    const all = `${STATE}/report.json`
     good()
     put('report.json', '{}')
     for (const args of [['brief', '--no-verify'], ['diff']]) {
@@ -168,7 +168,7 @@ describe('a folder with damaged records of runs', () => {
     put('runs.ndjson', '')
     expect(await type('brief', '--no-verify')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^error: .*report.json is damaged; the log of runs has no run either/),
+      err: expect.stringMatching(/^error: .scripstream\/report.json is damaged; the log of runs has no run either/),
     })
   })
 })
