@@ -28,7 +28,8 @@ const freePort = async (): Promise<number> => {
 
 type Control = (...command: readonly string[]) => Promise<unknown>
 
-/** How a server refuses, and how it serves again. A replica of nobody never gets other data. */
+/** How a server refuses, and how it serves again. A replica of nobody never gets other data. The fake client below has the
+ * other codes. */
 const WAYS: readonly (readonly [
   code: string,
   refuse: (control: Control) => Promise<unknown>,
@@ -59,18 +60,6 @@ const WAYS: readonly (readonly [
     },
     (control) => control('config', 'set', 'stop-writes-on-bgsave-error', 'no'),
   ],
-  [
-    'LOADING',
-    async (control) => {
-      for (let part = 0; part < 3; part += 1)
-        await control('mset', ...Array.from({ length: 1_000 }, (_, index) => [`key:${part}:${index}`, 'x'.repeat(100)]).flat())
-      await control('config', 'set', 'loading-process-events-interval-bytes', '1024')
-      await control('config', 'set', 'key-load-delay', '700')
-      // It answers when it has loaded everything, which takes 2 s.
-      void control('debug', 'reload')
-    },
-    async () => undefined,
-  ],
 ]
 
 describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => {
@@ -79,7 +68,7 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
     port = await freePort()
     dir = mkdtempSync(join(tmpdir(), 'scripstream-'))
     mkdirSync(join(dir, 'folder'))
-    const flags = ['--appendonly', 'yes', '--save', '', '--enable-protected-configs', 'yes', '--enable-debug-command', 'yes']
+    const flags = ['--appendonly', 'yes', '--save', '', '--enable-protected-configs', 'yes']
     server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, ...flags], { stdio: 'ignore' })
   })
   afterAll(() => {

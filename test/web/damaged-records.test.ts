@@ -95,7 +95,7 @@ describe('a folder with damaged records of runs', () => {
         put(name, text)
         expect((await readPage()).every((status) => status === 200 || status === 404)).toBe(true)
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   }, 60_000)
 
