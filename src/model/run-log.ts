@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isSignificant } from './drift.js'
 import type { Status } from './errors.js'
 import type { RunReport, ScriptReport } from './report.js'
-import { omitUndefined } from './row.js'
+import { isRow, omitUndefined } from './row.js'
 import { repairJson } from './text.js'
 
 /** One line for each ended run, oldest first. */
@@ -121,20 +121,22 @@ const ReportShape = z.looseObject({
 })
 
 /** Reads a report; undefined if it is damaged. */
-export const parseReport = (text: string): RunReport | undefined => ReportShape.safeParse(parseJson(text)).data as RunReport | undefined
+export const parseReport = (text: string): RunReport | undefined => ReportShape.safeParse(parseFields(text)).data as RunReport | undefined
 
 /** The entries of the log, and the numbers of the lines that are none, such as one that a kill has cut. */
 export const parseRunLog = (text: string): { readonly runs: readonly RunLogEntry[]; readonly badLines: readonly number[] } => {
-  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseJson(line)).data }))
+  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseFields(line)).data }))
   return {
     runs: lines.flatMap(({ entry }) => (entry === undefined ? [] : [entry as unknown as RunLogEntry])),
     badLines: lines.flatMap(({ line, number, entry }) => (entry === undefined && line.trim() !== '' ? [number] : [])),
   }
 }
 
-const parseJson = (text: string): unknown => {
+/** The fields of a document. Another version may leave some out: then the run is one that needs a look, at its `asOf`. */
+const parseFields = (text: string): unknown => {
   try {
-    return JSON.parse(repairJson(text))
+    const fields: unknown = JSON.parse(repairJson(text))
+    return isRow(fields) ? { startedAt: fields.asOf, finishedAt: fields.asOf, outcome: 'partial', ...fields } : undefined
   } catch {
     return undefined
   }
