@@ -9,7 +9,8 @@ import type { Stock } from '../model/stock.js'
 import { MASTER_MAP, readKnownStocks } from '../pipeline/known-stocks.js'
 import type { RunOptions } from '../pipeline/run-options.js'
 import { readStateDocument, statPath } from '../storage/file-system.js'
-import { checkFolderFormat, requireFolder, statePaths } from '../storage/run-state.js'
+import { readRunRecords } from '../storage/run-records.js'
+import { requireFolder } from '../storage/run-state.js'
 
 /** @throws UsageError if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
@@ -18,12 +19,8 @@ export const checkFolder = async (root: string): Promise<void> => {
     throw new UsageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
 }
 
-/** The report of the last run in a folder; undefined without one. */
-export const readReport = async (root: string): Promise<RunReport | undefined> => {
-  await checkFolderFormat(root)
-  const report = await readStateDocument(statePaths(root).report)
-  return isRow(report) && isRow(report.scripts) && typeof report.asOf === 'string' ? (report as unknown as RunReport) : undefined
-}
+/** The report of the last run in a folder, from the log of runs while it is damaged; undefined without one. */
+export const readReport = async (root: string): Promise<RunReport | undefined> => (await readRunRecords(root)).report
 
 /** The stocks of the master list. @throws StorageError if the list is damaged */
 export const readStocks = async (root: string): Promise<readonly Stock[]> => {

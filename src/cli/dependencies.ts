@@ -4,6 +4,7 @@ import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, SettingsSources } from '../config.js'
 import type * as Fleet from '../fleet/index.js'
 import type { Settings } from '../model/settings.js'
+import type { Wall } from '../model/wall.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Storage } from '../pipeline/storage.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
@@ -18,6 +19,8 @@ export interface ProcessIo {
   readonly readLine: () => Promise<string>
   readonly stdout: TerminalStream
   readonly stderr: TerminalStream
+  /** What keeps the onlookers of a run from ending it. */
+  readonly wall: Wall
   readonly env: NodeJS.ProcessEnv
   /** The clock and the timers. */
   readonly scheduler: SchedulerLike

@@ -104,7 +104,7 @@ const changeLines = (difference: Difference, columns: number): readonly TextLine
   const plain = (text: string): readonly TextLine[] => wrapLines(text, columns)
   if (since === null) {
     const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
-    return plain(`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`)
+    return [`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`, ...notes.map(clean)].flatMap(plain)
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')

@@ -75,6 +75,7 @@ export const rethrowAsUsageError = (error: unknown): never => {
 export const fleetText = (fleet: FleetState | undefined, gap: string): string => {
   if (fleet === undefined) return ''
   if (fleet.isAway) return 'Redis is down: waiting for it'
+  if (fleet.refusal !== undefined) return `Redis refuses commands (${clean(fleet.refusal)}): waiting for it`
   const active = fleet.workers.filter(({ isThere }) => isThere)
   if (active.length === 0) return 'no worker: start "scripstream worker" with this --engine and --blobs'
   const total = active.length > 1 ? ` ${formatPace(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''

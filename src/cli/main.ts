@@ -11,7 +11,7 @@ import { findOrigins, loadSettings, settingRows } from '../config.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
 import { listenToJobControl, listenToSignals } from './signals.js'
-import { ignoreBrokenPipe, showCursor } from './terminal/terminal.js'
+import { showCursor } from './terminal/terminal.js'
 
 // V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
 // next major GC: three times the memory, and twice the time for small answers.
@@ -66,10 +66,8 @@ const main = (): void => {
     if (process.stderr.isTTY) showCursor(process.stderr)
     process.stderr.write('error: the process ended before the run finished; run the same command again\n')
   })
-  ignoreBrokenPipe(process.stdout)
-  ignoreBrokenPipe(process.stderr)
 
-  const io: ProcessIo = {
+  const io: Omit<ProcessIo, 'wall'> = {
     // Reading `process.stdin` opens it, and then a pipe can no longer be read synchronously.
     stdin: { isTTY: isatty(0) },
     stdout: process.stdout,

@@ -1,13 +1,16 @@
 import { Command, CommanderError, Help } from 'commander'
 import { lastValueFrom } from 'rxjs'
-import { UsageError } from '../model/errors.js'
+import { formatError, StorageError, UsageError } from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
+import { createWall } from '../model/wall.js'
+import { describeFileError, getErrorCode } from '../storage/file-system.js'
 import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
 import { commands } from './index.js'
 import { exampleText, quoteValue, trimDistinct } from './options.js'
-import { readSize } from './terminal/terminal.js'
+import { printWarning } from './terminal/print.js'
+import { guardStream, readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
 const examples = [
@@ -16,8 +19,42 @@ const examples = [
   ['scripstream run --help', 'options and settings of a run'],
 ] as const
 
-/** Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. */
-export const runProgram = async (args: readonly string[], io: ProcessIo, dependencies: Dependencies): Promise<number> => {
+/** Commands whose result is not what they print. */
+const GO_ON: readonly string[] = ['run', 'worker']
+
+/**
+ * Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. A stdout that cannot be written, such as
+ * a file on a full disk, is a warning where a run goes on without it, otherwise an error.
+ */
+export const runProgram = async (args: readonly string[], given: Omit<ProcessIo, 'wall'>, dependencies: Dependencies): Promise<number> => {
+  let goesOn = false
+  let stdoutFailure: unknown
+  const wall = createWall(describeFailure, (note) => goesOn && printWarning(`${note}; the run goes on without it`, stderr))
+  const stderr = guardStream(given.stderr, (error) => wall.note('stderr', error))
+  const stdout = guardStream(given.stdout, (error) => {
+    stdoutFailure ??= error
+    wall.note('stdout', error)
+  })
+  const onCommand = (name: string): void => {
+    goesOn = GO_ON.includes(name)
+  }
+  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies, onCommand })
+  // The error of a write to a file follows it as an event.
+  await new Promise(setImmediate)
+  if (goesOn || stdoutFailure === undefined) return code
+  return code || printError(new StorageError(describeFailure('stdout', stdoutFailure)), { stderr })
+}
+
+const describeFailure = (onlooker: string, error: unknown): string =>
+  getErrorCode(error) === undefined
+    ? `${onlooker} threw an error: ${formatError(error)}`
+    : `${onlooker} cannot be written: ${describeFileError(error)}`
+
+interface CommandLineContext extends Pick<CommandContext, 'io' | 'dependencies'> {
+  readonly onCommand: (name: string) => void
+}
+
+const runCommandLine = async (args: readonly string[], { io, dependencies, onCommand }: CommandLineContext): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
     code = await lastValueFrom(code$, { defaultValue: 1 })
@@ -28,6 +65,7 @@ export const runProgram = async (args: readonly string[], io: ProcessIo, depende
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
     const program = createProgram({ args, io, dependencies: { ...dependencies, streams }, act })
+    program.hook('preAction', (_, command) => onCommand(command.name()))
     await program.parseAsync([...normalizeHelp(rest, program)], { from: 'user' })
     return code
   } catch (error) {

@@ -7,9 +7,10 @@ import type { RunServices } from '../pipeline/run.js'
 import type { Barriers } from './barriers.js'
 import { type BlobStore, createBlobStore } from './blobs.js'
 import type { DriverLease } from './driver-lease.js'
+import { ignoreError } from './ignore-error.js'
 import type { FleetAddress, FleetOptions } from './options.js'
 import { createQueues, type Queues } from './queues.js'
-import { connectToRedis, loadPackages, type Packages } from './redis.js'
+import { connectToRedis, loadPackages, type Packages, waitOutRefusals } from './redis.js'
 import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from './shared-backoffs.js'
 import { createWorkerStats, type WorkerStats } from './worker-stats.js'
 
@@ -29,6 +30,8 @@ export interface Driver {
   readonly packages: Packages
   readonly redis: Redis
   readonly queues: Queues
+  /** With what Redis refuses commands now; undefined if it serves them. */
+  readonly readRefusal: () => string | undefined
   readonly blobs: BlobStore
   readonly backoffs: SharedBackoffs
   readonly workerStats: WorkerStats
@@ -44,9 +47,10 @@ export const connectDriver = async (options: DriverOptions, run: RunServices, pl
   const { address, version } = options
   const packages = await loadPackages()
   const redis = await connectToRedis(address, packages, options)
+  const readRefusal = waitOutRefusals(redis, { limitMs: run.settings.downMs, shown: address.shown })
   const queues = createQueues(redis, address, version, packages)
   return {
-    ...{ options, run, plan, packages, redis, queues },
+    ...{ options, run, plan, packages, redis, queues, readRefusal },
     names: plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
     blobs: createBlobStore(options.blobs),
     backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
@@ -76,8 +80,10 @@ const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
 export const closeDriver = async (driver: Driver): Promise<void> => {
   driver.watching.unsubscribe()
   driver.barriers?.stop()
-  // The timeout is for a server that is down.
-  await lastValueFrom(race(from(releaseQueues(driver)), timer(RELEASE_TIMEOUT_MS)), { defaultValue: undefined })
+  // The timeout is for a server that is down or refuses commands. What is not released expires.
+  await lastValueFrom(race(from(releaseQueues(driver).catch(ignoreError('release the queues'))), timer(RELEASE_TIMEOUT_MS)), {
+    defaultValue: undefined,
+  })
   driver.backoffs.close()
   driver.redis.disconnect()
 }

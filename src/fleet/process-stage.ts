@@ -106,7 +106,8 @@ const handOutItems = (
         if (subscriber.closed) return
         const works = chunk.map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
         if (isContinued) await removeLostJobs(queue, works)
-        await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed })
+        const untilServed = () => queue.setGlobalConcurrency(workers)
+        await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed, untilServed })
       }
       barrier.close()
       await barrier.reached
@@ -146,7 +147,7 @@ const waitForStreams = (names: readonly string[], run: RunServices): Promise<unk
 const addJobs = async (
   queue: ItemQueue,
   works: readonly ItemJobData[],
-  { parent, isOver }: { parent: { id: string; queue: string }; isOver: () => boolean },
+  { parent, ...retry }: { parent: { id: string; queue: string } } & Parameters<typeof retryAborted>[1],
 ): Promise<void> => {
   const jobs = await retryAborted(
     () =>
@@ -157,7 +158,7 @@ const addJobs = async (
           opts: { ...JOB_RETRY_OPTIONS, jobId: getJobId(work), parent, ignoreDependencyOnFailure: true },
         })),
       ),
-    isOver,
+    retry,
   )
   // BullMQ reports a rejected job only by a negative number as its id.
   const rejected = jobs.filter(({ id = '-' }, index) => id !== getJobId(works[index] as ItemJobData))

@@ -16,19 +16,65 @@ const CLIENT_OPTIONS = {
   retryStrategy: (times: number) => Math.min(50 * 2 ** times, MAX_RECONNECT_MS),
 }
 
+/** Replies of a server that is up but cannot serve: out of memory or disk, without replicas, a replica, still loading. */
+const REFUSAL = /^(?:EXECABORT|OOM|READONLY|MISCONF|NOREPLICAS|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN)\b/
+const REFUSED_RETRY_MS = 500
+
+export const isRefusal = (error: unknown): boolean => error instanceof Error && REFUSAL.test(error.message)
+
+/**
+ * Sends each command again that the server refuses, as the client does while the server is down: a refused command has changed nothing. After
+ * `limitMs` it is a `StorageError`. Pipelines are left to `retryAborted`. Returns a function that reads the present refusal.
+ */
+export const waitOutRefusals = (
+  redis: Redis,
+  { limitMs, shown }: { readonly limitMs: number; readonly shown: string },
+): (() => string | undefined) => {
+  const send = redis.sendCommand.bind(redis)
+  let refusal: string | undefined
+  redis.sendCommand = (command, stream) => {
+    if (stream !== undefined) return send(command, stream)
+    const { reject, resolve } = command
+    const until = performance.now() + limitMs
+    let isRefused = false
+    command.resolve = (result) => {
+      if (isRefused) refusal = undefined
+      resolve(result)
+    }
+    command.reject = (error) => {
+      if (!isRefusal(error)) return reject(error)
+      isRefused = true
+      refusal = error.message.replace(/\.?(?: script: .*)?$/, '')
+      if (performance.now() < until) setTimeout(() => send(command), REFUSED_RETRY_MS)
+      else
+        reject(
+          new StorageError(`Redis at ${shown} refuses commands (${refusal}); free its memory or disk, or start its replicas`, {
+            cause: error,
+          }),
+        )
+    }
+    return send(command)
+  }
+  return () => refusal
+}
+
 const MAX_PIPELINE_TRIES = 20
 
 /**
- * Retries a pipeline of commands that a lost connection has aborted. The client retries single commands itself, but aborts pipelines in the
+ * Retries a pipeline of commands that a lost connection has aborted, or, after `untilServed`, the server has refused. The client retries single commands itself, but aborts pipelines in the
  * middle of their replies. The commands must be idempotent: they may have been executed.
  */
-export const retryAborted = async <T>(act: () => Promise<T>, isOver: () => boolean): Promise<T> => {
+export const retryAborted = async <T>(
+  act: () => Promise<T>,
+  { isOver, untilServed }: { readonly isOver: () => boolean; readonly untilServed: () => Promise<unknown> },
+): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
     try {
       return await act()
     } catch (error) {
-      if (isOver() || !(error instanceof Error) || error.name !== 'AbortError') throw error
-      if (tries === MAX_PIPELINE_TRIES)
+      if (isOver() || !(error instanceof Error) || !(isRefusal(error) || error.name === 'AbortError')) throw error
+      if (isRefusal(error)) await untilServed()
+      else if (tries === MAX_PIPELINE_TRIES)
         throw new StorageError(
           `the connection to Redis was lost ${MAX_PIPELINE_TRIES} times during one command; check the network between this machine and Redis`,
           { cause: error },

@@ -15,7 +15,7 @@ export interface WorkerStats {
   /** Counts an item that was taken from a dead or stalled worker. */
   readonly countStalled: () => void
   /** `connected` has the names of the connected workers; undefined while Redis is down. */
-  readonly read: (connected: readonly string[] | undefined) => FleetState
+  readonly read: (connected: readonly string[] | undefined, refusal?: string) => FleetState
 }
 
 export const createWorkerStats = (now: () => number): WorkerStats => {
@@ -29,7 +29,7 @@ export const createWorkerStats = (now: () => number): WorkerStats => {
     countStalled: () => {
       stalled += 1
     },
-    read: (connected) => {
+    read: (connected, refusal) => {
       for (const name of connected ?? []) findOrAdd(name)
       const all = [...workers].map(([name, { items, since }]): FleetMember => {
         const seconds = (now() - since) / 1_000
@@ -40,7 +40,12 @@ export const createWorkerStats = (now: () => number): WorkerStats => {
           isThere: connected?.includes(name) ?? false,
         }
       })
-      return { workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)), stalled, ...(connected ? {} : { isAway: true }) }
+      return {
+        workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)),
+        stalled,
+        ...(connected ? {} : { isAway: true }),
+        ...(refusal === undefined ? {} : { refusal }),
+      }
     },
   }
 }
@@ -51,6 +56,7 @@ interface WatchedFleet {
   readonly names: readonly string[]
   readonly redis: Redis
   readonly queues: Queues
+  readonly readRefusal: () => string | undefined
   readonly workerStats: WorkerStats
   /** Ends with the run. */
   readonly watching: Subscription
@@ -60,16 +66,25 @@ interface WatchedFleet {
  * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
  * function emits that at once.
  */
-export const watchWorkers = async ({ run, names, redis, queues, workerStats, watching }: WatchedFleet): Promise<() => void> => {
+export const watchWorkers = async ({
+  run,
+  names,
+  redis,
+  queues,
+  readRefusal,
+  workerStats,
+  watching,
+}: WatchedFleet): Promise<() => void> => {
   let connected: readonly string[] | undefined
-  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected) })
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected, readRefusal()) })
   const countWorkers = async (): Promise<void> => {
     const [first = ''] = names
     connected = undefined
     if (redis.status === 'ready') {
       const workers = await queues.queue(first).getWorkers()
       connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
-      await queues.publishWorkerCount(workers.length)
+      // It waits while Redis refuses it, and is sent again next time.
+      if (readRefusal() === undefined) void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
     }
     emitWorkers()
   }

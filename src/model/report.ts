@@ -116,6 +116,8 @@ export interface FleetState {
   readonly stalled: number
   /** Redis is unreachable at the moment; the run waits for it. */
   readonly isAway?: boolean
+  /** With what Redis refuses commands at the moment; the run waits for it. */
+  readonly refusal?: string
 }
 
 /** A run as of another session than the one due when it began: only some of its outputs are of that session. */

@@ -1,7 +1,9 @@
+import { z } from 'zod'
 import { isSignificant } from './drift.js'
 import type { Status } from './errors.js'
 import type { RunReport, ScriptReport } from './report.js'
-import { isRow } from './row.js'
+import { isRow, omitUndefined } from './row.js'
+import { repairJson } from './text.js'
 
 /** One line for each ended run, oldest first. */
 export const RUN_LOG = 'runs.ndjson'
@@ -67,18 +69,74 @@ const toLoggedScript = (script: ScriptReport): LoggedScript => {
   } as LoggedScript
 }
 
-/** Reads the entries; a line that a kill has cut, or that is not an entry, is ignored. */
-export const parseRunLog = (text: string): readonly RunLogEntry[] =>
-  text.split('\n').flatMap((line) => {
-    const entry = parseLine(line)
-    return isRow(entry) && typeof entry.run === 'string' && typeof entry.finishedAt === 'string' && isRow(entry.scripts)
-      ? [entry as unknown as RunLogEntry]
-      : []
+/** A run of the log as a report, without what the log does not have. */
+export const toRunReport = ({ scripts, missing = {}, drift: _, ...entry }: RunLogEntry): RunReport =>
+  omitUndefined({
+    ...entry,
+    scripts: Object.fromEntries(
+      Object.entries(scripts).map(([name, script]) => [name, { degraded: 0, takenOver: 0, problems: [], ...script } as ScriptReport]),
+    ),
+    missing:
+      Object.keys(missing).length === 0 ? undefined : Object.fromEntries(Object.entries(missing).map(([name, { count }]) => [name, count])),
   })
 
-const parseLine = (line: string): unknown => {
+const count = z.number().default(0)
+const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
+const missingCount = z.union([z.number(), z.literal('all')])
+const problems = z.array(z.looseObject({ reason: z.string() }))
+
+/** What a report and its line in the log have in common. Each reader depends on it; other fields pass through. */
+const runShape = {
+  ...{ run: z.string(), asOf: instant, startedAt: instant, finishedAt: instant, durationMs: count, stocks: count },
+  outcome: z.enum(['complete', 'partial', 'failed', 'interrupted']),
+  error: z.string().optional(),
+}
+const scriptShape = {
+  outcome: z.enum(['success', 'partial', 'failed', 'skipped', 'disabled']),
+  ...{ durationMs: count, requests: count, retries: count, rateLimited: count, files: count, bytes: count },
+  items: z.record(z.string(), z.number()).default({}),
+  error: z.string().optional(),
+}
+
+const EntryShape = z.looseObject({
+  ...runShape,
+  scripts: z.record(z.string(), z.looseObject({ ...scriptShape, degraded: z.number().optional(), problems: problems.optional() })),
+  missing: z.record(z.string(), z.looseObject({ count: missingCount, items: z.array(z.string()).optional() })).optional(),
+  drift: z.number().optional(),
+})
+
+const rows = z.array(z.looseObject({}))
+const ReportShape = z.looseObject({
+  ...runShape,
+  scripts: z.record(
+    z.string(),
+    z.looseObject({
+      ...{ ...scriptShape, degraded: count, takenOver: count, problems: problems.default([]) },
+      ...{ rewritten: rows.optional(), causes: rows.optional() },
+    }),
+  ),
+  missing: z.record(z.string(), missingCount).optional(),
+  ...{ wrongSymbols: rows.optional(), drift: rows.optional() },
+  fleet: z.looseObject({ workers: rows, stalled: z.number() }).optional(),
+})
+
+/** Reads a report; undefined if it is damaged. */
+export const parseReport = (text: string): RunReport | undefined => ReportShape.safeParse(parseFields(text)).data as RunReport | undefined
+
+/** The entries of the log, and the numbers of the lines that are none, such as one that a kill has cut. */
+export const parseRunLog = (text: string): { readonly runs: readonly RunLogEntry[]; readonly badLines: readonly number[] } => {
+  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseFields(line)).data }))
+  return {
+    runs: lines.flatMap(({ entry }) => (entry === undefined ? [] : [entry as unknown as RunLogEntry])),
+    badLines: lines.flatMap(({ line, number, entry }) => (entry === undefined && line.trim() !== '' ? [number] : [])),
+  }
+}
+
+/** The fields of a document. Another version may leave some out: then the run is one that needs a look, at its `asOf`. */
+const parseFields = (text: string): unknown => {
   try {
-    return JSON.parse(line)
+    const fields: unknown = JSON.parse(repairJson(text))
+    return isRow(fields) ? { startedAt: fields.asOf, finishedAt: fields.asOf, outcome: 'partial', ...fields } : undefined
   } catch {
     return undefined
   }

@@ -16,7 +16,6 @@ export const describeNetworkError = (error: unknown): string => {
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
   if (code === 'EMFILE' || code === 'ENFILE') return 'too many open files'
   if (code === 'EADDRINUSE') return 'another process uses it'
-  if (code === 'EMFILE') return 'too many open files and sockets (ulimit -n)'
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'this port does not speak TLS; an address with http instead of https may be right'
   const text = formatError(error).replace(/ - Local \(.*\)$/, '')
   return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')

@@ -5,6 +5,7 @@ import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
+import { createWall } from '../model/wall.js'
 import { createRunLog, type Log, type RunLog } from './log.js'
 import type { PlannedStream } from './plan.js'
 import { type AllTelemetry, type Followers, startTelemetry } from './telemetry.js'
@@ -17,6 +18,8 @@ export interface EventBus {
   readonly log: RunLog | undefined
   /** The telemetry of the run; undefined without any. */
   readonly followers: Followers | undefined
+  /** What the report says of onlookers that have failed. */
+  readonly notes: () => readonly string[]
   /** Completes, for each stream of the run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
@@ -31,14 +34,16 @@ export const createEventBus = (
   }: { readonly log: Log | undefined; readonly telemetry: AllTelemetry | undefined; readonly redact: Redact },
 ): EventBus => {
   const stats = createRunStats()
-  const log = logger && createRunLog(logger, stats)
-  const followers = startTelemetry(telemetry)
+  const wall = createWall()
+  const log = logger && createRunLog(logger, stats, wall)
+  const followers = startTelemetry(telemetry, wall)
   const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
   return {
     stats,
     log,
     followers,
     ended,
+    notes: () => [...(followers?.notes() ?? []), ...wall.notes()],
     emit: (raw) => {
       const event = redactRecord(raw, redact)
       stats.record(event)

@@ -4,6 +4,7 @@ import { isLost } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { RunStats, StreamStats } from '../model/run-stats.js'
+import type { Wall } from '../model/wall.js'
 
 /** The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no run. */
 export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>
@@ -13,21 +14,13 @@ export interface RunLog {
   readonly event: (event: RunEvent) => void
   /** Logs what ended the run without a report. */
   readonly fail: (error: unknown) => void
-  /** The first error that the logger threw. */
-  readonly failure: () => string | undefined
 }
 
 /** Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts. */
-export const createRunLog = (log: Log, stats: RunStats): RunLog => {
+export const createRunLog = (log: Log, stats: RunStats, wall: Wall): RunLog => {
   let run: string | undefined
-  let failure: string | undefined
-  const write = (level: keyof Log, fields: object, message: string): void => {
-    try {
-      log[level](omitUndefined({ run, ...fields }), message)
-    } catch (error) {
-      failure ??= formatError(error)
-    }
-  }
+  const write = (level: keyof Log, fields: object, message: string): void =>
+    wall.attempt('the log of this run', () => log[level](omitUndefined({ run, ...fields }), message))
   return {
     event: (event) => {
       if (event.type === 'run-started') run = event.run
@@ -39,7 +32,6 @@ export const createRunLog = (log: Log, stats: RunStats): RunLog => {
       const code = error instanceof CollectError ? error.code : undefined
       write('error', { code, error: formatError(error) }, 'run-failed')
     },
-    failure: () => failure,
   }
 }
 

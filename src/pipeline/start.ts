@@ -136,7 +136,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
   const { run, close } = createRunServices(dependencies, open)
   const warn = (): void => {
     warnAboutHosts(plan, run)
-    warnAboutObservers(plan, eventBus)
+    warnAboutOnlookers(plan, eventBus)
   }
   return engine.begin(run, plan).pipe(
     concatMap((executor) =>
@@ -160,13 +160,8 @@ const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunS
   }
 }
 
-/** Warns that a follower or the logger threw an error, in the name of the first stream that ran. */
-const warnAboutObservers = (plan: readonly PlannedStream[], { emit, log, followers }: EventBus): void => {
+/** Warns about onlookers that have failed, in the name of the first stream that ran. */
+const warnAboutOnlookers = (plan: readonly PlannedStream[], { emit, notes }: EventBus): void => {
   const first = plan.find(({ state }) => state === 'waiting')
-  for (const [what, why] of [
-    ['telemetry', followers?.failure()],
-    ['log', log?.failure()],
-  ])
-    if (first && why !== undefined)
-      emit({ type: 'warning', stream: first.stream.name, text: `the ${what} of this run threw an error: ${why}` })
+  for (const text of notes()) if (first) emit({ type: 'warning', stream: first.stream.name, text })
 }

@@ -1,7 +1,7 @@
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/request-watch.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
-import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
+import type { Wall } from '../model/wall.js'
 
 /** A request of a stream that is about to be sent. */
 export interface StartedRequest extends RequestStart {
@@ -28,6 +28,8 @@ export interface Follower {
   readonly begin?: ((request: StartedRequest) => RequestFollower) | undefined
   /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
   readonly over?: ((error?: unknown) => void) | undefined
+  /** What the report should say of other onlookers of the run that have failed, such as a terminal; read at the end of the run. */
+  readonly notes?: (() => readonly string[]) | undefined
 }
 
 /** Called once for each run. */
@@ -45,26 +47,20 @@ export interface Followers extends Pick<Follower, 'event'> {
   readonly isTracing: boolean
   /** The limiters of the run, once they exist. */
   limiters: LiveRun['limiters']
-  /** The first error that a follower threw. */
-  readonly failure: () => string | undefined
+  readonly notes: () => readonly string[]
   /** The same followers for a run that does the work of this one. */
   readonly forwarding: Telemetry
 }
 
 type Attempt = (action: () => void) => void
 
+const ONLOOKER = 'the telemetry of this run'
+
 /** Starts all telemetry of a run; undefined without any, so that a run then does nothing for it. */
-export const startTelemetry = (telemetry: AllTelemetry = []): Followers | undefined => {
+export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall): Followers | undefined => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
-  let failure: string | undefined
-  const attempt: Attempt = (action) => {
-    try {
-      action()
-    } catch (error) {
-      failure ??= formatError(error)
-    }
-  }
+  const attempt: Attempt = (action) => wall.attempt(ONLOOKER, action)
   let limiters: LiveRun['limiters'] = () => []
   const followers: Follower[] = []
   for (const start of all) attempt(() => followers.push(start({ limiters: () => limiters() })))
@@ -73,6 +69,7 @@ export const startTelemetry = (telemetry: AllTelemetry = []): Followers | undefi
   }
   const event = (one: RunEvent): void => callEach((follower) => follower.event(one))
   const request = (one: FinishedRequest): void => callEach((follower) => follower.request(one))
+  const notes = (): readonly string[] => followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
   const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
   return {
     event,
@@ -85,10 +82,10 @@ export const startTelemetry = (telemetry: AllTelemetry = []): Followers | undefi
     set limiters(read: LiveRun['limiters']) {
       limiters = read
     },
-    failure: () => failure,
+    notes,
     forwarding: (run) => {
       limiters = run.limiters
-      return { event, request, ...(begin ? { begin } : {}) }
+      return { event, request, notes, ...(begin ? { begin } : {}) }
     },
   }
 }

@@ -4,7 +4,8 @@ import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
-import { readRunLog, statePaths } from './run-state.js'
+import { type RunRecords, readRunRecords } from './run-records.js'
+import { statePaths } from './run-state.js'
 
 const NOTE_FILE = 'note.json'
 
@@ -95,15 +96,18 @@ const findLastingOutputs = async (root: string, { session, isGivenUp }: SaveCont
 }
 
 /** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */
-export const readLastWriter = async (root: string): Promise<RunName> => {
-  const report = await readStateDocument(statePaths(root).report)
-  if (!isRow(report)) return {}
-  if (report.outcome !== 'failed') return toRunName(report)
-  return toRunName({ ...(await readRunLog(root)).findLast(({ outcome }) => outcome !== 'failed') })
+export const readLastWriter = async (root: string): Promise<RunName & Pick<RunRecords, 'damage'>> => {
+  const { report, runs, damage } = await readRunRecords(root)
+  if (report === undefined) return { damage }
+  const name = toRunName({ ...(report.outcome === 'failed' ? runs.findLast(({ outcome }) => outcome !== 'failed') : report) })
+  return { ...name, damage }
 }
 
 const toRunName = ({ run, asOf }: Row): RunName =>
-  omitUndefined({ run: typeof run === 'string' ? run : undefined, asOf: typeof asOf === 'string' ? asOf : undefined })
+  omitUndefined({
+    run: typeof run === 'string' ? run : undefined,
+    asOf: typeof asOf === 'string' && !Number.isNaN(Date.parse(asOf)) ? asOf : undefined,
+  })
 
 /** Error codes of file systems without hard links, or with too many links to a file. */
 const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']

@@ -5,11 +5,10 @@ import { driftIn, joinDrift } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
-import { parseRunLog, RUN_LOG, type RunLogEntry } from '../model/run-log.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
 import { writeFileAtomically } from './atomic-file.js'
-import { getErrorCode, readStateDocument, statPath, toStorageError } from './file-system.js'
+import { getErrorCode, readStateDocument, statPath } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {
@@ -117,17 +116,6 @@ export const readDrift = ({ journals }: RunPaths): readonly Drift[] => {
     return driftIn(JSON.parse(readFileSync(join(journals, DRIFT_FILE), 'utf8')))
   } catch {
     return []
-  }
-}
-
-/** The runs of a folder, oldest first; empty before the first run. @throws StorageError if they cannot be read */
-export const readRunLog = async (root: string): Promise<readonly RunLogEntry[]> => {
-  const path = join(statePaths(root).folder, RUN_LOG)
-  try {
-    return parseRunLog(await readFile(path, 'utf8'))
-  } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return []
-    throw toStorageError(error, 'read', path)
   }
 }
 

@@ -278,7 +278,14 @@ describe('the line of a fleet', () => {
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
     const io = createTestIo({ err: columns === undefined ? {} : { columns } })
     const stats = createRunStats()
-    const progress = createProgress(mode, { stats, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler, forecasts: [] })
+    const progress = createProgress(mode, {
+      stats,
+      stream: io.stderr,
+      glyphs: chooseGlyphs(env),
+      scheduler: io.scheduler,
+      forecasts: [],
+      attempt: (act) => act(),
+    })
     for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
       stats.record(event)
       progress.update(event)

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { lastValueFrom, of } from 'rxjs'
+import { lastValueFrom, of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { openLogFile } from '../../src/cli/run/log-file.js'
@@ -8,10 +8,8 @@ import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 const open = async (path: string, maxBytes?: number) => {
-  const failures: string[] = []
-  const onFailure = (reason: string): void => void failures.push(reason)
-  const log = await lastValueFrom(openLogFile(path, { level: 'info', onFailure, ...(maxBytes === undefined ? {} : { maxBytes }) }))
-  return { log, failures }
+  const log = await lastValueFrom(openLogFile(path, { level: 'info', ...(maxBytes === undefined ? {} : { maxBytes }) }))
+  return { log }
 }
 const linesOf = (path: string) =>
   readFileSync(path, 'utf8')
@@ -52,11 +50,13 @@ describe('the log file', () => {
   it('that cannot be written any more is reported once, and stops no run', async () => {
     const folder = join(temporaryFolder(), 'logs')
     mkdirSync(folder)
-    const { log, failures } = await open(join(folder, 'run.log'))
-    rmSync(folder, { recursive: true })
-    log.info({}, 'one')
-    log.info({}, 'two')
-    expect(failures).toEqual([`the log file ${join(folder, 'run.log')} cannot be written: its folder does not exist or cannot be created`])
+    const file = join(folder, 'run.log')
+    const io = createTestIo()
+    const event$ = of({ type: 'run-finished', at: 0, report: runReport() } as const).pipe(tap(() => rmSync(folder, { recursive: true })))
+    expect(await runProgram(['run', '--log-file', file], io, createTestDependencies(event$))).toBe(0)
+    expect(io.err.text()).toBe(
+      `warning: the log file ${file} cannot be written: its folder does not exist or cannot be created; the run goes on without it\n`,
+    )
   })
 })
 

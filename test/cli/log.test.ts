@@ -1,13 +1,12 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { of } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { MemoryFiles } from '../../sinks/memory.js'
 import { runProgram } from '../../src/cli/program.js'
 import { parseRunLog, type RunLogEntry, toRunLogEntry } from '../../src/model/run-log.js'
 import { appendLine } from '../../src/storage/file-system.js'
-import { createTestDependencies, createTestIo, reportsTo, runReport, scriptReport } from './support.js'
+import { temporaryFolder } from '../support/folders.js'
+import { createTestDependencies, createTestIo, runReport, scriptReport } from './support.js'
 
 const failure = { item: 'TCS', status: 'http_503', reason: 'news answered 503' } as const
 const first = toRunLogEntry(
@@ -38,10 +37,10 @@ const second = toRunLogEntry(
 
 const show = async (entries: readonly RunLogEntry[], ...args: readonly string[]) => {
   const io = createTestIo()
-  const files: MemoryFiles = new Map([
-    ['.scripstream/runs.ndjson', { text: entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') }],
-  ])
-  const code = await runProgram(['log', ...args], io, createTestDependencies(undefined, { storage: reportsTo(() => of(undefined), files) }))
+  const out = temporaryFolder()
+  mkdirSync(join(out, '.scripstream'))
+  writeFileSync(join(out, '.scripstream/runs.ndjson'), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+  const code = await runProgram(['log', '--out', out, ...args], io, createTestDependencies())
   return { code, text: io.out.text(), err: io.err.text() }
 }
 
@@ -59,7 +58,11 @@ describe('the history of runs', () => {
 
   it('is read without lines that are cut or no runs', () => {
     const text = `${JSON.stringify(first)}\n{"run":"cut\n[]\n\n${JSON.stringify(second)}`
-    expect(parseRunLog(text).map(({ run }) => run)).toEqual([first.run, second.run])
+    const { runs, badLines } = parseRunLog(text)
+    expect([runs.map(({ run }) => run), badLines]).toEqual([
+      [first.run, second.run],
+      [2, 3],
+    ])
   })
 
   it('starts a new line after one that a kill has cut', async () => {

@@ -38,7 +38,7 @@ describe('an error is written in plain words, without the text of the system or 
     [['run', '--symbols', '@ROOT/none.txt'], '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist'],
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
-    [['log', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/runs.ndjson cannot be read: a file has the name of its folder'],
+    [['log', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder'],
     [['plan', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder'],
     [['run', '--log-file', 'ROOT/folder'], 'the log file ROOT/folder cannot be written: a directory has that name'],
     [['query', '--file', 'ROOT/folder'], '--file: the file "ROOT/folder" cannot be read: it is a directory'],
@@ -82,7 +82,7 @@ describe('an error of a connection', () => {
     [{ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 10.0.0.1:80 - Local (undefined:undefined)' }, 'connect ETIMEDOUT 10.0.0.1:80'],
     [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
     [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
-    [{ code: 'EMFILE', address: '127.0.0.1', port: 80 }, 'too many open files and sockets (ulimit -n)'],
+    [{ code: 'EMFILE', address: '127.0.0.1', port: 80 }, 'too many open files'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],
   ])('is described by its code: %j', (fields, text) => expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text))
 

@@ -22,7 +22,14 @@ const show = (
 ): Show => {
   const io = createTestIo({ err })
   const stats = createRunStats()
-  const progress = createProgress(mode, { stats, stream: io.stderr, glyphs: chooseGlyphs(env), scheduler: io.scheduler, forecasts })
+  const progress = createProgress(mode, {
+    stats,
+    stream: io.stderr,
+    glyphs: chooseGlyphs(env),
+    scheduler: io.scheduler,
+    forecasts,
+    attempt: (act) => act(),
+  })
   const handle = (...events: RunEvent[]): void => {
     for (const event of events) {
       stats.record(event)

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
 import { chooseStatement, printResult, type StatementInput } from '../../src/cli/query/query.js'
-import { ignoreBrokenPipe } from '../../src/cli/terminal/terminal.js'
+import { guardStream } from '../../src/cli/terminal/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
 
 describe('the statement of a query', () => {
@@ -74,8 +74,7 @@ describe('a slow reader', () => {
         })
       },
     })
-    ignoreBrokenPipe(stdout)
-    return { stdout, texts, piled }
+    return { stdout: guardStream(stdout, () => undefined), texts, piled }
   }
 
   it.each(['csv', 'ndjson', 'json'] as const)('applies back-pressure: neither texts nor listeners pile up (%s)', async (format) => {

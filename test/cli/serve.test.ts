@@ -4,6 +4,7 @@ import { from, NEVER, Observable, of, tap } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { createWall } from '../../src/model/wall.js'
 import { startTelemetry } from '../../src/pipeline/telemetry.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER } from '../support/page-server.js'
@@ -17,7 +18,7 @@ const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> 
     createTestDependencies(NEVER, {
       pageFolder: PAGE_FOLDER,
       createCollector: ({ telemetry }) => ({
-        events: () => event$.pipe(tap((event) => startTelemetry(telemetry)?.event(event))),
+        events: () => event$.pipe(tap((event) => startTelemetry(telemetry, createWall())?.event(event))),
         run: () => NEVER,
         stream: () => NEVER,
       }),

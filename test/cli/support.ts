@@ -8,6 +8,7 @@ import type { ExitSignal, JobSignal } from '../../src/cli/signals.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
+import { createWall } from '../../src/model/wall.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
 
@@ -48,6 +49,7 @@ export const createTestIo = (options: TestIoOptions = {}): TestIo => {
     readLine: () => Promise.reject(new Error('not in this test')),
     stdout: out.stream,
     stderr: err.stream,
+    wall: createWall(),
     env: options.env ?? {},
     scheduler,
     signal$: new Subject(),

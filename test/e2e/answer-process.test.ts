@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -8,7 +9,7 @@ import { toRunLogEntry } from '../../src/model/run-log.js'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
 import { stock } from '../web/data/support.js'
-import { start } from './command.js'
+import { main, start } from './command.js'
 
 const isLinux = process.platform === 'linux'
 
@@ -57,6 +58,67 @@ describe.skipIf(!duckdb)(`a query to "serve"${duckdb ? '' : ' (skipped: DuckDB i
     expect(await endless).toContain('Abort')
     await expect.poll(() => listChildren(pid), { timeout: 30_000 }).toBe('')
     expect(await ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
+  })
+})
+
+/** The status of a process; empty once it has ended. */
+const readStatus = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** The most memory of a child of a process, in MB, until `end`. */
+const watchPeak = async (pid: number, end: Promise<unknown>): Promise<number> => {
+  let peak = 0
+  const watching = setInterval(() => {
+    for (const child of listChildren(pid).trim().split(' '))
+      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(readStatus(child))?.[1] ?? 0) / 1_000)
+  }, 5)
+  await end.finally(() => clearInterval(watching))
+  return peak
+}
+
+const BOMBS = [
+  "select list_aggregate(range(1000000000), 'sum')",
+  "select length(repeat('x', 2000000000))",
+  'select len(range(1000000000))',
+  "select length(string_agg(repeat('x', 1000000), '')) from range(4000)",
+  'select len(list(range)) from range(400000000)',
+]
+
+describe.skipIf(!duckdb || !isLinux)(`a statement that wants too much memory${isLinux ? '' : ' (skipped: measured with /proc)'}`, () => {
+  it.each(BOMBS)('is refused below 2 GB: %s', async (sql) => {
+    const { pid, ask } = await serve()
+    const answer = ask(sql)
+    const peak = await watchPeak(pid, answer)
+    expect(await answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/needs more memory|memory may have run out/) } })
+    expect(peak).toBeGreaterThan(50)
+    expect(peak).toBeLessThan(2_000)
+  })
+
+  it('is ended by its own watcher where the system does not limit it', async () => {
+    const out = folderWith({ 'master_isin_map.json': [stock('A')] })
+    const child = spawn(process.execPath, [main, 'serve', '--answer', '--out', out], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const ended = once(child, 'close')
+    child.stdin.end(JSON.stringify({ query: { sql: "select length(repeat('x', 2000000000))" }, server: process.pid }))
+    const peak = await watchPeak(process.pid, ended)
+    expect(await ended).toEqual([null, 'SIGKILL'])
+    expect(peak).toBeLessThan(3_000)
+  })
+
+  it('ends with its server, even if that is killed', async () => {
+    const { pid, ask } = await serve()
+    const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b').catch(() => undefined)
+    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).not.toBe('')
+    const child = listChildren(pid).trim()
+    // It is at work, and no longer waits for its task.
+    await expect.poll(() => readFileSync(`/proc/${child}/maps`, 'utf8'), { timeout: 30_000 }).toContain('duckdb')
+    process.kill(pid, 'SIGKILL')
+    await endless
+    await expect.poll(() => /State:\s+[^XZ]/.test(readStatus(child)), { timeout: 5_000 }).toBe(false)
   })
 })
 

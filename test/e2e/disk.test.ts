@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporariesIn } from '../crash/support.js'
@@ -46,6 +46,65 @@ describe('a full disk', () => {
     expect(again.stderr).toContain('Resuming run')
     expect(hashOutputs(disk.path)).toEqual(expected)
     expect(temporariesIn(disk.path)).toEqual([])
+  })
+})
+
+describe('a full disk of the log', () => {
+  const shell = (line: string) => ['sh', '-c', `exec "$@" ${line}`, 'sh']
+  /** Outputs and exit code of a run with nothing in its way. */
+  const undisturbed = async (env: Record<string, string>) => {
+    const out = temporaryFolder()
+    const { code } = await run(['run', ...DAY_ARGS, '--out', out], { cwd: out, env })
+    return { code, outputs: hashOutputs(out) }
+  }
+
+  it('changes neither outputs nor exit code, the lock is gone, and the notification is sent', async (context) => {
+    const disk = smallDisk('64k')
+    if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
+    const { env } = await provider()
+    const expected = await undisturbed(env)
+    writeFileSync(join(disk.path, 'other'), Buffer.alloc(56_000))
+    const out = temporaryFolder()
+    const told = join(temporaryFolder(), 'told.json')
+    const line = `>> ${join(disk.path, 'log')} 2>&1`
+    const notify = ['--notify', `cat > ${told}`, '--notify-on', 'always', '--log-file', join(disk.path, 'run.log')]
+    const args = ['run', ...DAY_ARGS, '--out', out, '--log-level', 'trace', ...notify]
+    const { code } = await run(args, { cwd: out, env, startedBy: shell(line) })
+    expect(readFileSync(join(disk.path, 'log')).length + readFileSync(join(disk.path, 'run.log')).length).toBeGreaterThan(1_000)
+    expect({ code, outputs: hashOutputs(out) }).toEqual(expected)
+    expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({ exitCode: 0 })
+    expect(existsSync(join(out, '.scripstream/lock'))).toBe(false)
+    const report = readFileSync(join(out, '.scripstream/report.json'), 'utf8')
+    expect(report).toContain('stderr cannot be written: the disk is full')
+    expect(report).toContain('run.log cannot be written: the disk is full')
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('is a warning of the run, and an error of one sentence for "query" and "brief"', async () => {
+    const { env } = await provider()
+    const expected = await undisturbed(env)
+    for (const line of ['> /dev/full', '2> /dev/full', '> /dev/full 2>&1']) {
+      const out = temporaryFolder()
+      const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', out, '--progress', 'lines'], {
+        cwd: out,
+        env,
+        startedBy: shell(line),
+      })
+      expect({ code, outputs: hashOutputs(out) }, line).toEqual(expected)
+      if (line === '> /dev/full')
+        expect(stderr).toContain('warning: stdout cannot be written: the disk is full; the run goes on without it')
+      const error = 'error: stdout cannot be written: the disk is full\n'
+      if (line === '> /dev/full')
+        for (const args of [
+          ['query', 'select * from master'],
+          ['brief', '--no-verify'],
+          ['log', '--json'],
+        ])
+          expect(await run([...args, '--out', out], { cwd: out, env, startedBy: shell(line) })).toEqual({
+            code: 1,
+            stdout: '',
+            stderr: error,
+          })
+    }
   })
 })
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -46,11 +47,16 @@ describe.skipIf(!duckdb)('the built command mcp', () => {
   it.each(['legacy', { pin: '2026-07-28' }] as const)('serves an SDK client over stdio that speaks %j', async (mode) => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     onTestFinished(() => client.close())
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [main, 'mcp', '--out', out], stderr: 'pipe' }))
+    const transport = new StdioClientTransport({ command: process.execPath, args: [main, 'mcp', '--out', out], stderr: 'pipe' })
+    await client.connect(transport)
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tables', 'query', 'show', 'changes'])
     const { content } = await client.callTool({ name: 'query', arguments: { sql: 'select count(*) as stocks from master' } })
     expect(content).toEqual([{ type: 'text', text: '{"columns":["stocks"],\n"rows":[\n[12]\n]}' }])
     expect(await client.callTool({ name: 'query', arguments: { sql: 'delete from master' } })).toMatchObject({ isError: true })
+    // It is answered in a process of its own, below 2 GB.
+    const bomb = await client.callTool({ name: 'query', arguments: { sql: "select length(repeat('x', 2000000000))" } })
+    expect(bomb).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('needs more memory than it may use') }] })
+    if (process.platform === 'linux') expect(readFileSync(`/proc/${transport.pid}/maps`, 'utf8')).not.toMatch(/duckdb/)
   })
 
   it('writes only messages to stdout, and ends with 0 when stdin is closed, also during a query', async () => {

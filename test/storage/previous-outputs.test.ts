@@ -49,7 +49,7 @@ describe('the previous outputs for diff', () => {
 
   it('are those of the last run that wrote some, not of one that failed', async () => {
     const { root, state, keep } = await folderToKeep()
-    const entry = (run: string, outcome: string) => ({ run, asOf: run, outcome, finishedAt: run, scripts: {} })
+    const entry = (run: string, outcome: string) => ({ run, asOf: run, outcome, startedAt: run, finishedAt: run, scripts: {} })
     const entries = [entry('1', 'complete'), entry('2', 'partial'), entry('3', 'failed'), entry('4', 'failed')]
     const end = (count: number) => {
       writeFileSync(

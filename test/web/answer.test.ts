@@ -11,6 +11,7 @@ const answer = (report: Partial<RunReport> | undefined, outputs: readonly Partia
   describeAnswer({
     report: report && runReport(report),
     outputs: outputs.map((output) => ({ stream: 'market-news', outcome: 'success', ...output })),
+    damage: [],
     now,
   })
 

@@ -6,7 +6,7 @@ import type { Finding } from '../../src/analysis/verify/finding.js'
 import { type RecordedChecks, readAcceptedStamp } from '../../src/analysis/verify/recorded-checks.js'
 import { UsageError } from '../../src/model/errors.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import { readRunLog } from '../../src/storage/run-state.js'
+import { readRunRecords } from '../../src/storage/run-records.js'
 import type { RunChecks } from '../../src/web/api/runs.js'
 import type { FolderState } from '../../src/web/api/state.js'
 import { createChecks } from '../../src/web/server/checks.js'
@@ -90,7 +90,7 @@ describe('the data checks of a run', () => {
       return checksOf('r2', [broken])
     })
     const checks = createChecks({ out, live: { isActive } }, check)
-    const runs = await readRunLog(out)
+    const { runs } = await readRunRecords(out)
     const [one, other] = await Promise.all([checks.read(runs, 'r2'), checks.read(runs, 'r2')])
     expect(one).toEqual(other)
     expect(check).toHaveBeenCalledTimes(1)

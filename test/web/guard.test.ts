@@ -28,6 +28,19 @@ describe('the server of the page', () => {
       expect((await send(origin, '/api/state', { headers: { origin: other } })).status).toBe(403)
   })
 
+  it('refuses images and frames of other sites in its API, also of another port of this machine', async () => {
+    const { origin } = await startServer()
+    const ask = async (path: string, site?: string) =>
+      (await send(origin, path, { headers: site === undefined ? {} : { 'sec-fetch-site': site } })).status
+    for (const site of ['cross-site', 'same-site', 'unknown'])
+      expect(await Promise.all([ask('/api/runs/r1/checks', site), ask('/api/state?x', site), ask('/api', site)]), site).toEqual([
+        403, 403, 403,
+      ])
+    for (const site of ['same-origin', 'none', undefined]) expect(await ask('/api/state', site)).toBe(200)
+    // A link of another site may open the page.
+    expect(await ask('/', 'cross-site')).toBe(200)
+  })
+
   it('accepts a POST from its own page only', async () => {
     const { origin } = await startServer()
     const body = '{"sql":"select 1"}'

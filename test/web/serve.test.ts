@@ -86,7 +86,7 @@ describe('the server of the page', () => {
     writeFileSync(join(out, '.scripstream', 'report.json'), '{"run":')
     const { origin } = await startServer(out)
     expect(JSON.parse((await send(origin, '/api/state')).body)).toMatchObject({
-      ...{ isActive: false, answer: { word: 'No data yet' } },
+      ...{ isActive: false, answer: { word: 'A record of the runs is damaged' } },
       folder: `'${out.replace("'", `'\\''`)}'`,
     })
     writeFileSync(join(out, '.scripstream', 'report.json'), JSON.stringify(runReport()))

@@ -52,19 +52,17 @@ export interface DiffOptions extends SymbolOptions {
  */
 export const diff = async (root: string, options: DiffOptions): Promise<Difference> => {
   await checkFolder(root)
-  const now = { folder: root, ...(await readLastWriter(root)) }
+  const { damage, ...last } = await readLastWriter(root)
+  const now = { folder: root, ...last }
   const after = await readStocks(root)
   const previous = await readPreviousOutputs(root)
   if (previous?.run === undefined || !(await isStockList(previous.root))) {
-    const notes = describeUnlisted(await selectFolderSymbols(root, options, { stocks: after }))
+    const notes = [...damage, ...describeUnlisted(await selectFolderSymbols(root, options, { stocks: after }))]
     return { ...now, since: null, notes, counts: {}, changes: [] }
   }
   const { run, asOf } = previous
-  return {
-    ...now,
-    since: { run, ...(asOf === undefined ? {} : { asOf }) },
-    ...(await compareOutputs(root, { previous, now: root }, options)),
-  }
+  const compared = await compareOutputs(root, { previous, now: root }, options)
+  return { ...now, since: { run, ...(asOf === undefined ? {} : { asOf }) }, ...compared, notes: [...damage, ...compared.notes] }
 }
 
 /** What is compared: earlier outputs with those in the folder `now`. `extend` may add files that neither has. */

@@ -1,10 +1,10 @@
 import { Option } from 'commander'
-import { concatMap, defer, map, type Observable } from 'rxjs'
+import { defer, map, type Observable } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
-import { UsageError } from '../../model/errors.js'
+import { DamagedFileError, UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
+import { readRunRecords } from '../../storage/run-records.js'
 import type { AddCommand, Dependencies } from '../dependencies.js'
-import { readRuns } from '../log/command.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
@@ -67,22 +67,21 @@ export const collectBrief = (
   dependencies: Dependencies,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Observable<Brief> =>
-  readRuns(settings, dependencies).pipe(
-    concatMap(async (runs) => {
-      const { createBrief, readReport, verify } = await import('../folder-readers.js')
-      const { streams } = dependencies
-      const { out, exchange } = settings
-      const report = await readReport(out)
-      if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
-      const verification = isVerified ? await verify(out, { streams, exchange, limits: {} }) : undefined
-      return createBrief(out, {
-        report,
-        runs,
-        streams,
-        exchange,
-        watchlist,
-        findings: verification?.findings.filter(({ severity }) => severity !== 'info'),
-        newestSession: verification?.sessions.last,
-      })
-    }),
-  )
+  defer(async () => {
+    const { createBrief, verify } = await import('../folder-readers.js')
+    const { streams } = dependencies
+    const { out, exchange } = settings
+    const { report, runs, damage } = await readRunRecords(out)
+    if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
+    if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
+    const verification = isVerified ? await verify(out, { streams, exchange, limits: {} }) : undefined
+    return createBrief(out, {
+      report,
+      runs,
+      streams,
+      exchange,
+      watchlist,
+      findings: verification?.findings.filter(({ severity }) => severity !== 'info'),
+      newestSession: verification?.sessions.last,
+    })
+  })

@@ -1,12 +1,10 @@
-import { concatMap, defer, map, type Observable } from 'rxjs'
-import { parseRunLog, RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
-import type { Settings } from '../../model/settings.js'
-import { toStatePath } from '../../pipeline/storage.js'
-import { checkFolderFormat, requireFolder } from '../../storage/run-state.js'
-import type { AddCommand, Dependencies } from '../dependencies.js'
+import { concatMap, defer } from 'rxjs'
+import { readRunRecords } from '../../storage/run-records.js'
+import { requireFolder } from '../../storage/run-state.js'
+import type { AddCommand } from '../dependencies.js'
 import { exampleText, integerOption } from '../options.js'
 import { resolveSettings } from '../provider.js'
-import { printJson, printLines } from '../terminal/print.js'
+import { printJson, printLines, printWarning } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
 import { comparisonLines, entryLines, findRun, logLines } from './lines.js'
 
@@ -42,9 +40,10 @@ export const addLog: AddCommand = (program, { io, dependencies, act }) => {
       act(
         defer(() => {
           const settings = resolveSettings({ out, config }, io, dependencies)
-          return readRuns(settings, dependencies).pipe(
-            concatMap(async (entries) => {
-              await (entries.length === 0 ? requireFolder : checkFolderFormat)(settings.out)
+          return defer(() => readRunRecords(settings.out)).pipe(
+            concatMap(async ({ runs: entries, damage }) => {
+              if (entries.length === 0) await requireFolder(settings.out)
+              for (const text of damage) printWarning(text, io.stderr)
               const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
               const [one, two] = chosen
               const { columns } = readSize(io.stdout)
@@ -60,9 +59,3 @@ export const addLog: AddCommand = (program, { io, dependencies, act }) => {
       ),
     )
 }
-
-/** The runs of a folder, oldest first; none if it has no history. */
-export const readRuns = (settings: Settings, { storage }: Pick<Dependencies, 'storage'>): Observable<readonly RunLogEntry[]> =>
-  storage(settings)
-    .stored.text(toStatePath(RUN_LOG))
-    .pipe(map((text = '') => parseRunLog(text)))

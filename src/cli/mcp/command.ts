@@ -10,7 +10,7 @@ import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { printWarning } from '../terminal/print.js'
 import { clean, cut } from '../terminal/text.js'
-import { addTools, INSTRUCTIONS } from './tools.js'
+import { addTools, INSTRUCTIONS, type ToolRunner } from './tools.js'
 
 interface McpFlags {
   readonly out?: string
@@ -51,14 +51,16 @@ export const addMcp: AddCommand = (program, { io, dependencies, act }) => {
 /** Serves the tools until stdin is closed. */
 const mcpCommand: Command<McpFlags> = (flags, io, dependencies) =>
   defer(() => {
-    const { out, exchange } = resolveSettings(flags, io, dependencies)
+    const settings = resolveSettings(flags, io, dependencies)
+    const { out, exchange } = settings
+    const callTool: ToolRunner = async (...call) => (await import('../answer-process.js')).createAnswerProcesses(settings).callTool(...call)
     const missing = 'the MCP server package is not installed'
     const { McpServer } = requireOptional<typeof Sdk>(PACKAGE, missing)
     const { serveStdio, StdioServerTransport } = requireOptional<typeof SdkStdio>(`${PACKAGE}/stdio`, missing, PACKAGE)
     if (io.stdin.isTTY) io.stderr.write('Waiting for MCP messages on stdin; agents start this command. Press Ctrl+C to stop.\n')
     const createServer = (): Sdk.McpServer => {
       const server = new McpServer({ name: 'scripstream', version: dependencies.version }, { instructions: INSTRUCTIONS })
-      addTools(server, { out, exchange, streams: dependencies.streams })
+      addTools(server, { out, exchange, streams: dependencies.streams }, callTool)
       return server
     }
     return new Observable<number>((subscriber) => {

@@ -49,8 +49,31 @@ type AddTool = <Input extends z.ZodObject>(
   answer: (input: z.infer<Input>, signal: AbortSignal) => Promise<Answer>,
 ) => void
 
+/** A call of a tool that reads much. */
+export interface ToolTask {
+  readonly tool: string
+  readonly input: object
+}
+
+/** Answers a call, in a process of its own for example. */
+export type ToolRunner = (task: ToolTask, signal: AbortSignal) => Promise<CallToolResult>
+
+/** Answers a call in this process. */
+export const callTool = ({ tool, input }: ToolTask, source: ToolSource): Promise<CallToolResult> =>
+  new Promise((resolve) => {
+    const add: AddTool = (name, _, answer) => {
+      if (name === tool)
+        resolve(
+          answer(input as Parameters<typeof answer>[0], new AbortController().signal)
+            .then(toResult)
+            .catch(toErrorResult),
+        )
+    }
+    addReaders(add, source)
+  })
+
 /** Declares the tools. What an agent asks at once is answered one by one, so that the memory of one answer is needed. */
-export const addTools = (server: McpServer, source: ToolSource): void => {
+export const addTools = (server: McpServer, source: ToolSource, run?: ToolRunner): void => {
   let last: Promise<unknown> = Promise.resolve()
   const add: AddTool = (name, config, answer) => {
     const annotations = { readOnlyHint: true, openWorldHint: false }
@@ -58,6 +81,7 @@ export const addTools = (server: McpServer, source: ToolSource): void => {
       const work = async () => {
         // It may have been cancelled while it waited.
         signal.throwIfAborted()
+        if (run && name !== 'tables') return run({ tool: name, input }, signal)
         return toResult(await answer(input as Parameters<typeof answer>[0], signal))
       }
       const result = last.then(work).catch(toErrorResult)
@@ -66,6 +90,10 @@ export const addTools = (server: McpServer, source: ToolSource): void => {
     })
   }
   addTables(add, source)
+  addReaders(add, source)
+}
+
+const addReaders = (add: AddTool, source: ToolSource): void => {
   addQuery(add, source)
   addShow(add, source)
   addChanges(add, source)

@@ -1,4 +1,4 @@
-import { catchError, concatMap, map, type Observable, of } from 'rxjs'
+import { catchError, concatMap, defer, map, type Observable, of } from 'rxjs'
 import { CollectError, formatError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { listOutputFiles } from '../../pipeline/phases.js'
@@ -28,8 +28,12 @@ export const concludeRun = (ending: RunEnding, context: RunCommandContext): Obse
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
           const print = (): void => printEnding(ending, ended)
-          const printed$ = flags.quiet ? printIfNotWell({ exitCode, ...describeQuietly(ending, ended) }, context, print) : of(print())
-          return printed$.pipe(map(() => exitCode))
+          return defer(() =>
+            flags.quiet ? printIfNotWell({ exitCode, ...describeQuietly(ending, ended) }, context, print) : of(print()),
+          ).pipe(
+            io.wall.pass('the summary'),
+            map(() => exitCode),
+          )
         }),
       ),
     ),

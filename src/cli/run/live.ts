@@ -14,10 +14,12 @@ export interface RunFollower {
 }
 
 const SAMPLE_MS = 500
+const PAGE = 'the page of the run'
 
 export const followForPage = ({ settings, io, dependencies }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>): RunFollower => {
   const live = createLiveRun(dependencies.streams, settings)
-  const file = createLiveFile<LiveRunState>(settings.out)
+  const { wall } = io
+  const file = wall.guard('the live file of the page', createLiveFile<LiveRunState>(settings.out))
   const state = (): LiveRunState | undefined => live.state(io.scheduler.now())
   let samples = 0
   const sample = (): void => {
@@ -27,13 +29,13 @@ export const followForPage = ({ settings, io, dependencies }: Pick<RunCommandCon
     if (now !== undefined) file.write(now)
   }
   return {
-    telemetry: () => ({ event: live.event, request: live.request }),
+    telemetry: () => ({ event: live.event, request: live.request, notes: wall.notes }),
     state,
     whileRunning: () => (source$) => {
       // A run that waits for something that never happens must end: the timer does not keep the process.
-      const sampling = setInterval(sample, SAMPLE_MS).unref()
+      const sampling = setInterval(() => wall.attempt(PAGE, sample), SAMPLE_MS).unref()
       return source$.pipe(
-        tap({ complete: () => live.sample(io.scheduler.now()) }),
+        tap({ complete: () => wall.attempt(PAGE, () => live.sample(io.scheduler.now())) }),
         finalize(() => {
           clearInterval(sampling)
           if (samples > 1) file.remove()

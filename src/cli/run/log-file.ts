@@ -1,11 +1,10 @@
 import { appendFileSync, existsSync, renameSync, statSync } from 'node:fs'
-import { defer, type Observable, of } from 'rxjs'
+import { defer, map, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import type { Log } from '../../pipeline/log.js'
 import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'
-import { printWarning } from '../terminal/print.js'
 import type { RunFlags } from './flags.js'
 
 /** How large a file becomes before it is rotated, and how many files are kept: `run.log`, `run.log.1` … `run.log.4`. */
@@ -16,36 +15,23 @@ const MAX_FILES = 5
 export const openRunLog = (
   { logFile }: Settings,
   { logLevel }: Pick<RunFlags, 'logLevel'>,
-  { stderr }: Pick<ProcessIo, 'stderr'>,
+  { wall }: Pick<ProcessIo, 'wall'>,
 ): Observable<Log | undefined> =>
   logFile === undefined
     ? of(undefined)
-    : openLogFile(logFile, {
-        level: logLevel === 'silent' ? 'info' : logLevel,
-        onFailure: (reason) => printWarning(`${reason}; the run goes on without it`, stderr),
-      })
+    : openLogFile(logFile, { level: logLevel === 'silent' ? 'info' : logLevel }).pipe(
+        map((log) => wall.guard(`the log file ${logFile}`, log)),
+      )
 
 interface LogFileOptions {
   readonly level: string
-  /** Receives the reason, once, if the file can no longer be written. The run goes on without it. */
-  readonly onFailure: (reason: string) => void
   readonly maxBytes?: number
 }
 
-/** Opens the log of runs in a file. Each line carries the id of the run, once it is known. */
-export const openLogFile = (path: string, { level, onFailure, maxBytes = MAX_BYTES }: LogFileOptions): Observable<Log> =>
+/** Opens the log of runs in a file. Each line carries the id of the run, once it is known. It throws where the file cannot be written. */
+export const openLogFile = (path: string, { level, maxBytes = MAX_BYTES }: LogFileOptions): Observable<Log> =>
   defer(() => {
     const write = createRotatingWriter(path, maxBytes)
-    let isFailed = false
-    const writeIfPossible = (line: string): void => {
-      if (isFailed) return
-      try {
-        write(line)
-      } catch (error) {
-        isFailed = true
-        onFailure(`the log file ${path} cannot be written: ${describeFileError(error)}`)
-      }
-    }
     // Loaded only if something is logged: that takes 8 ms.
     return import('pino').then(({ pino }) => {
       const options = {
@@ -54,7 +40,7 @@ export const openLogFile = (path: string, { level, onFailure, maxBytes = MAX_BYT
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: (label: string) => ({ level: label }) },
       }
-      return withRunId(pino(options, { write: writeIfPossible }))
+      return withRunId(pino(options, { write }))
     })
   })
 

@@ -15,10 +15,12 @@ export const serveMetrics = async (
   const ofProcess = createProcessMetrics(labels)
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
-    Promise.all([registry.metrics(), ofProcess.metrics()]).then(
-      (texts) => response.writeHead(200, { 'content-type': registry.contentType }).end(texts.join('\n')),
-      (error: unknown) => response.writeHead(500).end(formatError(error)),
-    )
+    Promise.all([registry.metrics(), ofProcess.metrics()])
+      .then(
+        (texts) => response.writeHead(200, { 'content-type': registry.contentType }).end(texts.join('\n')),
+        (error: unknown) => response.writeHead(500).end(formatError(error)),
+      )
+      .catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -29,6 +29,7 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
     const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
     const reason = error === undefined ? {} : { error: createRedactor(settings)(formatError(error)) }
     log?.[exitCode === 0 ? 'info' : 'warn']({ outcome, exitCode, ...(signal === undefined ? {} : { signal }), ...reason }, 'command-ended')
-    const notified$ = settings.notify === undefined ? of(undefined) : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
-    return forkJoin([exportMetrics(ended, context), notified$])
+    const notified$: Observable<unknown> =
+      settings.notify === undefined ? of(undefined) : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
+    return forkJoin([exportMetrics(ended, context).pipe(io.wall.pass('the metrics')), notified$.pipe(io.wall.pass('the notification'))])
   })

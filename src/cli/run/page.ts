@@ -19,7 +19,7 @@ export const withPage = ({ run$, follower, isInterrupted, write }: ServedRun, co
   const port = flags.serve === true ? undefined : flags.serve
   const staysOpen = io.stdout.isTTY === true && !flags.quiet && !flags.json
   return whileServing(
-    () => openPage({ settings, port, live: follower.state }, dependencies),
+    () => openPage({ settings, port, live: follower.state, wall: io.wall }, dependencies),
     ({ origin }) => {
       if (!flags.quiet) write(`The page of this run: ${origin}\n`)
       return run$.pipe(

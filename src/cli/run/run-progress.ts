@@ -16,16 +16,22 @@ interface ProgressOptions {
 /** The progress display of a run, as its flags want it. */
 export const createRunProgress = (
   { flags, settings, stats }: ProgressOptions,
-  { stderr, env, scheduler }: ProcessIo,
+  { stderr, env, scheduler, wall }: ProcessIo,
   { streams }: Dependencies,
 ): ProgressDisplay =>
-  createProgress(flags.quiet ? 'none' : resolveMode(flags.progress, stderr, env), {
-    stats,
-    stream: stderr,
-    glyphs: chooseGlyphs(env),
-    scheduler,
-    forecasts: forecastStreams(streams, settings),
-  })
+  wall.guard(
+    DISPLAY,
+    createProgress(flags.quiet ? 'none' : resolveMode(flags.progress, stderr, env), {
+      stats,
+      stream: stderr,
+      glyphs: chooseGlyphs(env),
+      scheduler,
+      forecasts: forecastStreams(streams, settings),
+      attempt: (action) => wall.attempt(DISPLAY, action),
+    }),
+  )
+
+const DISPLAY = 'the progress display'
 
 /** Ctrl+Z clears the display and shows the cursor before the process stops; `fg` draws again. */
 export const followJobControl = ({ jobSignal$, suspend }: ProcessIo, { pause, resume }: ProgressDisplay): Subscription => {

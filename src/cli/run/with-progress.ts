@@ -21,7 +21,8 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
       follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
-        for (const text of startLines(event, flags)) progress.writeAbove(formatText(text, io.stderr))
+        for (const text of startLines(event, flags))
+          io.wall.attempt('the progress display', () => progress.writeAbove(formatText(text, io.stderr)))
       }),
     )
     const signals = exitOnSecondSignal(io, progress, flags.args)

@@ -37,7 +37,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
 const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
-    if (flags.answer) return import('./answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
+    if (flags.answer) return import('../answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
     if (!existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
     return whileServing(
       () => openPage({ settings, port: flags.port }, dependencies),

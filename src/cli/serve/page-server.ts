@@ -1,11 +1,11 @@
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { getErrorCode } from '../../storage/file-system.js'
-import type { LiveSource } from '../../web/server/live-hub.js'
+import type { HubOptions, LiveSource } from '../../web/server/live-hub.js'
 import type { PageServer } from '../../web/server/serve.js'
 import type { Dependencies } from '../dependencies.js'
 
-interface PageChoice {
+interface PageChoice extends Pick<HubOptions, 'wall'> {
   readonly settings: Settings
   readonly port: number | undefined
   /** The run of this process, if there is one. */
@@ -14,13 +14,13 @@ interface PageChoice {
 
 /** Starts the server of the page; its code is loaded only then. */
 export const openPage = async (
-  { settings, port, live }: PageChoice,
+  { settings, port, live, wall }: PageChoice,
   { streams, version, pageFolder }: Dependencies,
 ): Promise<PageServer> => {
   const { out, exchange, workers } = settings
   const { servePage } = await import('../../web/server/serve.js')
-  const { createAnswerProcesses } = await import('./answer-process.js')
-  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, ...createAnswerProcesses(settings) })
+  const { createAnswerProcesses } = await import('../answer-process.js')
+  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, wall, ...createAnswerProcesses(settings) })
 }
 
 /** Says which option chooses another port. */

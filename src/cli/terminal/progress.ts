@@ -34,6 +34,8 @@ interface ProgressContext {
   readonly glyphs: Glyphs
   readonly scheduler: SchedulerLike
   readonly forecasts: readonly StreamForecast[]
+  /** Runs what a timer does, which must not throw. */
+  readonly attempt: (action: () => void) => void
 }
 
 /** Resolves `auto` for this terminal. */
@@ -54,7 +56,7 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({ stats, stream, glyphs, scheduler, forecasts }: ProgressContext): ProgressDisplay => {
+const createBars = ({ stats, stream, glyphs, scheduler, forecasts, attempt }: ProgressContext): ProgressDisplay => {
   const canvas = createCanvas(stream)
   const estimator = createProgressEstimator()
   const wholeRun = createOverallEstimator(forecasts, estimator)
@@ -76,7 +78,7 @@ const createBars = ({ stats, stream, glyphs, scheduler, forecasts }: ProgressCon
       estimator.record(event)
       if (event.type !== 'run-started') return
       startedAt = event.at
-      timer.add(interval(REDRAW_INTERVAL_MS, scheduler).subscribe(draw))
+      timer.add(interval(REDRAW_INTERVAL_MS, scheduler).subscribe(() => attempt(draw)))
       draw()
     },
     writeAbove: (text) => {
@@ -107,7 +109,7 @@ const createBars = ({ stats, stream, glyphs, scheduler, forecasts }: ProgressCon
 }
 
 /** One plain line every few seconds, and one at the end of each stream. */
-const createLines = ({ stats, stream, scheduler }: ProgressContext): ProgressDisplay => {
+const createLines = ({ stats, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
   const estimator = createProgressEstimator()
   const say = (line: string): void => void stream.write(`${line}\n`)
@@ -115,12 +117,12 @@ const createLines = ({ stats, stream, scheduler }: ProgressContext): ProgressDis
     update: (event) => {
       estimator.record(event)
       if (event.type === 'run-started') {
-        timer.add(interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => estimator.sample(stats.streams(), scheduler.now())))
         timer.add(
-          interval(LINE_INTERVAL_MS, scheduler).subscribe(() =>
-            say(stateLine(stats.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: stats.fleet() })),
-          ),
+          interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => attempt(() => estimator.sample(stats.streams(), scheduler.now()))),
         )
+        const sayState = (): void =>
+          say(stateLine(stats.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: stats.fleet() }))
+        timer.add(interval(LINE_INTERVAL_MS, scheduler).subscribe(() => attempt(sayState)))
       } else if (event.type === 'stream-finished') {
         const ended = stats.streams().find(({ name }) => name === event.stream)
         if (ended) say(endLine(ended))

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import { getErrorCode } from '../../storage/file-system.js'
 import { cut, padEnd, padStart, width, wrap } from './text.js'
 
 /** stdout or stderr. Only a terminal has `columns` and `rows`. */
@@ -89,11 +90,30 @@ export const chooseGlyphs = (env: NodeJS.ProcessEnv): Glyphs => {
   return /utf-?8/i.test(locale) ? UNICODE : ASCII
 }
 
-/** A reader that closes the pipe (`| head`, a closed window) does not end the run; other errors are rethrown. */
-export const ignoreBrokenPipe = (stream: TerminalStream): void => {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
-  })
+/**
+ * The stream, whose failures go to `fail`, thrown ones and those that come later as events: the stream of a file on a full disk. A reader that
+ * closes the pipe (`| head`, a closed window) is no failure.
+ */
+export const guardStream = (stream: TerminalStream, fail: (error: unknown) => void): TerminalStream => {
+  let isFailed = false
+  const note = (error: unknown): void => {
+    if (['EPIPE', 'EIO'].includes(getErrorCode(error) ?? '')) return
+    isFailed = true
+    fail(error)
+  }
+  const write = (text: string, done?: (error?: unknown) => void): boolean => {
+    try {
+      return stream.write(text, done)
+    } catch (error) {
+      note(error)
+      done?.(error)
+      return true
+    }
+  }
+  stream.on('error', note)
+  // A long answer ends early, as after a closed pipe.
+  const read = (name: string | symbol): unknown => (name === 'destroyed' && isFailed) || Reflect.get(stream, name, stream)
+  return new Proxy(stream, { get: (_, name) => (name === 'write' ? write : read(name)) })
 }
 
 const CURSOR = { hide: '\x1b[?25l', show: '\x1b[?25h' } as const

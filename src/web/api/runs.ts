@@ -23,6 +23,8 @@ export interface RunRow {
 /** `GET /api/runs`: newest first. */
 export interface RunList {
   readonly runs: readonly RunRow[]
+  /** The damaged records of runs, a sentence each. */
+  readonly damage: readonly string[]
 }
 
 /** A stream in one run. */

@@ -1,31 +1,23 @@
 import { describeFreshness } from '../../analysis/brief/brief.js'
-import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { RUN_LOG, type RunLogEntry } from '../../model/run-log.js'
+import { RUN_LOG } from '../../model/run-log.js'
 import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
 import { STATE_FOLDER } from '../../pipeline/storage.js'
-import { readRunLog } from '../../storage/run-state.js'
+import { type RunRecords, readRunRecords } from '../../storage/run-records.js'
 import type { About } from '../api/about.js'
 import type { StoredList } from './lists.js'
 import type { MarketFolder } from './market-folder.js'
 
 /** What is known about the runs of a folder. */
-export interface RunFacts {
-  readonly report: RunReport | undefined
-  /** Oldest first. */
-  readonly runs: readonly RunLogEntry[]
-}
+export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
 
 const REPORT = `${STATE_FOLDER}/report.json`
 const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 
 /** Reads the report of the last run and the run history. */
 export const readRunFacts = (folder: MarketFolder): Promise<RunFacts> =>
-  folder.remember('runs', [REPORT, RUNS], async () => ({
-    report: await readReport(folder.root),
-    runs: await readRunLog(folder.root),
-  }))
+  folder.remember('runs', [REPORT, RUNS], () => readRunRecords(folder.root))
 
 /** The day that lists are about: that of the last run, on a weekend the Friday before. */
 export const getRunDay = ({ report }: RunFacts): Day | undefined => toListDay(report?.asOf)

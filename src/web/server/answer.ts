@@ -7,6 +7,8 @@ import type { FolderAnswer } from '../api/state.js'
 interface AnswerFacts {
   readonly report: RunReport | undefined
   readonly outputs: readonly Freshness[]
+  /** The damaged records of runs. */
+  readonly damage: readonly string[]
   readonly now: number
 }
 
@@ -14,7 +16,9 @@ interface AnswerFacts {
 const PUBLISHED_AT = '18:00'
 
 /** Answers "is my data complete and fresh?" in a few words, with the reason. */
-export const describeAnswer = ({ report, outputs, now }: AnswerFacts): FolderAnswer => {
+export const describeAnswer = ({ report, outputs, damage, now }: AnswerFacts): FolderAnswer => {
+  if (damage.length > 0 && report?.outcome !== 'failed')
+    return { tone: 'waiting', word: 'A record of the runs is damaged', text: `${damage.join('; ')}. The next run writes a new report.` }
   if (report === undefined) return { tone: 'waiting', word: 'No data yet', text: 'No run has finished in this folder.' }
   const { outcome, error } = report
   if (outcome === 'failed')

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
 import { describeFreshness } from '../../analysis/brief/brief.js'
-import { readReport } from '../../analysis/output-folder.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { countItems, countLost, isIdle, wasStopped } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
-import { readRunLog } from '../../storage/run-state.js'
+import { readRunRecords } from '../../storage/run-records.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderState } from '../api/state.js'
 import { describeAnswer } from './answer.js'
@@ -15,14 +14,14 @@ import type { Served } from './route.js'
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
   const { out, version, streams, live, checks } = served
-  const [report, runs] = await Promise.all([readReport(out), readRunLog(out)])
+  const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
   return omitUndefined({
     folder: report === undefined ? quoteShell(resolve(out)) : undefined,
     version,
     isActive: live.isActive(),
     phases: describePhases(streams),
-    answer: describeAnswer({ report, outputs, now }),
+    answer: describeAnswer({ report, outputs, damage, now }),
     last: report && toRunState(report, served),
     outputs,
     checks: await checks.summarize(runs),

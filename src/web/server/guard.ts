@@ -36,7 +36,8 @@ interface CheckedRequest {
 
 /**
  * Refuses what no page of ours sends. The name in `Host` must be that of this machine: a site of somebody else whose name suddenly points
- * here (DNS rebinding) sends its own. `Origin` names the site of a script.
+ * here (DNS rebinding) sends its own. `Origin` names the site of a script. `Sec-Fetch-Site` also tells of an image of another site, which could
+ * not read an answer, but make the server work.
  * @throws AnswerError
  */
 export const checkRequest = ({ method, url, headers }: CheckedRequest, port: number): void => {
@@ -44,7 +45,10 @@ export const checkRequest = ({ method, url, headers }: CheckedRequest, port: num
   if (!hosts.includes(headers.host?.toLowerCase() ?? ''))
     throw new AnswerError(421, `this page is served as http://127.0.0.1:${port} only; open that address`)
   const isOurs = hosts.some((host) => headers.origin === `http://${host}`)
-  if (headers.origin !== undefined && !isOurs) throw new AnswerError(403, 'the request came from another site; only this page may send it')
+  const isApi = /^\/api(?:[/?]|$)/.test(url)
+  const isForeign = isApi && !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']?.toString())
+  if (isForeign || (headers.origin !== undefined && !isOurs))
+    throw new AnswerError(403, 'the request came from another site; only this page may send it')
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
     throw new AnswerError(405, `the method ${method} is not used here; use GET`)
   if (method === 'POST' && !isOurs) throw new AnswerError(403, 'a POST must come from this page: its Origin is missing')

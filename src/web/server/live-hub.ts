@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { interval, type Observable, type Subscription } from 'rxjs'
+import { createWall, type Wall } from '../../model/wall.js'
 import type { LiveChange, LiveRunState, LiveSnapshot, LiveSummary } from '../api/live.js'
 import { createLiveReader, type LiveReader } from './live-reader.js'
 
@@ -15,11 +16,13 @@ export interface LiveHub {
   readonly close: () => void
 }
 
-interface HubOptions {
+export interface HubOptions {
   /** When to look for changes; twice a second if absent. */
   readonly tick$?: Observable<unknown>
   /** When the report of the last run was written. */
   readonly readReportTime?: () => number | undefined
+  /** Notes what a look at the run throws. */
+  readonly wall?: Wall | undefined
 }
 
 // A look takes 1 to 2 ms: at five a second, these were almost 1 % of the CPU time of a whole run. Rates are measured as often.
@@ -39,7 +42,7 @@ const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
 
 export const createLiveHub = (
   read: LiveSource,
-  { tick$ = interval(TICK_MS), readReportTime = () => undefined }: HubOptions = {},
+  { tick$ = interval(TICK_MS), readReportTime = () => undefined, wall = createWall() }: HubOptions = {},
 ): LiveHub => {
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
@@ -53,7 +56,7 @@ export const createLiveHub = (
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
-  const tick = (): void => {
+  const look = (): void => {
     const previous = sent
     sent = { ...describeState(read()), report: readReportTime() }
     const change = findChange(sent, previous)
@@ -64,6 +67,7 @@ export const createLiveHub = (
     changes = isOther ? [] : [...changes.slice(1 - MAX_CHANGES), { id, text }]
     sendAll(text)
   }
+  const tick = (): void => wall.attempt('the page of the run', look)
   const catchUp = (reader: LiveReader, lastEventId = ''): void => {
     const last = lastEventId.startsWith(`${session}-`) ? Number(lastEventId.slice(session.length + 1)) : Number.NaN
     const isKnown = last === id || changes.some((change) => change.id === last + 1)

@@ -4,17 +4,17 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
-import { createLiveFileReader } from '../../storage/live-file.js'
 import { statePaths } from '../../storage/run-state.js'
 import { type Asset, readAssets } from './assets.js'
 import { createDataRoutes } from './data-routes.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
-import { createLiveHub, type LiveSource } from './live-hub.js'
+import { createLiveHub, type HubOptions, type LiveSource } from './live-hub.js'
+import { openLiveFile } from './live-shape.js'
 import { createRunReaders, type RunWork } from './readers.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
 import { routes as allRoutes } from './routes.js'
 
-export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, RunWork {
+export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, Pick<HubOptions, 'wall'>, RunWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
@@ -46,17 +46,21 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, workers = {}, ask, compare, check, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
   const data = createDataRoutes({ root, exchange, streams }, ask)
   const routes = given ?? [...allRoutes, ...data.routes]
   const assets = readAssets(pageFolder)
-  const live = createLiveHub(source ?? createLiveFileReader(root), { readReportTime: () => statFile(statePaths(root).report)?.mtimeMs })
+  const live = createLiveHub(source ?? openLiveFile(root), {
+    readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
+    wall,
+  })
   const served: Served = { ...folder, workers, live, ...createRunReaders(folder, live, { compare, check }) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
-    setSafetyHeaders(response)
-    handle(request, response, { port: own, assets, routes, served }).catch((error: unknown) => sendError(response, error))
+    handle(request, response, { port: own, assets, routes, served })
+      .catch((error: unknown) => sendError(response, error))
+      .catch(() => response.destroy())
   })
   const own = await listen(server, port)
   return {
@@ -103,6 +107,7 @@ const handle = async (
   response: ServerResponse,
   { port, assets, routes, served }: HandleContext,
 ): Promise<void> => {
+  setSafetyHeaders(response)
   const { method = '', url = '', headers } = request
   checkRequest({ method, url, headers }, port)
   const [path = '', search = ''] = url.split(/\?(.*)/s)
@@ -142,13 +147,13 @@ const sendJson = async (response: ServerResponse, status: number, value: unknown
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body)
 }
 
-const sendError = (response: ServerResponse, error: unknown): void => {
+const sendError = async (response: ServerResponse, error: unknown): Promise<void> => {
   if (response.headersSent) return void response.destroy()
   const status = error instanceof AnswerError ? error.status : 500
   // A body that was not read would be taken for the next request.
   response.setHeader('connection', 'close')
   // The lines of a refused query show its position.
-  void sendJson(response, status, { error: error instanceof AnswerError ? error.message : formatError(error) })
+  await sendJson(response, status, { error: error instanceof AnswerError ? error.message : formatError(error) })
 }
 
 const readBody = async (request: IncomingMessage): Promise<unknown> => {

@@ -8,9 +8,11 @@ import { checkFigures } from '../../../src/analysis/verify/history/restated.js'
 import { findUnchanged } from '../../../src/analysis/verify/history/unchanged.js'
 import { verifyHistory } from '../../../src/analysis/verify/history/verify-history.js'
 import type { Row } from '../../../src/model/row.js'
+import { toRunLogEntry } from '../../../src/model/run-log.js'
 import { addDays, lastWeekday } from '../../../src/model/trading-day.js'
 import { deleteDays } from '../../../src/storage/history/delete.js'
 import { streams } from '../../../streams/registry.js'
+import { runReport } from '../../cli/support.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
 import { collectTenDays, DAYS } from '../history/ten-days.js'
@@ -227,7 +229,7 @@ describe('the checks of the history', () => {
     ])
     writeFileSync(
       join(root, '.scripstream', 'runs.ndjson'),
-      JSON.stringify({ run: 'r', asOf: `${days[3]}T12:00:00Z`, finishedAt: '', scripts: {} }),
+      JSON.stringify(toRunLogEntry(runReport({ run: 'r', asOf: `${days[3]}T12:00:00Z` }), {})),
     )
     expect(await findFailing()).toEqual([])
   })

@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { getOrAdd } from '../../../model/map.js'
-import { type LoggedScript, parseRunLog, RUN_LOG } from '../../../model/run-log.js'
+import type { LoggedScript } from '../../../model/run-log.js'
 import { type Day, toDay } from '../../../model/trading-day.js'
-import { getErrorCode } from '../../../storage/file-system.js'
-import { statePaths } from '../../../storage/run-state.js'
+import { readRunRecords } from '../../../storage/run-records.js'
 import type { Finding } from '../finding.js'
 
 /** Days in a row without success that are reported. */
@@ -32,11 +29,7 @@ export const findFailingStreams = async (root: string, days: readonly StreamDay[
 
 /** The days with a run, and the best outcome of each stream on its days. */
 const readLog = async (root: string): Promise<{ readonly logged: ReadonlySet<Day>; readonly streams: ReadonlyMap<string, StreamDays> }> => {
-  const text = await readFile(join(statePaths(root).folder, RUN_LOG), 'utf8').catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return ''
-    throw error
-  })
-  const runs = parseRunLog(text).map((entry) => ({ day: toDay(Date.parse(entry.asOf)), entry }))
+  const runs = (await readRunRecords(root)).runs.map((entry) => ({ day: toDay(Date.parse(entry.asOf)), entry }))
   const logged = [...new Set(runs.map(({ day }) => day))].sort().slice(-MAX_LOGGED_DAYS)
   const streams = new Map<string, Map<Day, LoggedScript>>()
   for (const { day, entry } of runs) {

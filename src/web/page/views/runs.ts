@@ -26,13 +26,13 @@ export const runsView: View<RunList> = {
   path: '/runs',
   title: () => 'Runs',
   load: (_, signal) => fetchJson('/api/runs', { signal }),
-  render: ({ runs }, page) =>
-    runs.length === 0
+  render: ({ runs, damage }, page) =>
+    runs.length === 0 && damage.length === 0
       ? emptyState(
           'No run is recorded yet',
           html`Each run into this folder adds a line here: when, how long, what failed. The <a href="/">run page</a> has the command that starts one.`,
         )
-      : renderRuns(runs, page),
+      : html`${damage.map((text) => html`<p class="waiting">! ${text}</p>`)}${renderRuns(runs, page)}`,
 }
 
 const SHOWN = 50

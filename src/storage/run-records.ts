@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RunReport } from '../model/report.js'
+import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
+import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
+import { getErrorCode, toStorageError } from './file-system.js'
+import { checkFolderFormat, statePaths } from './run-state.js'
+
+/** What a folder knows of its runs. */
+export interface RunRecords {
+  /** The last run; taken from the log of runs while its report is damaged. Undefined before the first. */
+  readonly report: RunReport | undefined
+  /** Oldest first, without what is damaged. */
+  readonly runs: readonly RunLogEntry[]
+  /** The damaged files, a sentence each. */
+  readonly damage: readonly string[]
+}
+
+/**
+ * Reads the report of the last run and the log of all runs.
+ *
+ * @throws UsageError if a newer version wrote the folder
+ * @throws StorageError if a file cannot be read
+ */
+export const readRunRecords = async (root: string): Promise<RunRecords> => {
+  await checkFolderFormat(root)
+  const { report: path, folder } = statePaths(root)
+  const [text, logText = ''] = [await readIfPresent(path), await readIfPresent(join(folder, RUN_LOG))]
+  const { runs, badLines } = parseRunLog(logText)
+  const report = text === undefined ? undefined : parseReport(text)
+  const isDamaged = text !== undefined && report === undefined
+  const last = runs.at(-1)
+  return {
+    runs,
+    report: isDamaged && last ? toRunReport(last) : report,
+    damage: [
+      ...(isDamaged
+        ? [`${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}`]
+        : []),
+      ...(badLines.length > 0 ? [`${toStatePath(RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}`] : []),
+    ],
+  }
+}
+
+const readIfPresent = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return undefined
+    throw toStorageError(error, 'read', path)
+  }
+}
