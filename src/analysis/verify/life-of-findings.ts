@@ -58,8 +58,8 @@ const trackFindings = (
   const first: Pick<OpenFinding, 'run' | 'since' | 'isDeep' | 'goneIn'> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
   const found = new Map(
     findings.map((finding): [string, OpenFinding] => {
-      const { goneIn: _, ...life } = known.get(toFindingKey(finding)) ?? first
-      return [toFindingKey(finding), { ...life, ...finding }]
+      const { goneIn: _, isDeep: wasDeep, ...life } = known.get(toFindingKey(finding)) ?? first
+      return [toFindingKey(finding), { ...life, ...(isDeep && wasDeep ? { isDeep: wasDeep } : {}), ...finding }]
     }),
   )
   const left = entries.filter((entry) => !found.has(toFindingKey(entry)))

@@ -3,7 +3,7 @@ import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
-import { formatFactor, median } from './constant-factor.js'
+import { median } from './constant-factor.js'
 import type { Finding, Unchecked } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 import type { KnownAction } from './stock-facts.js'
@@ -26,7 +26,7 @@ type Subjects<T> = ReadonlyMap<string, { readonly value: T; readonly file: strin
 /** A list that differs for more stocks than these, and a larger share, is not comparable: it may be of another day or in another unit. */
 const MAX_WRONG = 3
 const MAX_WRONG_SHARE = 0.05
-const isTooMany = (wrong: number, all: number): boolean => wrong > Math.max(MAX_WRONG, MAX_WRONG_SHARE * all) || wrong * 4 > all
+const isTooMany = (wrong: number, all: number): boolean => wrong > Math.max(MAX_WRONG, MAX_WRONG_SHARE * all) || wrong * 3 > all
 
 /** Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's values are swapped. */
 const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects: Subjects<T>): readonly Finding[] | undefined => {
@@ -42,7 +42,7 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
     const fits = (one: string, two: string): boolean => one !== two && Math.abs(measure(one, two)) <= tolerance
     const other = wrong.find((one) => fits(symbol, one.symbol) && fits(one.symbol, symbol))?.symbol
     const about = { check: 'recorded-values', symbol, file: subjects.get(symbol)?.file ?? '' } as const
-    const factor = of === 'candles' ? `, at a factor of ${formatFactor(Math.exp(-off))}` : ''
+    const factor = of === 'candles' ? `, at a factor of ${Number(Math.exp(-off).toPrecision(4))}` : ''
     if (other === undefined) return { ...about, severity: 'warning', detail: `its ${of} do not fit ${name}${factor}` }
     return {
       ...about,
@@ -80,22 +80,21 @@ export const findRecordedValues = (context: RecordedContext): RecordedValues => 
   )
   const levels = indices.map(({ symbol, row }) => [symbol, createIndexClaim(row, listDay)] as const)
   const candles = toSubjects(stocks)
+  const values = toSubjects(indices)
+  // After the close nearly all are equal; during a session, they are of other minutes.
+  const compareIndices = (tolerance: number) => compare({ name: INDICES, of: 'candles', tolerance, claims: levels }, values)
   const sources = [
     ...createPriceSources(context).map((source) => ({ name: source.name, found: compare(source, candles) })),
-    { name: INDICES, found: compare({ name: INDICES, of: 'candles', tolerance: 0.05, claims: levels }, toSubjects(indices)) },
+    { name: INDICES, found: compareIndices(0.001) ?? compareIndices(0.05) },
     { name: GROWTH, found: compare({ name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) }, growth) },
   ]
   const bySeries = groupBy(
     sources.flatMap(({ found }) => found ?? []),
     ({ symbol, file }) => `${symbol}\n${file}`,
   )
-  const late = indices.filter((index) => isValueLate(index, listDay))
   const names = sources.flatMap(({ name, found }) => (found === undefined ? [name] : []))
   return {
-    findings: [
-      ...[...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
-      ...(isTooMany(late.length, indices.length) ? [] : late.map(createLateFinding)),
-    ],
+    findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
     unchecked:
       names.length === 0 ? [] : [{ checks: ['recorded-values'], text: `recorded values: too many stocks do not fit ${names.join(', ')}` }],
   }
@@ -171,21 +170,6 @@ const createIndexClaim =
   ({ Ltp, Pchange }: Row, listDay: number | undefined): Claim<RecentCandles> =>
   ({ candles: { day, close } }) =>
     Math.log((readNumber(Ltp) - (day.at(-1) === listDay ? 0 : readNumber(Pchange))) / (close.at(-1) ?? 0))
-
-/** A smaller change of an index does not tell one day from the other. */
-const MIN_INDEX_MOVE = 0.0005
-
-/** Whether the candle of the day of the list has the value of the session before. */
-const isValueLate = ({ row, recent: { candles } }: IndexSeries, listDay: number | undefined): boolean => {
-  const [value, change] = [readNumber(row.Ltp), Math.abs(readNumber(row.Pchange))]
-  const off = Math.abs((candles.close.at(-1) ?? 0) - value + readNumber(row.Pchange))
-  return candles.day.at(-1) === listDay && change > MIN_INDEX_MOVE * value && off < change / 10
-}
-
-const createLateFinding = ({ symbol, file, row, recent: { candles } }: IndexSeries): Finding => {
-  const detail = `its candles are one session late: the newest close is ${candles.close.at(-1)}, which the list of indices has for the session before; now it has ${readText(row.Ltp)}`
-  return { check: 'shifted-series', severity: 'error', symbol, file, detail }
-}
 
 /** The growth of a quarterly profit against the year before, in percent, from `10|5|4|3|2`. */
 const readGrowth = (profits: unknown): number => {

@@ -100,7 +100,7 @@ export const findShiftedSeries = (
   const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length
   const off = countOff(0)
   if (own.length < MIN_COMPARED || off <= MAX_OFF_SHARE * own.length) return []
-  const by = [1, -1].find((days) => countOff(days) * 4 < off)
+  const by = [1, -1].find((days) => countOff(days) * 2 < off)
   if (by === undefined) return []
   const word = by === 1 ? 'late' : 'early'
   const detail = `its candles are one day ${word}: ${off} of the newest ${own.length} are of days without a session, such as ${numberToDay(own.findLast((day) => !isSession(day)) ?? last)}`

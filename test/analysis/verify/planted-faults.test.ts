@@ -210,7 +210,7 @@ const faults: readonly Fault[] = [
   { fault: 'four sessions, repeated', check: 'repeated-candles', plant: inCandles('old', copied(4, 4)) },
   { fault: 'an index times 1.5', check: 'recorded-values', plant: inCandles('index', times(1.5)) },
   { fault: 'an index divided by 10', check: 'recorded-values', plant: inCandles('index', times(0.1)) },
-  { fault: 'an index a session late', check: 'shifted-series', plant: inCandles('index', late) },
+  { fault: 'an index a session late', check: 'recorded-values', plant: inCandles('index', late) },
   { fault: 'an index a day late', check: 'shifted-series', plant: inCandles('index', shift(1)) },
   { fault: 'half a history', check: 'short-histories', plant: inCandles('old', half) },
   { fault: 'all of a history but its last year', check: 'short-histories', plant: inCandles('b', (all) => all.slice(-250)) },
