@@ -48,7 +48,7 @@ const COMPARE = 'compare with the exchange, and accept what it has, too'
 
 /** What to do about the findings of each check. */
 export const REMEDIES: Readonly<Record<CheckName, string>> = {
-  files: 'restore the files, or delete them and fetch everything again',
+  files: 'restore the files, or delete them; the next run fetches them again',
   'duplicate-candles': FETCH_AGAIN,
   'unordered-candles': FETCH_AGAIN,
   'impossible-candles': FETCH_AGAIN,

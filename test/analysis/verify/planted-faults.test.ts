@@ -131,6 +131,7 @@ beforeAll(async () => {
 interface Fault {
   readonly fault: string
   readonly check: Finding['check']
+  readonly detail?: RegExp
   /** Plants it; the stocks or files that a finding may name. */
   readonly plant: (folder: OutputFolder) => readonly string[]
 }
@@ -208,14 +209,19 @@ const faults: readonly Fault[] = [
   { fault: 'last week, repeated', check: 'repeated-candles', plant: inCandles('b', copied(5, 5)) },
   { fault: 'a week of years ago, repeated', check: 'repeated-candles', plant: inCandles('c', copied(1_000, 5)) },
   { fault: 'four sessions, repeated', check: 'repeated-candles', plant: inCandles('old', copied(4, 4)) },
-  { fault: 'an index times 1.5', check: 'recorded-values', plant: inCandles('index', times(1.5)) },
+  {
+    fault: 'an index times 1.5',
+    check: 'recorded-values',
+    detail: /^its candles do not fit the list of indices, at a factor of 1.5$/,
+    plant: inCandles('index', times(1.5)),
+  },
   { fault: 'an index divided by 10', check: 'recorded-values', plant: inCandles('index', times(0.1)) },
   { fault: 'an index a session late', check: 'recorded-values', plant: inCandles('index', late) },
   { fault: 'an index a day late', check: 'shifted-series', plant: inCandles('index', shift(1)) },
   { fault: 'half a history', check: 'short-histories', plant: inCandles('old', half) },
   { fault: 'all of a history but its last year', check: 'short-histories', plant: inCandles('b', (all) => all.slice(-250)) },
-  { fault: 'a series a day late', check: 'shifted-series', plant: inCandles('b', shift(1)) },
-  { fault: 'a series a day early', check: 'shifted-series', plant: inCandles('c', shift(-1)) },
+  { fault: 'a series a day late', check: 'shifted-series', detail: /^its candles are one day late: /, plant: inCandles('b', shift(1)) },
+  { fault: 'a series a day early', check: 'shifted-series', detail: /^its candles are one day early: /, plant: inCandles('c', shift(-1)) },
   { fault: 'values a session late', check: 'recorded-values', plant: inCandles('old', late) },
   { fault: 'one close 25 % higher', check: 'large-moves', plant: inCandles('b', moved(-60, 1.25)) },
   { fault: 'one close 25 % higher of a stock without band', check: 'large-moves', plant: inCandles('free', moved(-60, 1.25)) },
@@ -225,12 +231,27 @@ const faults: readonly Fault[] = [
     check: 'large-moves',
     plant: inCandles('old', (all) => all.map((candle, index) => (index < all.length - 80 ? candle : scaled(candle, 1.25)))),
   },
-  { fault: 'a series times 10', check: 'recorded-values', plant: inCandles('b', times(10)) },
+  {
+    fault: 'a series times 10',
+    check: 'recorded-values',
+    detail: /the deals, at a factor of (?:10|9\.\d+); .*the indicators, at a factor of 10$/,
+    plant: inCandles('b', times(10)),
+  },
   { fault: 'a series divided by 10', check: 'recorded-values', plant: inCandles('c', times(0.1)) },
   { fault: 'a series 25 % higher', check: 'recorded-values', plant: inCandles('old', times(1.25)) },
-  { fault: 'two stocks swapped', check: 'recorded-values', plant: swapped('b', 'c') },
-  { fault: 'two others swapped', check: 'recorded-values', plant: swapped('old', 'other') },
-  { fault: 'a bonus of 1:5 without adjustment', check: 'unadjusted-actions', plant: unadjusted('b', '1:5', 1.2) },
+  { fault: 'two stocks swapped', check: 'recorded-values', detail: / and those of .+ its own: they are swapped/, plant: swapped('b', 'c') },
+  {
+    fault: 'two others swapped',
+    check: 'recorded-values',
+    detail: / and those of .+ its own: they are swapped/,
+    plant: swapped('old', 'other'),
+  },
+  {
+    fault: 'a bonus of 1:5 without adjustment',
+    check: 'unadjusted-actions',
+    detail: / with the bonus of /,
+    plant: unadjusted('b', '1:5', 1.2),
+  },
   { fault: 'a bonus of 1:5, adjusted as 5:1', check: 'large-moves', plant: unadjusted('c', '1:5', 1 / 6) },
   {
     fault: 'a band of 0.5 %',
@@ -240,6 +261,7 @@ const faults: readonly Fault[] = [
   {
     fault: 'results of two stocks swapped',
     check: 'recorded-values',
+    detail: /^its results fit .+ they are swapped$/,
     plant: inRows(
       RESULTS,
       (rows) => {
@@ -268,11 +290,13 @@ describe('a folder whose lists agree', () => {
     expect(faults.every(({ check }) => checkNames.includes(check))).toBe(true)
   })
 
-  it.each(faults)('with $fault has findings about that, and no others', async ({ plant, check }) => {
+  it.each(faults)('with $fault has findings about that, and no others', async ({ plant, check, detail = /./ }) => {
     const folder = copyOf(clean)
     const named = plant(folder)
     const { findings } = await verified(folder)
-    expect(findings.filter((finding) => finding.check === check && finding.severity !== 'info')).not.toEqual([])
+    const own = findings.filter((finding) => finding.check === check && finding.severity !== 'info')
+    expect(own).not.toEqual([])
+    for (const finding of own) expect(finding.detail).toMatch(detail)
     const others = findings.filter(({ symbol = '', file = '' }) => !named.includes(symbol) && !named.includes(file))
     expect(others).toEqual([])
     expect(findings.length).toBeLessThanOrEqual(4)
