@@ -81,11 +81,11 @@ export const findRecordedValues = (context: RecordedContext): RecordedValues => 
   const levels = indices.map(({ symbol, row }) => [symbol, createIndexClaim(row, listDay)] as const)
   const candles = toSubjects(stocks)
   const values = toSubjects(indices)
-  // After the close nearly all are equal; during a session, they are of other minutes.
+  // After the close nearly all are equal, and one that is not has another day's value; during a session, they are of other minutes.
   const compareIndices = (tolerance: number) => compare({ name: INDICES, of: 'candles', tolerance, claims: levels }, values)
   const sources = [
     ...createPriceSources(context).map((source) => ({ name: source.name, found: compare(source, candles) })),
-    { name: INDICES, found: compareIndices(0.001) ?? compareIndices(0.05) },
+    { name: INDICES, found: (compareIndices(0.00001) && compareIndices(0.001)) ?? compareIndices(0.05) },
     { name: GROWTH, found: compare({ name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) }, growth) },
   ]
   const bySeries = groupBy(
