@@ -23,10 +23,11 @@ interface Source<T> {
 
 type Subjects<T> = ReadonlyMap<string, { readonly value: T; readonly file: string }>
 
-/** A list that differs for more stocks than these, and a larger share, is not comparable: it may be of another day or in another unit. */
+/** A list that differs for more stocks than these, or for a third of few, is not comparable: it may be of another day or in another unit. */
 const MAX_WRONG = 3
 const MAX_WRONG_SHARE = 0.05
-const isTooMany = (wrong: number, all: number): boolean => wrong > Math.max(MAX_WRONG, MAX_WRONG_SHARE * all) || wrong * 3 > all
+const isTooMany = (wrong: number, all: number): boolean =>
+  wrong * 3 > all || wrong > Math.min(1 + all / 10, Math.max(MAX_WRONG, MAX_WRONG_SHARE * all))
 
 /** Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's values are swapped. */
 const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects: Subjects<T>): readonly Finding[] | undefined => {
