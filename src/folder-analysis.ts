@@ -19,8 +19,8 @@ import { toQueryError } from './storage/duckdb.js'
 
 export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'
 export { readReport } from './analysis/output-folder.js'
-export type { Acceptance } from './analysis/verify/baseline.js'
 export {
+  type Acceptance,
   type AcceptedFinding,
   CHECKS,
   type CheckName,
@@ -28,7 +28,9 @@ export {
   type Finding,
   type FindingLimits,
   type HistoryRange,
+  REMEDIES,
   type Severity,
+  type TrackedFinding,
   type YearCoverage,
 } from './analysis/verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }

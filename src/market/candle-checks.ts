@@ -159,6 +159,6 @@ export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): stri
   const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
   if (all === 0 || behind <= all * CURRENT_SHARE) return undefined
   const last = [...newest.keys()].reduce((one, other) => (one > other ? one : other))
-  const which = behind === all ? 'all' : `${formatThousands(behind)} of`
-  return `${which} ${formatThousands(all)} series end before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
+  const which = behind < all ? `${formatThousands(behind)} of ${formatThousands(all)} series end` : `all ${formatThousands(all)} series end`
+  return `${all === 1 ? 'the only series ends' : which} before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
 }

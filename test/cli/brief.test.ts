@@ -59,7 +59,7 @@ describe('the brief', () => {
       '  answered 503',
       'Not up to date',
       '  master-data: failed, last complete on 2026-11-19',
-      '  not started, last complete on 2026-11-19: market-news, all-ohlcv',
+      '  market-news, all-ohlcv: not started, last complete on 2026-11-19',
     ])
   })
 

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
-import { countFindings, type Finding, type Verification } from '../../src/analysis/verify/finding.js'
+import { CHECKS, countFindings, REMEDIES, type TrackedFinding, type Verification } from '../../src/analysis/verify/finding.js'
 import { width } from '../../src/cli/terminal/text.js'
 import { findingLines } from '../../src/cli/verify/findings.js'
 
-const move = (symbol: string): Finding => ({
+const move = (symbol: string): TrackedFinding => ({
+  state: 'new',
+  since: '2026-02-12',
   check: 'large-moves',
   severity: 'warning',
   symbol,
@@ -12,8 +14,8 @@ const move = (symbol: string): Finding => ({
   detail: 'the close goes from 100 to 60.5 (-40 %), like nothing that this text has to say in so few words',
 })
 
-const findings: readonly Finding[] = [
-  { check: 'files', severity: 'error', file: 'a\u001b[31m.json', detail: 'it is no whole JSON' },
+const findings: readonly TrackedFinding[] = [
+  { check: 'files', severity: 'error', state: 'new', file: 'a\u001b[31m.json', detail: 'it is no whole JSON' },
   ...['A', 'B', 'C', 'D', 'E', 'F'].map(move),
 ]
 
@@ -28,6 +30,7 @@ const verification: Verification = {
   notes: ['No report of a run is there.'],
   counts: countFindings(findings, ['files', 'large-moves', 'leftovers']),
   findings,
+  gone: [],
   accepted: [],
   stale: [],
   passed: [{ limit: 'errors', allowed: 0, found: 1 }],
@@ -38,7 +41,7 @@ const textOf = (columns: number, changes: Partial<Verification> = {}): readonly 
 
 test('the summary counts the findings of each check, shows the first ones, and lists exceeded limits', () => {
   expect(textOf(200)).toEqual([
-    'Errors: 7 findings in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12, 20 recorded days; 3.1s).',
+    'Errors: 1 error, 6 others in ./data (2,775 stocks, 7,508 files, 6,113,488 candles of 2,722 sessions to 2026-02-12, 20 recorded days; 3.1s).',
     '',
     'check        errors  warnings  info',
     'files             1         -     -',
@@ -46,18 +49,44 @@ test('the summary counts the findings of each check, shows the first ones, and l
     '',
     'files: files that are missing, shorter than the run wrote them, truncated or unreadable, or have broken texts; a deep check also finds changed content',
     '  a.json: it is no whole JSON',
-    '  To repair: restore the files, or delete them and run "scripstream run --fresh".',
+    `  What to do: ${REMEDIES.files}.`,
     '',
-    'large-moves: closes more than 30 % from the previous one, without an explanation',
+    `large-moves: ${CHECKS['large-moves']}`,
     ...['A', 'B', 'C', 'D'].map((symbol) => `  ${symbol} 2026-02-12: ${move(symbol).detail}`),
     '  and 2 more (--json shows all)',
+    `  What to do: ${REMEDIES['large-moves']}.`,
     '',
     'Not checked',
     '  No report of a run is there.',
     '',
     'Limits exceeded',
-    '  errors: 1 found, 0 allowed',
+    '  errors: 1 new, 0 allowed',
+    '',
+    'Next',
+    '  Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):',
+    '  scripstream verify --accept --reason "…"',
   ])
+})
+
+test('an open finding is a part of one line for its check, or shown in full with --all; a finding that is gone is named', () => {
+  const open = ['A', 'B', 'C', 'D', 'E'].map((symbol) => ({ ...move(symbol), state: 'open' as const, since: '2026-02-05' }))
+  const gone = [{ ...move('X'), state: 'gone' as const, since: '2026-02-04' }]
+  const changes = { findings: [...findings.slice(0, 1), ...open, { ...move('F'), since: '2026-02-12' }], gone, notes: [], passed: [] }
+  const lines = textOf(200, changes)
+  expect(lines[0]).toMatch(/^Errors: 1 new error, 1 other \(5 open, 1 gone\) in /)
+  expect(lines).toContain('large-moves       -         1     -     5')
+  expect(lines).toContain('  large-moves: 5 open since 2026-02-05: A 2026-02-12, B 2026-02-12, C 2026-02-12, D 2026-02-12 and 1 more')
+  expect(lines).toContain('  large-moves: 1 gone, open since 2026-02-04: X 2026-02-12')
+  expect(lines.filter((line) => line.includes(move('').detail))).toHaveLength(1)
+  const all = findingLines({ ...verification, ...changes }, { columns: 200, tookMs: 1, limit: 9, all: true }).map(([span]) => span?.[0])
+  expect(all.filter((line) => line?.includes(move('').detail))).toHaveLength(6)
+})
+
+test('open findings alone are named as such; those with errors say how many', () => {
+  const open = findings.map((finding) => ({ ...finding, state: 'open' as const, since: '2026-02-05' }))
+  const lines = textOf(200, { findings: open, passed: [] })
+  expect(lines[0]).toMatch(/^Open: no new findings \(7 open\) in /)
+  expect(lines).toContain('  files: 1 open (1 error) since 2026-02-05: a.json')
 })
 
 test('the summary shows the coverage of the newest years', () => {

@@ -228,7 +228,8 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     const out = folderOf(failed)
     writeFileSync(join(out, 'master_isin_map.json'), JSON.stringify([stock('M&M')]))
     const begin = new ReplaySubject<void>(1)
-    const finding = { check: 'large-moves', severity: 'warning', symbol: 'M&M', day: '2026-02-12', detail: `moved ${HOSTILE}` } as const
+    const about = { check: 'large-moves', severity: 'warning', symbol: 'M&M', day: '2026-02-12', state: 'new' } as const
+    const finding = { ...about, detail: `moved ${HOSTILE}` }
     const facts = { run: 'r2', checkedAt: '2026-02-12T14:40:00.000Z', stocks: 1, files: 1, accepted: 0, notes: [], acceptedStamp: 0 }
     const check = async () => {
       await firstValueFrom(begin)
@@ -242,7 +243,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await checks.getByText(`12 Feb 2026: moved ${HOSTILE}`).waitFor()
     await checks.locator('a[href="/stock/M%26M"]').waitFor()
     await page.goto(new URL('/', page.url()).href)
-    await page.getByRole('link', { name: '1 finding of 1 kind: 1 warning' }).click()
+    await page.getByRole('link', { name: '1 finding of 1 kind: 1 warning; 1 new' }).click()
     await page.waitForURL('**/runs/r2')
     expect(problems).toEqual([])
   })

@@ -28,6 +28,7 @@ describe('the text about series that end', () => {
 
   it('a day early appears if less than half of them are current', () => {
     expect(lagOf({ '2026-02-11': 6, '2026-02-12': 4 })).toContain('6 of 10 series end before 2026-02-12')
+    expect(lagOf({ '2026-02-11': 1 })).toContain('the only series ends before 2026-02-12')
     expect(lagOf({ '2026-02-11': 5, '2026-02-12': 5 })).toBeUndefined()
   })
 

@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import { listViews } from '../../src/analysis/tables/index.js'
+import { checkNames, REMEDIES } from '../../src/analysis/verify/finding.js'
 import { workedQueries } from '../../src/analysis/worked-queries.js'
 import { listErrorCodes } from '../../src/cli/hints.js'
 import { settingRows } from '../../src/config.js'
+import { groupBy } from '../../src/model/map.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { createMetrics } from '../../src/telemetry/prometheus.js'
@@ -117,6 +119,10 @@ export const blocks = (): Readonly<Record<string, string>> => ({
   metrics: table(
     ['metric', 'labels', 'what'],
     listMetrics().map(({ name, labelNames, help }) => [code(name), labelNames.map(code).join(', '), help]),
+  ),
+  remedies: table(
+    ['checks', 'what to do'],
+    [...groupBy(checkNames, (check) => REMEDIES[check])].map(([remedy, checks]) => [checks.map(code).join(', '), remedy]),
   ),
   views: describeViews(),
   viewlist: table(

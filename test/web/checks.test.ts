@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
-import type { Finding } from '../../src/analysis/verify/finding.js'
+import type { TrackedFinding } from '../../src/analysis/verify/finding.js'
 import { type RecordedChecks, readAcceptedStamp } from '../../src/analysis/verify/recorded-checks.js'
 import { UsageError } from '../../src/model/errors.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
@@ -18,16 +18,17 @@ import { runReport } from '../cli/support.js'
 import { stock } from './data/support.js'
 import { send, started, startServer } from './support.js'
 
-const move = (symbol: string, day: string): Finding => ({
+const move = (symbol: string, day: string): TrackedFinding => ({
+  state: 'open',
   check: 'large-moves',
   severity: 'warning',
   symbol,
   day,
   detail: `moved on ${day}`,
 })
-const broken: Finding = { check: 'files', severity: 'error', file: 'a.json', detail: 'it is not valid JSON' }
+const broken: TrackedFinding = { check: 'files', severity: 'error', state: 'new', file: 'a.json', detail: 'it is not valid JSON' }
 
-const checksOf = (run: string, findings: readonly Finding[], changes: Partial<RecordedChecks> = {}): RecordedChecks => ({
+const checksOf = (run: string, findings: readonly TrackedFinding[], changes: Partial<RecordedChecks> = {}): RecordedChecks => ({
   ...{ run, checkedAt: '2026-02-12T14:40:00.000Z', stocks: 2, files: 9, findings, accepted: 0, notes: [], acceptedStamp: 0, ...changes },
 })
 
@@ -59,12 +60,16 @@ describe('the data checks of a run', () => {
     expect((await state()).checks).toMatchObject({ run: 'r2', text: 'not made yet; open them to start' })
     expect(check).toHaveBeenCalledTimes(0)
     const one = await read('r2')
-    expect(one).toMatchObject({ tone: 'failed', text: '2 findings of 2 kinds: 1 error, 1 warning', checkedAt: '2026-02-12T14:40:00.000Z' })
+    expect(one).toMatchObject({
+      tone: 'failed',
+      text: '2 findings of 2 kinds: 1 error, 1 warning; 1 new',
+      checkedAt: '2026-02-12T14:40:00.000Z',
+    })
     expect(one.kinds).toMatchObject([
-      { check: 'files', count: 1, findings: [{ subject: 'a.json', hasPage: false, isNew: false }] },
+      { check: 'files', count: 1, findings: [{ subject: 'a.json', hasPage: false, isNew: true }] },
       { check: 'large-moves', findings: [{ subject: 'A', hasPage: true, detail: 'moved on 2026-02-12' }] },
     ])
-    expect(one.notes).toEqual(['which findings are new is unknown: no earlier day was checked'])
+    expect(one.notes).toEqual([])
     await read('r2')
     expect(check).toHaveBeenCalledTimes(1)
     writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]')
@@ -96,11 +101,12 @@ describe('the data checks of a run', () => {
     expect(check).toHaveBeenCalledTimes(1)
   })
 
-  it('that were kept are shown without a check, with what is new since the day before', async () => {
-    const findings = ['2026-02-01', '2026-02-02', '2026-02-03', '2026-02-04', '2026-02-12'].map((day) => move('A', day))
-    const out = folderOf(checksOf('r1', findings.slice(0, 4)), checksOf('r2', findings, { accepted: 3, notes: ['no bands'] }))
+  it('that were kept are shown without a check, what is new first', async () => {
+    const open = ['2026-02-01', '2026-02-02', '2026-02-03', '2026-02-04'].map((day) => move('A', day))
+    const findings = [...open, { ...move('A', '2026-02-12'), state: 'new' as const }]
+    const out = folderOf(checksOf('r2', findings, { accepted: 3, notes: ['no bands'] }))
     const { read, state } = await serve(out)
-    const text = '5 findings of 1 kind: 5 warnings; 1 new since 2026-02-11 (3 accepted earlier)'
+    const text = '5 findings of 1 kind: 5 warnings; 1 new (3 accepted earlier)'
     expect((await state()).checks).toMatchObject({ tone: 'waiting', text })
     const { kinds, notes } = await read('r2')
     expect(kinds).toMatchObject([{ count: 5, findings: [{ isNew: true, detail: 'moved on 2026-02-12' }, {}, {}, {}] }])

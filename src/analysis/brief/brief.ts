@@ -52,7 +52,7 @@ export interface Brief {
   readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
-  /** Findings of `verify` that are not accepted, errors and recent days first; absent if it did not run. */
+  /** New findings of `verify`, errors and recent days first; absent if it did not run. */
   readonly findings?: readonly Finding[]
   /** Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may mean. */
   readonly wrongSymbols: readonly string[]

@@ -5,8 +5,9 @@ import { type CandleContext, type Summaries, summarizeCandles } from './candle-s
 import type { CheckName, Finding, Unchecked, YearCoverage } from './finding.js'
 import { mergeMarketDays } from './market-days.js'
 import type { StreamFiles } from './output-files.js'
-import { findOutsideBands } from './price-bands.js'
-import { findEndedSeries, findMissingSessions, STALE_SESSIONS } from './sessions.js'
+import { findOutsideBands, findUnknownBands, findWidestBands } from './price-bands.js'
+import { findRecordedValues } from './recorded-values.js'
+import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, STALE_SESSIONS } from './sessions.js'
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
 
 export interface CandleChecks {
@@ -34,32 +35,58 @@ const CANDLE_CHECKS: readonly CheckName[] = [
  * Reads all candle files once. Checks that need the market's calendar follow after the last file. Indices are checked for impossible
  * candles only: they may move freely and have calendars of their own.
  */
-export const verifyCandles = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<CandleChecks> => {
-  const summaries = await summarizeCandles(root, all, context)
+export const verifyCandles = async (
+  root: string,
+  files: readonly StreamFiles[],
+  context: Omit<CandleContext, 'bands'>,
+): Promise<CandleChecks> => {
+  const bands = findWidestBands(context.rows.get(BAND_FILE) ?? [], context.rows.get('incremental_price_bands.json') ?? [])
+  const all = await summarizeCandles(root, files, { ...context, bands })
+  const { shifted, summaries, calendar } = separateShifted(all)
   const shared = await findSharedCandles(root, summaries.prints)
   const damaged = new Set(summaries.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
   const days = summaries.stocks.map((series) => series.days)
-  const calendar = deriveCalendar(days, summaries.indices)
   const missing = summaries.stocks.flatMap((series) => findMissingSessions(series, calendar))
+  const recorded = findRecordedValues({ ...context, ...summaries, listDay: readBandDay(summaries, context) })
   return {
     findings: mergeMarketDays(
       [
+        ...shifted,
         ...shared.map(({ finding }) => finding),
         ...[...summaries.findings, ...missing].filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
         ...summaries.stocks.flatMap((series) => (damaged.has(series.file) ? [] : findEndedSeries(series, calendar))),
+        ...findShortHistories(summaries.stocks, context.listedOn),
+        ...recorded.findings,
         ...findOldMarket(calendar, context),
-        ...findStocksWithoutCandles(summaries, calendar, context),
-        ...findBandViolations(summaries, context),
+        ...findStocksWithoutCandles(all, calendar, context),
+        ...findBandViolations(summaries, { ...context, bands }),
       ],
       calendar,
     ),
-    unchecked: describeUnchecked(summaries, calendar, context),
+    unchecked: [...describeUnchecked(summaries, calendar, context), ...recorded.unchecked],
     count: summaries.count,
     sessions: calendar.sessions,
     coverage: countCoverage(days, calendar),
     tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
   }
+}
+
+/** Series that are a day off, one finding each: the calendar and the other checks are made without them. */
+const separateShifted = (all: Summaries) => {
+  const derive = ({ stocks, indices }: Pick<Summaries, 'stocks' | 'indices'>): MarketCalendar =>
+    deriveCalendar(
+      stocks.map(({ days }) => days),
+      indices.map(({ days }) => days),
+    )
+  const calendar = derive(all)
+  const sessions = new Set(calendar.sessions)
+  const shifted = [...all.stocks, ...all.indices].flatMap((series) => findShiftedSeries(series, (day) => sessions.has(day)))
+  if (shifted.length === 0) return { shifted, summaries: all, calendar }
+  const files = new Set(shifted.map(({ file }) => file))
+  const isSound = ({ file }: { readonly file: string }): boolean => !files.has(file)
+  const summaries = { ...all, stocks: all.stocks.filter(isSound), indices: all.indices.filter(isSound) }
+  return { shifted, summaries, calendar: derive(summaries) }
 }
 
 const SHARED_CHECKS: readonly CheckName[] = ['spliced-series', 'unadjusted-actions', 'large-moves', 'volumes', 'missing-sessions']
@@ -72,7 +99,7 @@ const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }:
 const MAX_HOLIDAYS = 2
 
 /** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
-const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: CandleContext): readonly Finding[] => {
+const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: Pick<CandleContext, 'asOf'>): readonly Finding[] => {
   if (last === undefined || asOf === undefined) return []
   const weekdays = countWeekdays(last + 1, dayToNumber(toDay(asOf)))
   const lastDay = numberToDay(last)
@@ -88,8 +115,10 @@ const countWeekdays = (from: number, until: number): number => {
   return count
 }
 
+type ListedContext = Pick<CandleContext, 'listed' | 'selected'>
+
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
-const findStocksWithoutCandles = (summaries: Summaries, { sessions }: MarketCalendar, context: CandleContext): readonly Finding[] => {
+const findStocksWithoutCandles = (summaries: Summaries, { sessions }: MarketCalendar, context: ListedContext): readonly Finding[] => {
   const { stocks, findings } = summaries
   const { listed } = context
   if (hasSelectedStocks(summaries, context) || stocks.length === 0 || sessions.length <= STALE_SESSIONS) return []
@@ -100,35 +129,35 @@ const findStocksWithoutCandles = (summaries: Summaries, { sessions }: MarketCale
 }
 
 /** Whether the folder has the candles of a watchlist only. In a folder of the whole market, a run may have selected few stocks too. */
-const hasSelectedStocks = ({ stocks }: Summaries, { listed, selected = listed.length }: CandleContext): boolean =>
+const hasSelectedStocks = ({ stocks }: Summaries, { listed, selected = listed.length }: ListedContext): boolean =>
   selected < listed.length && stocks.length < listed.length / 2
 
-const BAND_FILES = ['complete_price_bands.json', 'incremental_price_bands.json']
+const BAND_FILE = 'complete_price_bands.json'
 
 /**
  * The day number of the price bands: that of the run, or on a weekend without a session the Friday before. Bands change daily, so they apply
  * to candles of this day only.
  */
-const readBandDay = ({ closes }: Summaries, { asOf }: CandleContext): number | undefined => {
+const readBandDay = ({ stocks }: Summaries, { asOf }: Pick<CandleContext, 'asOf'>): number | undefined => {
   if (asOf === undefined) return undefined
   const day = dayToNumber(toDay(asOf))
   const weekday = (day + 3) % 7
-  return weekday < 5 || closes.some((last) => last.day === day) ? day : day - weekday + 4
+  return weekday < 5 || stocks.some(({ days }) => days.last === day) ? day : day - weekday + 4
 }
 
 const findBandViolations = (summaries: Summaries, context: CandleContext): readonly Finding[] => {
   const day = readBandDay(summaries, context)
-  if (day === undefined) return []
-  const [complete = [], changed = []] = BAND_FILES.map((file) => context.rows.get(file) ?? [])
-  return findOutsideBands(summaries.closes, { complete, changed, actions: context.actions, day })
+  const { bands, actions, rows } = context
+  const unknown = findUnknownBands(rows.get(BAND_FILE) ?? [], BAND_FILE)
+  return day === undefined ? unknown : [...unknown, ...findOutsideBands(summaries.stocks, { bands, actions, day })]
 }
 
 /** The inputs of the checks of candles that are missing. */
-const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, context: CandleContext): readonly Unchecked[] => {
-  const { stocks, indices, closes } = summaries
+const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, context: Omit<CandleContext, 'bands'>): readonly Unchecked[] => {
+  const { stocks, indices } = summaries
   if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks' }]
   const bandDay = readBandDay(summaries, context)
-  const hasBands = (context.rows.get('complete_price_bands.json') ?? []).length > 0
+  const hasBands = (context.rows.get(BAND_FILE) ?? []).length > 0
   const unchecked = (isMissing: boolean, check: CheckName, text: string): readonly Unchecked[] =>
     isMissing ? [{ checks: [check], text }] : []
   return [
@@ -151,7 +180,7 @@ const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, conte
       : bandDay === undefined
         ? unchecked(true, 'price-bands', 'price bands: no report with their day')
         : unchecked(
-            !closes.some(({ day }) => day === bandDay),
+            !stocks.some(({ days }) => days.last === bandDay),
             'price-bands',
             `price bands: no candles of their day, ${numberToDay(bandDay)}`,
           )),

@@ -132,3 +132,21 @@ export const pickCandles = (candles: CandleArrays, indices: readonly number[]): 
     volume: column(candles.volume),
   }
 }
+
+/** The newest candles of a series, and the close of a year before. */
+export interface RecentCandles {
+  readonly candles: CandleArrays
+  readonly yearAgo: number | undefined
+}
+
+const RECENT_CANDLES = 30
+/** Days. */
+const YEAR = 365
+
+export const getRecent = (candles: CandleArrays): RecentCandles => {
+  const { day, close, length } = candles
+  const count = Math.min(length, RECENT_CANDLES)
+  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - YEAR)
+  const indices = Array.from({ length: count }, (_, index) => length - count + index)
+  return { candles: pickCandles(candles, indices), yearAgo: close[yearAgo] }
+}

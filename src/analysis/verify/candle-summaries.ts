@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
-import { createDaySet, type DaySet } from '../../market/series-days.js'
+import { createDaySet } from '../../market/series-days.js'
+import type { Item } from '../../model/outcome.js'
 import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
-import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
+import { type CandleSeries, getRecent, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
-import { findImpossibleCandles, findOddVolumes, measureTradedValue } from './odd-candles.js'
+import { findImpossibleCandles, findOddVolumes, findRepeatedCandles, measureTradedValue } from './odd-candles.js'
 import type { StreamFiles } from './output-files.js'
-import { getLastCloses, type LastCloses } from './price-bands.js'
 import { findPriceMoves } from './price-moves.js'
-import type { SeriesDays } from './sessions.js'
+import type { IndexSeries, SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
 import type { KnownAction } from './stock-facts.js'
 
@@ -22,6 +22,8 @@ export interface CandleContext {
   readonly listedOn: ReadonlyMap<string, number>
   /** The symbols of the master list. */
   readonly listed: readonly string[]
+  /** The band of each stock, in percent; infinite without a limit. */
+  readonly bands: ReadonlyMap<string, number>
   /** How many of them the last run selected. */
   readonly selected?: number
   /** The "now" of the folder's last run, epoch milliseconds; price bands are of that day. */
@@ -32,8 +34,7 @@ export interface CandleContext {
 export interface Summaries {
   readonly findings: Finding[]
   readonly stocks: SeriesDays[]
-  readonly indices: DaySet[]
-  readonly closes: LastCloses[]
+  readonly indices: IndexSeries[]
   readonly prints: Fingerprinted[]
   count: number
 }
@@ -42,7 +43,7 @@ const FILES_PER_TURN = 20
 
 /** Reads all candle files, one at a time. */
 export const summarizeCandles = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<Summaries> => {
-  const summaries: Summaries = { findings: [], stocks: [], indices: [], closes: [], prints: [], count: 0 }
+  const summaries: Summaries = { findings: [], stocks: [], indices: [], prints: [], count: 0 }
   let filesRead = 0
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
@@ -51,7 +52,7 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
       const symbol = item?.key ?? file
       if (fault !== undefined) summaries.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
       summaries.count += candles.length
-      if (item !== undefined) addSeries({ symbol, file, candles }, { summaries, isStock: stream.work.of === MASTER, context })
+      if (item !== undefined) addSeries({ symbol, file, candles }, { summaries, isStock: stream.work.of === MASTER, context, item })
       filesRead += 1
       if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
     }
@@ -70,22 +71,27 @@ export const checkSeries = (series: CandleSeries, { isStock, ...facts }: SeriesF
   const impossible = findImpossibleCandles(series)
   const ordered = candles && { ...series, candles }
   const moves = ordered && isStock ? findPriceMoves(ordered, { ...facts, impossibleDays: impossible.days }) : []
-  const volumes = ordered && isStock ? findOddVolumes(ordered) : []
+  const volumes = ordered && isStock ? [...findOddVolumes(ordered), ...findRepeatedCandles(ordered)] : []
   return { findings: [...findings, ...impossible.findings, ...moves, ...volumes], moves, candles }
 }
 
-const addSeries = (
-  series: CandleSeries,
-  { summaries, isStock, context }: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext },
-): void => {
+interface SeriesContext {
+  readonly summaries: Summaries
+  readonly isStock: boolean
+  readonly context: CandleContext
+  readonly item: Item
+}
+
+const addSeries = (series: CandleSeries, { summaries, isStock, context, item }: SeriesContext): void => {
   const { symbol, file } = series
-  const facts = { isStock, actions: context.actions.get(symbol) ?? [], listedOn: context.listedOn.get(symbol) }
+  const hasBand = Number.isFinite(context.bands.get(symbol))
+  const facts = { isStock, actions: context.actions.get(symbol) ?? [], listedOn: context.listedOn.get(symbol), hasBand }
   const { findings, moves, candles } = checkSeries(series, facts)
   summaries.findings.push(...findings)
   const days = candles && createDaySet(candles)
   if (candles === undefined || days === undefined) return
   if (!isStock) {
-    summaries.indices.push(days)
+    summaries.indices.push({ symbol, file, days, recent: getRecent(candles), row: item.value as Row })
     return
   }
   summaries.stocks.push({
@@ -94,8 +100,7 @@ const addSeries = (
     days,
     tradedValue: measureTradedValue(candles),
     reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])),
+    recent: getRecent(candles),
   })
   summaries.prints.push({ symbol, file, fingerprints: createFingerprints(candles) })
-  const closes = getLastCloses({ ...series, candles })
-  if (closes) summaries.closes.push(closes)
 }

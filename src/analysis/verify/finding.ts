@@ -13,15 +13,21 @@ export const CHECKS = {
   'unordered-candles': 'candles that precede older ones',
   'impossible-candles':
     'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
+  'repeated-candles': 'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
+  'shifted-series': 'series that are a day late or early',
+  'short-histories': 'candles that begin long after the listing, though those of other stocks reach further back',
+  'recorded-values': 'candles and results that do not fit what other lists of the same run say',
   'spliced-series': 'prices of two stocks under one symbol',
   'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
-  'large-moves': 'closes more than 30 % from the previous one, without an explanation',
+  'large-moves':
+    'closes more than 30 % from the previous one, without an explanation; in the last year 20 % if the stock has a price band or the move is undone',
   volumes: 'no volume, or a thousandfold one, of a stock that trades regularly',
   'missing-sessions': 'sessions that a stock lacks, though it traded on all sessions around them',
   'newest-sessions': 'stocks without the newest sessions, though they traded on all sessions before',
   'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
   'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
-  'price-bands': 'closes of the newest session outside the price band',
+  'price-bands': 'closes of the newest session outside the price band, and bands that the exchange does not have',
+  'duplicate-records': 'records that are in a list twice',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
   leftovers: 'files of stocks and indices that are no longer listed',
   'dead-columns': 'columns of a list that lost their values within the last recorded days',
@@ -36,6 +42,38 @@ export type CheckName = keyof typeof CHECKS
 
 /** The names of all checks. */
 export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
+
+const FETCH_AGAIN = 'delete the file; the next run fetches its whole history'
+const COMPARE = 'compare with the exchange, and accept what it has, too'
+
+/** What to do about the findings of each check. */
+export const REMEDIES: Readonly<Record<CheckName, string>> = {
+  files: 'restore the files, or delete them; the next run fetches them again',
+  'duplicate-candles': FETCH_AGAIN,
+  'unordered-candles': FETCH_AGAIN,
+  'impossible-candles': FETCH_AGAIN,
+  'repeated-candles': FETCH_AGAIN,
+  'shifted-series': FETCH_AGAIN,
+  'short-histories': FETCH_AGAIN,
+  'recorded-values': 'compare with the exchange, and delete the file that is wrong; the next run fetches it again',
+  'spliced-series': FETCH_AGAIN,
+  'unadjusted-actions': FETCH_AGAIN,
+  'large-moves': COMPARE,
+  volumes: COMPARE,
+  'missing-sessions': `${FETCH_AGAIN}; accept sessions that the provider lacks`,
+  'newest-sessions': 'run again later, the provider may be late; accept a stock that is suspended',
+  'odd-days': "compare with the exchange's calendar; accept holidays on which only indices have candles",
+  'stale-symbols': 'accept stocks that are suspended',
+  'price-bands': COMPARE,
+  'duplicate-records': 'delete the file; the next run fetches the list again',
+  'stray-records': 'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
+  leftovers: 'delete the files, or accept them to keep them',
+  'dead-columns': 'compare with an answer of the provider; accept columns that it has dropped',
+  'unchanged-lists': "compare with the provider's page",
+  'restated-figures': 'compare with the filed results; accept restatements',
+  'blinking-members': 'accept it if the list is whole again',
+  'failing-streams': 'correct the reason that is given; the next run tries again',
+}
 
 /** One thing that a check found. */
 export interface Finding {
@@ -52,10 +90,27 @@ export interface Finding {
   readonly detail: string
 }
 
+/** A finding with its life. */
+export interface TrackedFinding extends Finding {
+  /** `new`: first found in the files of this run; `open`: in those of an earlier one; `gone`: no longer, since this run. */
+  readonly state: 'new' | 'open' | 'gone'
+  /** The day of the run whose files had it first. */
+  readonly since?: Day
+}
+
 /** A finding that a person has reviewed and accepted; the wording is that of the day. */
 export interface AcceptedFinding extends Finding {
+  readonly state?: 'accepted'
+  readonly since?: Day
   readonly accepted: Day
   readonly reason?: string
+}
+
+/** Why findings are accepted, and since when. */
+export interface Acceptance {
+  /** The day of the acceptance. */
+  readonly on: Day
+  readonly reason?: string | undefined
 }
 
 /** How many findings the settings allow, by check, `errors` or `warnings`. */
@@ -112,15 +167,17 @@ export interface Verification {
   /** What could not be checked, and why. */
   readonly notes: readonly string[]
   readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>
-  /** Without the accepted ones. */
-  readonly findings: readonly Finding[]
+  /** Without the accepted ones: those that are new, and those that are open. */
+  readonly findings: readonly TrackedFinding[]
+  /** What the checks of the run before found, and those of this run do not. */
+  readonly gone: readonly TrackedFinding[]
   /** Accepted findings that were found again. */
   readonly accepted: readonly AcceptedFinding[]
   /** Accepted findings that were no longer found. */
   readonly stale: readonly AcceptedFinding[]
   /** How many findings this command accepted, and how many stale ones it removed. */
   readonly changed?: { readonly added: number; readonly removed: number }
-  /** The exceeded limits; the command exits with 4 if there is one. */
+  /** The limits that new findings exceed; the command exits with 4 if there is one. */
   readonly passed: readonly ExceededLimit[]
 }
 

@@ -106,6 +106,40 @@ export const findOddVolumes = ({ symbol, file, candles }: CandleSeries): readonl
   ]
 }
 
+/** So many candles in a row that repeat those at a distance of up to a week are copies. */
+const MIN_REPEATED = 4
+const MAX_DISTANCE = 6
+/** Rupees. A close of so many ticks does not stay the same for a week. */
+const MIN_STEADY_CLOSE = 100
+
+/** Finds candles that repeat earlier ones: a price that stands still, or a week that was copied. One finding per file, about the newest. */
+export const findRepeatedCandles = ({ symbol, file, candles }: CandleSeries): readonly Finding[] => {
+  for (let distance = 1; distance <= MAX_DISTANCE; distance += 1) {
+    let [run, length, end] = [0, 0, 0]
+    for (let index = distance; index < candles.length; index += 1) {
+      run = isRepeated(candles, index, distance) ? run + 1 : 0
+      if (run >= MIN_REPEATED) [length, end] = [run, index]
+    }
+    if (length === 0) continue
+    const [first, day] = [end - length + (distance === 1 ? 0 : 1), end].map((index) => numberToDay(candles.day[index] as number)) as [
+      string,
+      string,
+    ]
+    const detail =
+      distance === 1
+        ? `the close is ${candles.close[end]} on each of ${length + 1} sessions from ${first} to ${day}`
+        : `the ${length} candles from ${first} to ${day} repeat those of ${distance} sessions before`
+    return [{ check: 'repeated-candles', severity: 'error', symbol, day: first, file, detail }]
+  }
+  return []
+}
+
+const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, distance: number): boolean => {
+  const [price, shares] = [close[index] as number, volume[index] as number]
+  if (price !== close[index - distance] || price * shares < MIN_VALUE) return false
+  return shares === volume[index - distance] || (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
+}
+
 const VALUE_CANDLES = 60
 
 /** The median traded value of the newest candles, in rupees. */

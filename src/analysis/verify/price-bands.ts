@@ -1,45 +1,13 @@
-import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { numberToDay } from '../../market/candle-file.js'
 import type { Row } from '../../model/row.js'
 import { readText } from '../../model/row.js'
 import type { Finding } from './finding.js'
+import type { SeriesDays } from './sessions.js'
 import type { KnownAction } from './stock-facts.js'
 
-/** The last two candles of a stock. */
-export interface LastCloses {
-  readonly symbol: string
-  readonly file: string
-  readonly day: number
-  readonly close: number
-  readonly dayBefore: number
-  readonly closeBefore: number
-}
-
-/** Undefined if there are fewer than two candles. */
-export const getLastCloses = ({
-  symbol,
-  file,
-  candles,
-}: {
-  symbol: string
-  file: string
-  candles: CandleArrays
-}): LastCloses | undefined => {
-  const { day, close, length } = candles
-  if (length < 2) return undefined
-  return {
-    symbol,
-    file,
-    day: day[length - 1] as number,
-    close: close[length - 1] as number,
-    dayBefore: day[length - 2] as number,
-    closeBefore: close[length - 2] as number,
-  }
-}
-
 export interface Bands {
-  /** Rows of the list of all bands, and of the list of changed bands. */
-  readonly complete: readonly Row[]
-  readonly changed: readonly Row[]
+  /** In percent, by symbol. */
+  readonly bands: ReadonlyMap<string, number>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
   /** The day number of the bands. */
   readonly day: number
@@ -53,10 +21,11 @@ const TICK_SHARE = 0.0005
  * Finds closes of the day of the bands that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
  * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
  */
-export const findOutsideBands = (all: readonly LastCloses[], { complete, changed, actions, day: bandDay }: Bands): readonly Finding[] => {
-  const bandOf = findWidestBands(complete, changed)
-  return all.flatMap(({ symbol, file, day, close, dayBefore, closeBefore }): Finding[] => {
-    const band = bandOf.get(symbol)
+export const findOutsideBands = (all: readonly SeriesDays[], { bands, actions, day: bandDay }: Bands): readonly Finding[] =>
+  all.flatMap(({ symbol, file, recent: { candles } }): Finding[] => {
+    const [dayBefore = 0, day = 0] = candles.day.slice(-2)
+    const [closeBefore = 0, close = 0] = candles.close.slice(-2)
+    const band = bands.get(symbol)
     const isMoved = actions.get(symbol)?.some((action) => action.day > dayBefore && action.day <= day) ?? false
     if (band === undefined || day !== bandDay || day - dayBefore > MAX_WEEKEND_DAYS || isMoved) return []
     const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
@@ -65,12 +34,26 @@ export const findOutsideBands = (all: readonly LastCloses[], { complete, changed
     const detail = `the close of ${close} is ${move} % from the previous close of ${closeBefore}; the band is ${band} %`
     return [{ check: 'price-bands', severity: 'warning', symbol, day: numberToDay(day), file, detail }]
   })
-}
 
 const MAX_WEEKEND_DAYS = 5
 
+const BANDS = ['2', '5', '10', '20', '40', 'No Band']
+
+/** Finds bands that the exchange does not have. */
+export const findUnknownBands = (complete: readonly Row[], file: string): readonly Finding[] =>
+  complete
+    .map(({ Symbol: symbol, Band }) => ({ symbol: readText(symbol), band: readText(Band) }))
+    .filter(({ band }) => !BANDS.includes(band))
+    .map(({ symbol, band }) => ({
+      check: 'price-bands',
+      severity: 'warning',
+      symbol,
+      file,
+      detail: `its band is "${band}"; known are ${BANDS.join(', ')}`,
+    }))
+
 /** The widest band of each symbol over its series, in percent; infinite without a limit. */
-const findWidestBands = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
+export const findWidestBands = (complete: readonly Row[], changed: readonly Row[]): ReadonlyMap<string, number> => {
   const bands = new Map<string, number>()
   const widen = (row: Row, band: unknown): void => {
     const symbol = readText(row.Symbol)

@@ -18,6 +18,8 @@ export interface StockFacts {
   readonly actions: readonly KnownAction[]
   /** The day number of its listing. */
   readonly listedOn?: number | undefined
+  /** Whether a price band limits its moves. */
+  readonly hasBand?: boolean | undefined
   /** The day numbers of impossible candles. */
   readonly impossibleDays: ReadonlySet<number>
 }
@@ -28,32 +30,57 @@ export interface StockFacts {
  */
 export const findPriceMoves = (series: CandleSeries, known: StockFacts): readonly Finding[] => {
   const jumps = findJumps(series.candles, known.impossibleDays)
-  if (jumps.length === 0) return []
-  const swings = findSwings(jumps)
+  const swings = findSwings(jumps.filter(isLarge))
   const { spikes, steps } = separateSpikes(
     jumps.filter((jump) => !swings.includes(jump)),
     series.candles,
   )
-  const { blocks, rest } = separateBlocks(steps, findFactor(swings))
+  const { blocks, rest } = separateBlocks(
+    steps.filter((jump) => isLarge(jump) || (known.hasBand && jump.index > FIRST_CANDLES && jump.rest <= MAX_BAND_REST)),
+    findFactor(swings),
+  )
   return [
     ...createSwingFinding(series, swings),
     ...blocks.map((block) => createBlockFinding(series, block)),
     ...spikes.map((spike) => createSpikeFinding(series, spike)),
-    ...rest.map((jump) => createJumpFinding(series, jump, known)),
+    ...[...rest, ...findSmallActions(series, known, jumps)].map((jump) => createJumpFinding(series, jump, known)),
   ]
 }
 
+const isLarge = ({ ratio }: Jump): boolean => Math.abs(ratio - 1) > LARGE_MOVE
+
+/** The widest price band of stocks is 20 %; its limits are rounded. A stock has none on its first day, and on the first one after a suspension. */
+const WIDEST_BAND = 0.205
+const FIRST_CANDLES = 10
+const MAX_BAND_REST = 5
+/** Which stocks had a band earlier than a year ago is not known. */
+const RECENT_CANDLES = 250
+
 const findJumps = ({ day, close, length }: CandleArrays, impossibleDays: ReadonlySet<number>): readonly Jump[] => {
   const jumps: Jump[] = []
+  const recent = length - RECENT_CANDLES
   for (let index = 1; index < length; index += 1) {
     const [before, now] = [close[index - 1] as number, close[index] as number]
     const change = Math.abs(now - before)
-    if (!(change > LARGE_MOVE * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
+    const limit = index < recent ? LARGE_MOVE : WIDEST_BAND
+    if (!(change > limit * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
     const [today, dayBefore] = [day[index] as number, day[index - 1] as number]
     if (!impossibleDays.has(today) && !impossibleDays.has(dayBefore))
       jumps.push({ index, ratio: now / before, change, rest: today - dayBefore })
   }
   return jumps
+}
+
+/** Prices that open lower by the factor of an action, too little for a jump, such as after a bonus of 1 for 5. */
+const findSmallActions = ({ candles }: CandleSeries, { actions }: StockFacts, jumps: readonly Jump[]): readonly Jump[] => {
+  const { day, open, close, length } = candles
+  return actions.flatMap(({ day: on, factors }) => {
+    const index = day.subarray(0, length).findIndex((one) => one >= on)
+    const [before, now, opening] = [close[index - 1] ?? 0, close[index] ?? 0, open[index] ?? 0]
+    const isUnadjusted = factors.some((factor) => factor > 1 && isNear((opening / before) * factor, 1, (factor - 1) / 4))
+    if (index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted) return []
+    return [{ index, ratio: now / before, change: Math.abs(now - before), rest: (day[index] as number) - (day[index - 1] as number) }]
+  })
 }
 
 /** A spike is undone within this many candles. */

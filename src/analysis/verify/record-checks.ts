@@ -74,7 +74,13 @@ const checkFile = async (
   switch (output.shape) {
     case 'rows-in-one-file': {
       const records: Row[] = []
-      for await (const some of readRecords(path, file)) for (const { Symbol: symbol, ISIN } of some) records.push({ Symbol: symbol, ISIN })
+      for await (const some of readRecords(path, file))
+        for (const { Symbol: symbol, ISIN, SMA, incomeStat_cq: quarters } of some)
+          records.push({ Symbol: symbol, ISIN, SMA, profits: isRow(quarters) && quarters.NET_PROFIT })
+      rows.set(
+        file,
+        records.filter(({ SMA, profits }) => SMA || profits),
+      )
       return findStrayRecords(file, records, listed)
     }
     case 'document-per-item': {
@@ -85,7 +91,7 @@ const checkFile = async (
       const list: unknown = JSON.parse(await readFile(path, 'utf8'))
       if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
-      return isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : []
+      return [...findDuplicateRecords(file, list), ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : [])]
     }
     default: {
       const text = await readFile(path, 'utf8')
@@ -115,6 +121,13 @@ export const createStockIndex = (stocks: readonly Stock[]): StockIndex => ({
   bySymbol: new Map(stocks.map((stock) => [stock.Symbol, stock])),
   byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
 })
+
+/** Finds rows of a market-wide list that are there twice, field by field. */
+const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly Finding[] => {
+  const count = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size
+  if (count === 0) return []
+  return [{ check: 'duplicate-records', severity: 'error', file, detail: `${count} of its ${rows.length} records repeat another one` }]
+}
 
 const MAX_STRAYS_SHOWN = 3
 

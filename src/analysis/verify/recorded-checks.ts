@@ -9,7 +9,7 @@ import { findLockHolder } from '../../storage/lock.js'
 import { readLastWriter } from '../../storage/previous-outputs.js'
 import { statePaths } from '../../storage/run-state.js'
 import { toBaselinePath } from './baseline.js'
-import type { Finding, Verification } from './finding.js'
+import type { TrackedFinding, Verification } from './finding.js'
 import { type VerifyOptions, verify } from './verify.js'
 
 /** What `verify` found in the files of a run. Later runs show what is new since then, and the run itself what it left. */
@@ -20,7 +20,7 @@ export interface RecordedChecks {
   readonly stocks: number
   readonly files: number
   /** Without the accepted ones, in the order of their importance. */
-  readonly findings: readonly Finding[]
+  readonly findings: readonly TrackedFinding[]
   readonly accepted: number
   /** What could not be checked, and why. */
   readonly notes: readonly string[]
@@ -34,20 +34,26 @@ interface CheckedFolder {
   readonly checks?: RecordedChecks
 }
 
-/** Makes all checks, and keeps the result in the cache of the folder. One that cannot be written, on a read-only disk for example, is not kept. */
+/**
+ * Makes the checks and remembers their findings; without a selection, it also keeps the result in the cache of the folder. One that cannot be
+ * written, on a read-only disk for example, is not kept; nor is one of files that a run replaced meanwhile.
+ */
 export const verifyAndRecord = async (root: string, options: VerifyOptions, now: () => number): Promise<CheckedFolder> => {
   const before = await findWriter(root)
   const reportStamp = readReportStamp(root)
   // Before the checks: what is accepted during them is not in their result.
   const acceptedStamp = readAcceptedStamp(root)
-  const verification = await verify(root, options)
-  const after = await findWriter(root)
   // A run that is resumed keeps its name.
-  if (before === undefined || before !== after || reportStamp !== readReportStamp(root)) return { verification }
+  const isSettled = async (): Promise<boolean> =>
+    before !== undefined && before === (await findWriter(root)) && reportStamp === readReportStamp(root)
+  const verification = await verify(root, { ...options, isSettled })
+  const { only, symbols, since } = options
+  const isWhole = only === undefined && symbols === undefined && since === undefined
+  if (before === undefined || !isWhole || !(await isSettled())) return { verification }
   const { stocks, files, findings, accepted, notes } = verification
   const checkedAt = new Date(now()).toISOString()
   const facts = { stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
-  const checks = { run: after, checkedAt, ...facts }
+  const checks = { run: before, checkedAt, ...facts }
   await writeChecks(root, checks).catch(() => undefined)
   return { verification, checks }
 }

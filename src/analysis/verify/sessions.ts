@@ -1,7 +1,9 @@
 import { numberToDay } from '../../market/candle-file.js'
 import type { DaySet } from '../../market/series-days.js'
+import type { Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
+import type { RecentCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
 
@@ -14,6 +16,12 @@ export interface SeriesDays {
   readonly tradedValue: number
   /** Days with a large move. It mentions the gap before it if that is long. */
   readonly reportedDays: ReadonlySet<Day>
+  readonly recent: RecentCandles
+}
+
+export interface IndexSeries extends Pick<SeriesDays, 'symbol' | 'file' | 'days' | 'recent'> {
+  /** Its row in the list of indices. */
+  readonly row: Row
 }
 
 /** A stock with this traded value (1 crore rupees) is liquid: it trades on every session of the last year. */
@@ -74,6 +82,53 @@ export const findEndedSeries = ({ symbol, file, days, tradedValue }: SeriesDays,
   const day = numberToDay(sessions[next] as number)
   const detail = since === 1 ? `the newest session, ${day}, is missing` : `the newest ${since} sessions, from ${day} on, are missing`
   return [{ check: 'newest-sessions', severity: 'warning', symbol, day, file, detail }]
+}
+
+/** Days before the last one, on which a series is compared with the market. */
+const COMPARED_DAYS = 400
+const MIN_COMPARED = 20
+/** A series that is a day off has candles on one day a week without a session. */
+const MAX_OFF_SHARE = 0.1
+
+/** Finds a series whose days are those of the market, but a day later or earlier. */
+export const findShiftedSeries = (
+  { symbol, file, days: { first, last, has } }: Pick<SeriesDays, 'symbol' | 'file' | 'days'>,
+  isSession: (day: number) => boolean,
+): readonly Finding[] => {
+  const own: number[] = []
+  for (let day = Math.max(first, last - COMPARED_DAYS); day <= last; day += 1) if (has(day)) own.push(day)
+  const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length
+  const off = countOff(0)
+  if (own.length < MIN_COMPARED || off <= MAX_OFF_SHARE * own.length) return []
+  const by = [1, -1].find((days) => countOff(days) * 2 < off)
+  if (by === undefined) return []
+  const word = by === 1 ? 'late' : 'early'
+  const detail = `its candles are one day ${word}: ${off} of the newest ${own.length} are of days without a session, such as ${numberToDay(own.findLast((day) => !isSession(day)) ?? last)}`
+  return [{ check: 'shifted-series', severity: 'error', symbol, file, detail }]
+}
+
+/** Days after which a first candle is late. */
+const LATE_DAYS = 30
+const MIN_LISTINGS = 10
+/** With this share of the stocks that were listed on a day, the provider has candles of it. */
+const REACHED_SHARE = 0.9
+
+/** Finds stocks whose candles begin long after their listing, and after the day to which the candles of nearly all others reach back. */
+export const findShortHistories = (stocks: readonly SeriesDays[], listedOn: ReadonlyMap<string, number>): readonly Finding[] => {
+  const known = stocks.flatMap(({ symbol, file, days: { first } }) => {
+    const listed = listedOn.get(symbol)
+    return listed === undefined ? [] : [{ symbol, file, first, listed }]
+  })
+  const listings = known.map(({ listed }) => listed).sort((one, other) => one - other)
+  const starts = known.map(({ first, listed }) => Math.max(first - LATE_DAYS, listed)).sort((one, other) => one - other)
+  const reach = starts.find((day, index) => index + 1 >= MIN_LISTINGS && index + 1 >= REACHED_SHARE * findSessionIndex(listings, day + 1))
+  if (reach === undefined) return []
+  return known.flatMap(({ symbol, file, first, listed }): readonly Finding[] => {
+    if (first - Math.max(listed, reach) <= LATE_DAYS) return []
+    const day = numberToDay(first)
+    const detail = `its first candle is of ${day}, but it is listed since ${numberToDay(listed)}, and the candles of other stocks reach back to ${numberToDay(reach)}`
+    return [{ check: 'short-histories', severity: 'warning', symbol, day, file, detail }]
+  })
 }
 
 /** Whether a stock trades so regularly that a session without a candle is a fault. Liquid stocks may lack other sessions as well. */

@@ -8,15 +8,14 @@ import {
   checkFolder,
   describeUnlisted,
   type FolderSymbols,
-  findRenames,
   readReport,
   readStocks,
   type SymbolOptions,
   selectFolderSymbols,
 } from '../output-folder.js'
-import { type Acceptance, acceptFindings, compareWithBaseline, followRenames, readBaseline, writeBaseline } from './baseline.js'
 import { type CandleChecks, verifyCandles } from './candle-checks.js'
 import {
+  type Acceptance,
   type CheckName,
   checkNames,
   countFindings,
@@ -28,6 +27,7 @@ import {
   type Verification,
 } from './finding.js'
 import { type HistoryChecks, verifyHistory } from './history/verify-history.js'
+import { compareWithEarlier } from './life-of-findings.js'
 import { checkDigests, checkFileSizes, readRecordedFiles } from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
@@ -48,11 +48,13 @@ export interface VerifyOptions extends SymbolOptions {
   readonly history?: boolean | undefined
   /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
   readonly accept?: Acceptance | undefined
+  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
+  readonly isSettled?: (() => Promise<boolean>) | undefined
 }
 
 /**
  * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
- * list of accepted findings, and that only with `accept`.
+ * list of accepted findings, and that only with `accept`, and the list of open ones, only with `isSettled`.
  *
  * @throws UsageError if there is no such folder, or no master list in it
  * @throws StorageError if its list of accepted findings is damaged
@@ -61,21 +63,14 @@ export interface VerifyOptions extends SymbolOptions {
 export const verify = async (root: string, options: VerifyOptions): Promise<Verification> => {
   await checkFolder(root)
   const stocks = await readStocks(root)
-  const entries = await readBaseline(root)
-  const named = entries.flatMap(({ symbol = [] }) => symbol)
-  const baseline = followRenames(entries, await findRenames(root, stocks, named))
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
   const { report, files, found, candles, history, unchecked } = await checkOutputs(root, { ...options, stocks })
   const last = candles.sessions.at(-1)
   const lastDay = last === undefined ? undefined : numberToDay(last)
   const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
-  const known = baseline.filter(isSelected)
-  const before = compareWithBaseline(selected, known)
-  const { only = checkNames, accept, limits } = options
-  const accepted = accept === undefined ? known : [...before.accepted, ...acceptFindings(before.fresh, accept)]
-  if (accept !== undefined) await writeBaseline(root, [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
-  const compared = compareWithBaseline(selected, accepted)
+  const { only = checkNames, limits } = options
+  const { compared, gone, changed, notes } = await compareWithEarlier(root, selected, { isSelected, report, stocks, options })
   return {
     folder: root,
     ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
@@ -88,13 +83,18 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
     notes: [
       ...describeUnlisted(selection),
       ...unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
+      ...notes,
     ],
     counts: countFindings(compared.fresh, only),
     findings: compared.fresh,
-    accepted: compared.accepted,
+    gone,
+    accepted: compared.accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
     stale: compared.stale,
-    ...(accept === undefined ? {} : { changed: { added: accepted.length - before.accepted.length, removed: before.stale.length } }),
-    passed: findExceededLimits(compared.fresh, limits),
+    ...changed,
+    passed: findExceededLimits(
+      compared.fresh.filter(({ state }) => state === 'new'),
+      limits,
+    ),
   }
 }
 

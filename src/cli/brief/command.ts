@@ -81,7 +81,7 @@ export const collectBrief = (
       streams,
       exchange,
       watchlist,
-      findings: verification?.findings.filter(({ severity }) => severity !== 'info'),
+      findings: verification?.findings.filter(({ severity, state }) => severity !== 'info' && state === 'new'),
       newestSession: verification?.sessions.last,
     })
   })

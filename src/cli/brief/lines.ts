@@ -89,7 +89,7 @@ const describeOutputs = (outputs: readonly Freshness[], error: string | undefine
   const texts = outputs.map((output) => describeOutput(error === undefined ? output : { ...output, reason: '' }))
   return [...new Set(texts)].map((text) => {
     const names = outputs.filter((_, index) => texts[index] === text).map(({ stream }) => stream)
-    return names.length === 1 ? `${names[0]}: ${text}` : `${text}: ${names.join(', ')}`
+    return `${names.join(', ')}: ${text}`
   })
 }
 

@@ -26,7 +26,9 @@ Exit codes:
   0  within the limits of the setting "verify"; without it, no errors
   1  the folder cannot be read
   2  wrong usage or configuration
-  4  new findings exceed a limit
+  4  new findings exceed a limit: by default, one new error
+
+A finding is new in the files of the first run that has it, and open in those of later runs, until it is gone or accepted.
 `
 
 const MAX_LIMIT = 1_000_000
@@ -45,6 +47,7 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(symbolsOption('only findings of these stocks'))
     .addOption(dayOption('--since <day>', 'only findings about this day or later'))
     .addOption(integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, MAX_LIMIT]))
+    .option('--all', 'also show open findings in full')
     .option('--history', 'also read every byte of the recorded days and compare it with its digest')
     .option('--deep', 'also read every output and compare it with the digest of what a run wrote')
     .option('--accept', 'accept the findings: later commands report only new ones')
@@ -62,6 +65,7 @@ interface VerifyFlags {
   readonly symbols?: string
   readonly since?: string
   readonly limit?: number
+  readonly all?: boolean
   readonly deep?: boolean
   readonly history?: boolean
   readonly accept?: boolean
@@ -79,7 +83,7 @@ const DEFAULT_LIMITS = { errors: 0 }
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, dependencies) =>
   defer((): Observable<number> => {
-    const { out, config, only, symbols, since, limit, deep, history, accept = false, reason, quiet = false, json = false } = flags
+    const { out, config, only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false, json = false } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
     const settings = resolveSettings({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
@@ -96,14 +100,12 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
     }
     const print = (verification: Verification): void => {
       const tookMs = scheduler.now() - startedAt
-      if (quiet && verification.findings.every(({ severity }) => severity === 'info')) return
+      if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return
       if (json) printJson(verification, stdout)
-      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit }), stdout)
+      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit, all }), stdout)
     }
     return defer(async () => {
-      const { verify, verifyAndRecord } = await import('../folder-readers.js')
-      const isWhole = only === undefined && symbols === undefined && since === undefined
-      if (!isWhole) return verify(settings.out, verifying)
+      const { verifyAndRecord } = await import('../folder-readers.js')
       return (await verifyAndRecord(settings.out, verifying, () => scheduler.now())).verification
     }).pipe(
       map((verification) => {

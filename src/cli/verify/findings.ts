@@ -1,7 +1,17 @@
-import { CHECKS, type CheckName, type Finding, type Verification, type YearCoverage } from '../../analysis/verify/finding.js'
+import {
+  CHECKS,
+  type CheckName,
+  type Finding,
+  REMEDIES,
+  type Severity,
+  type TrackedFinding,
+  type Verification,
+  type YearCoverage,
+} from '../../analysis/verify/finding.js'
+import { groupBy } from '../../model/map.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderFittingTable, type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 
 /** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
@@ -12,82 +22,107 @@ interface FindingsContext {
   readonly tookMs: number
   /** How many findings are shown of each check. */
   readonly limit?: number | undefined
+  /** Whether open findings are shown like new ones. */
+  readonly all?: boolean | undefined
 }
 
-/** Formats the findings for people: a table of the checks with findings, the first findings of each, and what was not checked. */
+/** The findings of a check: those that are shown in full, and those of earlier runs. */
+interface CheckFindings {
+  readonly check: CheckName
+  readonly shown: readonly TrackedFinding[]
+  readonly open: readonly TrackedFinding[]
+}
+
+/** Formats the findings for people: a table of the checks with findings, the new ones, what is open and gone, and what was not checked. */
 export const findingLines = (
   verification: Verification,
-  { columns, tookMs, limit = DEFAULT_LIMIT }: FindingsContext,
+  { columns, tookMs, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
 ): readonly TextLine[] => {
-  const checks = (Object.entries(verification.counts) as [CheckName, SeverityCounts][]).filter(([, counts]) => sumSeverities(counts) > 0)
+  const { findings, gone, coverage, notes, passed } = verification
+  const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
+    const open = own.filter(({ state }) => state === 'open')
+    return { check: check as CheckName, shown: all ? own : own.filter(({ state }) => state === 'new'), open }
+  })
+  const texts = (title: string, lines: readonly string[]): readonly TextLine[] => formatTexts(title, lines, columns)
   return [
     ...formatFindingsHead(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
-    ...checks.flatMap(([check]) => formatCheckFindings(check, verification.findings, { columns, limit })),
+    ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, { columns, limit })),
+    ...(all ? [] : texts('Open (--all shows them in full)', listByCheck(findings, 'open', limit))),
+    ...texts('Gone', listByCheck(gone, 'gone', limit)),
     ...formatBaseline(verification, { columns, limit }),
-    ...createCoverageTable(verification.coverage, columns),
-    ...formatTexts('Not checked', verification.notes, columns),
-    ...formatTexts(
+    ...createCoverageTable(coverage, columns),
+    ...texts('Not checked', notes),
+    ...texts(
       'Limits exceeded',
-      verification.passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} found, ${formatCount(allowed)} allowed`),
-      columns,
+      passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`),
     ),
+    ...(findings.length === 0 ? [] : texts('Next', NEXT)),
   ]
 }
 
-interface SeverityCounts {
-  readonly error: number
-  readonly warning: number
-  readonly info: number
-}
+const NEXT = [
+  'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):',
+  'scripstream verify --accept --reason "…"',
+]
 
-const sumSeverities = ({ error, warning, info }: SeverityCounts): number => error + warning + info
+const countErrors = (findings: readonly Finding[]): number => findings.filter(({ severity }) => severity === 'error').length
 
 const formatFindingsHead = (
-  { folder, stocks, files, candles, sessions, history, findings, accepted, notes, asOf }: Verification,
+  { folder, stocks, files, candles, sessions, history, findings, gone, accepted, notes, asOf }: Verification,
   { columns, tookMs }: FindingsContext,
 ): readonly TextLine[] => {
-  const hasErrors = findings.some(({ severity }) => severity === 'error')
-  const [word, style]: [string, Style] = hasErrors
-    ? ['Errors', 'red']
-    : findings.length > 0
-      ? ['Review', 'yellow']
-      : notes.length > 0
-        ? ['Not all checked', 'yellow']
-        : ['OK', 'green']
+  const fresh = findings.filter(({ state }) => state === 'new')
+  const open = findings.length - fresh.length
+  const errors = countErrors(fresh)
+  const [word, style]: [string, Style] =
+    errors > 0
+      ? ['Errors', 'red']
+      : fresh.length > 0
+        ? ['Review', 'yellow']
+        : open > 0
+          ? ['Open', 'yellow']
+          : notes.length > 0
+            ? ['Not all checked', 'yellow']
+            : ['OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
   const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}, ${formatQuantity(history.days, 'recorded day')}`
   const run = asOf === undefined ? '' : `, as of ${formatMinute(Date.parse(asOf))}`
-  const isNew = accepted.length > 0 ? 'new ' : ''
-  const count = findings.length === 0 ? `no ${isNew}findings` : formatQuantity(findings.length, `${isNew}finding`)
-  const found = accepted.length > 0 ? `${count} (${formatCount(accepted.length)} accepted)` : count
+  const known = Object.entries({ open, gone: gone.length, accepted: accepted.length }).filter(([, count]) => count > 0)
+  const isNew = known.length > 0 ? 'new ' : ''
+  const others = fresh.length === errors ? '' : `, ${formatQuantity(fresh.length - errors, 'other')}`
+  const count =
+    errors > 0
+      ? `${formatQuantity(errors, `${isNew}error`)}${others}`
+      : fresh.length === 0
+        ? `no ${isNew}findings`
+        : formatQuantity(fresh.length, `${isNew}finding`)
+  const earlier = known.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ')
+  const found = earlier === '' ? count : `${count} (${earlier})`
   return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`, columns)
 }
 
-const createChecksTable = (checks: readonly (readonly [CheckName, SeverityCounts])[], columns: number): readonly TextLine[] => {
-  const number = (value: number): string => (value === 0 ? '-' : formatCount(value))
+const createChecksTable = (checks: readonly CheckFindings[], columns: number): readonly TextLine[] => {
+  const count = (severity: Severity, style: Style | undefined): Pick<TextColumn<CheckFindings>, 'align' | 'cell' | 'style'> => {
+    const of = ({ shown }: CheckFindings): number => shown.filter((finding) => finding.severity === severity).length
+    return { align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
+  }
   return renderFittingTable(
     [
-      { title: 'check', align: 'left', cell: ([name]) => name },
-      { title: 'errors', align: 'right', cell: ([, { error }]) => number(error), style: ([, { error }]) => (error > 0 ? 'red' : 'dim') },
-      {
-        title: 'warnings',
-        align: 'right',
-        cell: ([, { warning }]) => number(warning),
-        style: ([, { warning }]) => (warning > 0 ? 'yellow' : 'dim'),
-      },
-      {
-        title: 'info',
-        drop: 1,
-        align: 'right',
-        cell: ([, { info }]) => number(info),
-        style: ([, { info }]) => (info > 0 ? undefined : 'dim'),
-      },
+      { title: 'check', align: 'left', cell: ({ check }) => check },
+      { title: 'errors', ...count('error', 'red') },
+      { title: 'warnings', ...count('warning', 'yellow') },
+      { title: 'info', drop: 1, ...count('info', undefined) },
+      ...(checks.some(({ open }) => open.length > 0)
+        ? [{ title: 'open', align: 'right', cell: ({ open }: CheckFindings) => formatNonZero(open.length) } as const]
+        : []),
     ],
     checks,
     columns,
   )
 }
+
+const formatNonZero = (value: number): string => (value === 0 ? '-' : formatCount(value))
 
 const MAX_YEARS_SHOWN = 5
 
@@ -109,18 +144,27 @@ const createCoverageTable = (coverage: readonly YearCoverage[], columns: number)
         ),
       ]
 
-const REPAIR = '  To repair: restore the files, or delete them and run "scripstream run --fresh".'
-
 const formatCheckFindings = (
   check: CheckName,
   findings: readonly Finding[],
   { columns, limit }: { readonly columns: number; readonly limit: number },
 ): readonly TextLine[] => {
-  const own = findings.filter((finding) => finding.check === check)
-  const isRepairable = check === 'files' && own.some(({ severity, file = '' }) => severity === 'error' && !file.startsWith('.scripstream'))
-  const lines = [...listFindings(own, limit), ...(isRepairable ? [REPAIR] : [])]
+  if (findings.length === 0) return []
+  const lines = [...listFindings(findings, limit), `  What to do: ${REMEDIES[check]}.`]
   return [[], ...wrapTitled([check, 'bold'], `: ${CHECKS[check]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
 }
+
+/** One line for each check: how many findings have a state, since when, and the first of them. */
+const listByCheck = (findings: readonly TrackedFinding[], state: TrackedFinding['state'], limit: number): readonly string[] =>
+  [...groupBy(findings, (finding) => (finding.state === state ? finding.check : ''))].flatMap(([check, own]) => {
+    if (check === '') return []
+    const days = [...new Set(own.flatMap(({ since = [] }) => since))].sort()
+    const errors = countErrors(own)
+    const of = errors === 0 ? '' : ` (${formatQuantity(errors, 'error')})`
+    const since = days[0] === undefined ? '' : `${state === 'gone' ? ', open' : ''} since ${days[0]}${days.length > 1 ? ' or later' : ''}`
+    const more = own.length > limit ? ` and ${formatCount(own.length - limit)} more` : ''
+    return [`${check}: ${formatCount(own.length)} ${state}${of}${since}: ${own.slice(0, limit).map(describeSubject).join(', ')}${more}`]
+  })
 
 /** The most important findings, and how many more there are. */
 const listFindings = (findings: readonly Finding[], limit: number): readonly string[] => {

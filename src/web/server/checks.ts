@@ -1,11 +1,11 @@
 import { readStocks } from '../../analysis/output-folder.js'
-import { listCheckedRuns, type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../analysis/verify/recorded-checks.js'
+import { type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../analysis/verify/recorded-checks.js'
 import { CollectError, UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { type Day, toDay } from '../../model/trading-day.js'
+import { toDay } from '../../model/trading-day.js'
 import type { ChecksSummary, RunChecks } from '../api/runs.js'
-import { describeChecks, type EarlierChecks, summarizeChecks } from './check-summary.js'
+import { describeChecks, summarizeChecks } from './check-summary.js'
 import { findLastWriter, findRun, toRunRow } from './runs.js'
 
 /** Makes the checks of the files that are present; undefined if a run replaces them meanwhile. */
@@ -50,19 +50,18 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
     known = made ?? known
     return made
   }
-  const describe = async (runs: readonly RunLogEntry[], checks: RecordedChecks): Promise<RunChecks> => {
-    const earlier = await findEarlier(out, runs, checks.run)
+  const describe = async (checks: RecordedChecks): Promise<RunChecks> => {
     const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
-    return { ...summarizeChecks(checks, earlier), ...describeChecks(checks, earlier, listed) }
+    return { ...summarizeChecks(checks), ...describeChecks(checks, listed) }
   }
-  const readOfWriter = async (runs: readonly RunLogEntry[], writer: RunLogEntry): Promise<RunChecks> => {
+  const readOfWriter = async (writer: RunLogEntry): Promise<RunChecks> => {
     const { run } = writer
     const present = await readPresent(writer)
-    if (present) return describe(runs, present)
+    if (present) return describe(present)
     if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
     try {
       const made = await make()
-      return made?.run === run ? describe(runs, made) : notMade(run, 'A run began during the checks. Its files are checked after it.')
+      return made?.run === run ? describe(made) : notMade(run, 'A run began during the checks. Its files are checked after it.')
     } catch (error) {
       if (error instanceof CollectError) return { ...notMade(run, `The data could not be checked: ${error.message}.`), tone: 'failed' }
       throw error
@@ -72,9 +71,9 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
     read: async (runs, id) => {
       const { entry } = findRun(runs, id)
       const writer = findLastWriter(runs)
-      if (writer?.run === id) return readOfWriter(runs, writer)
+      if (writer?.run === id) return readOfWriter(writer)
       const kept = await readRecordedChecks(out, id)
-      const checks = kept ? await describe(runs, kept) : describeUnchecked(entry)
+      const checks = kept ? await describe(kept) : describeUnchecked(entry)
       const replaced = writer && entry.outcome !== 'failed' ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`] : []
       return omitUndefined({ ...checks, notes: [...replaced, ...checks.notes], present: writer?.run })
     },
@@ -82,7 +81,7 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
       const writer = findLastWriter(runs)
       if (writer === undefined) return undefined
       const present = await readPresent(writer)
-      if (present) return summarizeChecks(present, await findEarlier(out, runs, present.run))
+      if (present) return summarizeChecks(present)
       return notMade(writer.run, 'not made yet; open them to start')
     },
   }
@@ -97,15 +96,4 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
   const warnings = Object.values(scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
   const recorded = `recorded of this run: ${lost} failed items, ${warnings} warnings, ${drift} changes in the form of answers`
   return { ...notMade(run, 'Its data was not checked.'), notes: [recorded] }
-}
-
-/** The newest checks of a run of an earlier day. */
-const findEarlier = async (out: string, runs: readonly RunLogEntry[], run: string): Promise<EarlierChecks | undefined> => {
-  const index = runs.findLastIndex((one) => one.run === run)
-  const dayOf = ({ asOf }: RunLogEntry): Day => toDay(Date.parse(asOf))
-  const own = runs[index]
-  const checked = new Set(await listCheckedRuns(out))
-  const before = own && runs.slice(0, index).findLast((one) => dayOf(one) < dayOf(own) && checked.has(one.run))
-  const checks = before && (await readRecordedChecks(out, before.run))
-  return checks && { day: dayOf(before), checks }
 }

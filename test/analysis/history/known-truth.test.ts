@@ -121,7 +121,7 @@ describe('ten days with known truth', () => {
     const details = Object.fromEntries(findings.map(({ check, symbol = '', detail }) => [`${check} ${symbol}`.trim(), detail]))
     expect(details).toMatchObject({
       'dead-columns':
-        'Pe: a value in none of the 30 records since 2026-02-11, in 100 % or more on each of the 6 recorded days from 2026-02-02 to 2026-02-10; compare an answer of the provider',
+        'Pe: a value in none of the 30 records since 2026-02-11, in all of them on each of the 6 recorded days from 2026-02-02 to 2026-02-10',
       'restated-figures S3': 'sales of 2025-09 was 1960.0 on 2026-02-05 and is 196.0 on 2026-02-09',
       'blinking-members S7': 'it was last in the list on 2026-02-03, not from 2026-02-04, and again from 2026-02-09',
       'failing-streams':

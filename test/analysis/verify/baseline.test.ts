@@ -68,6 +68,7 @@ describe('accepted findings', () => {
       day: '2026-02-12',
       file: `ohlcv_data/${names.a}.csv`,
       detail: '2026-02-12 appears twice',
+      since: '2026-02-12',
       accepted: '2026-02-12',
       reason: 'known',
     })
@@ -137,7 +138,7 @@ describe('accepted findings', () => {
     ['text that is not JSON', '[{"check":', /is damaged: it is not valid JSON/],
     ['an empty file', '', /is damaged: it is not valid JSON/],
     ['no list', '{}', /is damaged: it is not a list/],
-    ['an unknown check', '[{"check":"x"}]', /is damaged: entry 1 is no accepted finding/],
+    ['an unknown check', '[{"check":"x"}]', /is damaged: entry 1 is no finding/],
   ])('in a damaged file (%s) are an error that names it, and the file stays', async (_, text, message) => {
     const folder = withTwoFaults()
     folder.put(FILE, text)

@@ -65,13 +65,14 @@ const describeLosses = (file: string, days: readonly ColumnDay[]): readonly Find
     const usual = toPercent(Math.min(...own.map((loss) => loss.usual)))
     const [since, records] = [days[from]?.day ?? '', days.at(-1)?.records]
     const what = now === 0 ? `in none of the ${records} records` : `in ${toPercent(now)} of the ${records} records`
-    const before = `in ${usual} ${now === 0 ? 'or more on each' : 'on most'} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
+    const share = now > 0 ? `${usual} on most` : usual === '100 %' ? 'all of them on each' : `${usual} or more on each`
+    const before = `in ${share} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
     return {
       check: 'dead-columns',
       severity: now === 0 ? 'error' : 'warning',
       day: since,
       file,
-      detail: `${nameFirst(own.map(({ column }) => column))}: a value ${what} since ${since}, ${before}; compare an answer of the provider`,
+      detail: `${nameFirst(own.map(({ column }) => column))}: a value ${what} since ${since}, ${before}`,
     }
   })
 }

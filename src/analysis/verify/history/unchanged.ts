@@ -27,7 +27,7 @@ export const findUnchanged = (file: string, sessions: readonly ContentDay[]): re
   const since = sessions[from]?.day
   if (unchanged < limit || changes < MIN_CHANGES || since === undefined) return []
   const before = `it changed on ${changes} of the ${from} recorded sessions since ${sessions[0]?.day}`
-  const detail = `the same on ${unchanged + 1} recorded sessions, from ${since} to ${last?.day}; before that, ${before}; compare it with the provider's page`
+  const detail = `the same on ${unchanged + 1} recorded sessions, from ${since} to ${last?.day}; before that, ${before}`
   return [{ check: 'unchanged-lists', severity: 'warning', day: since, file, detail }]
 }
 

@@ -1,0 +1,155 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Verification } from '../../../src/analysis/verify/finding.js'
+import { verifyAndRecord } from '../../../src/analysis/verify/recorded-checks.js'
+import { verify } from '../../../src/analysis/verify/verify.js'
+import { runProgram } from '../../../src/cli/program.js'
+import { Settings } from '../../../src/model/settings.js'
+import { acquireLock } from '../../../src/storage/lock.js'
+import { streams } from '../../../streams/registry.js'
+import { createTestDependencies, createTestIo, runReport } from '../../cli/support.js'
+import { stock } from '../../web/data/support.js'
+import { folderWith } from '../support.js'
+
+const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
+const CANDLE = '1093372200,1,2,0.5,1.5,10\n'
+const NOW = Date.parse('2026-02-12T14:40:00Z')
+const OPEN = '.scripstream/open-findings.json'
+
+const createFolder = (): string => folderWith({ 'master_isin_map.json': [stock('A'), stock('B')] })
+
+/** A run of a day, which leaves the stocks with a candle that is there twice. */
+const run = (out: string, day: string, broken: readonly string[]): void => {
+  for (const symbol of ['A', 'B'])
+    writeFileSync(join(out, `ohlcv_data/${symbol}.csv`), HEADER + CANDLE.repeat(broken.includes(symbol) ? 2 : 1))
+  writeFileSync(
+    join(out, '.scripstream/report.json'),
+    JSON.stringify(runReport({ run: `r${day}`, asOf: `2026-02-${day}T14:30:00.000Z`, scripts: {} })),
+  )
+}
+
+const folderOfRuns = (): string => {
+  const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B')], 'ohlcv_data/A.csv': HEADER, '.scripstream/x': '' })
+  run(out, '05', ['A'])
+  return out
+}
+
+const check = async (out: string, options: Partial<Parameters<typeof verify>[1]> = {}): Promise<Verification> =>
+  (await verifyAndRecord(out, { streams, exchange: 'NSE', limits: { errors: 0 }, ...options }, () => NOW)).verification
+
+const life = ({ findings, gone, accepted, passed }: Verification): readonly string[] => [
+  ...[...findings, ...gone, ...accepted].map(({ symbol, state, since }) => `${symbol} ${state} ${since}`),
+  ...passed.map(({ found }) => `${found} too many`),
+]
+
+describe('the life of a finding', () => {
+  it('is new in the files of the first run, open in those of later ones, gone once, new again, and accepted', async () => {
+    const out = folderOfRuns()
+    const isNew = ['A new 2026-02-05', '1 too many']
+    expect(life(await check(out))).toEqual(isNew)
+    // The page, and a person who looks after the daily run, see the same.
+    expect(life(await check(out))).toEqual(isNew)
+    for (const day of ['06', '09']) {
+      run(out, day, ['A'])
+      expect(life(await check(out))).toEqual(['A open 2026-02-05'])
+    }
+    run(out, '10', ['A', 'B'])
+    expect(life(await check(out))).toEqual(['A open 2026-02-05', 'B new 2026-02-10', '1 too many'])
+    run(out, '11', ['B'])
+    for (const _ of [1, 2]) expect(life(await check(out))).toEqual(['B open 2026-02-10', 'A gone 2026-02-05'])
+    run(out, '12', ['B'])
+    expect(life(await check(out))).toEqual(['B open 2026-02-10'])
+    run(out, '13', ['A', 'B'])
+    expect(life(await check(out))).toEqual(['A new 2026-02-13', 'B open 2026-02-10', '1 too many'])
+    expect(life(await check(out, { accept: { on: '2026-02-13' } }))).toEqual(['A accepted 2026-02-13', 'B accepted 2026-02-10'])
+    run(out, '16', ['A', 'B'])
+    expect(life(await check(out))).toEqual(['A accepted 2026-02-13', 'B accepted 2026-02-10'])
+    expect(JSON.parse(readFileSync(join(out, OPEN), 'utf8'))).toEqual([])
+  })
+
+  it('does not end because other checks, stocks or days are selected', async () => {
+    const out = folderOfRuns()
+    await check(out)
+    run(out, '06', [])
+    for (const options of [{ only: ['files'] }, { symbols: ['B'] }, { since: '2026-01-01' }] as const)
+      expect(life(await check(out, options))).toEqual([])
+    run(out, '09', ['A'])
+    expect(life(await check(out))).toEqual(['A open 2026-02-05'])
+    run(out, '10', [])
+    expect(life(await check(out, { symbols: ['A'] }))).toEqual(['A gone 2026-02-05'])
+  })
+
+  it('begins with a check of some stocks, too', async () => {
+    const out = folderOfRuns()
+    expect(life(await check(out, { symbols: ['A'] }))).toEqual(['A new 2026-02-05', '1 too many'])
+    run(out, '06', ['A'])
+    expect(life(await check(out))).toEqual(['A open 2026-02-05'])
+  })
+
+  it('is not remembered by those who only read, during a run, or of files without a report', async () => {
+    const out = folderOfRuns()
+    await verify(out, { streams, exchange: 'NSE', limits: {} })
+    const release = await acquireLock(join(out, '.scripstream/lock'), NOW)
+    expect(life(await check(out))).toEqual(['A new 2026-02-05', '1 too many'])
+    release()
+    expect(existsSync(join(out, OPEN))).toBe(false)
+    const bare = createFolder()
+    expect(life(await check(bare))).toEqual([])
+    expect(existsSync(join(bare, OPEN))).toBe(false)
+  })
+
+  it('that a deep check began ends with a deep check', async () => {
+    const out = folderOfRuns()
+    run(out, '05', [])
+    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} 1 1 ohlcv_data/A.csv\n`)
+    const states = async (deep: boolean) =>
+      (await check(out, { deep, only: ['files'] })).findings.filter(({ severity }) => severity === 'error').map(({ state }) => state)
+    expect(await states(true)).toEqual(['new'])
+    run(out, '06', [])
+    const shallow = await check(out)
+    expect([shallow.findings, shallow.gone]).toEqual([[], []])
+    expect(await states(true)).toEqual(['open'])
+  })
+
+  it('of which nothing can be read begins anew, and the note says why', async () => {
+    const out = folderOfRuns()
+    await check(out)
+    run(out, '06', ['A'])
+    writeFileSync(join(out, OPEN), '[')
+    const { notes, ...rest } = await check(out)
+    expect(life({ ...rest, notes })).toEqual(['A new 2026-02-06', '1 too many'])
+    expect(notes).toContainEqual(expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new$/))
+    run(out, '09', ['A'])
+    expect(life(await check(out))).toEqual(['A open 2026-02-06'])
+  })
+})
+
+describe('the command in the life of a finding', () => {
+  const verified = async (out: string, ...args: readonly string[]) => {
+    const io = createTestIo()
+    const loadSettings = () => Settings.parse({ out })
+    const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
+    return { code, text: io.out.text() }
+  }
+
+  it('prints new findings in full and exits with 4, open ones in one line and with 0; --quiet prints new ones only, --all all', async () => {
+    const out = folderOfRuns()
+    const full = 'A 2004-08-25: 2004-08-25 appears twice'
+    const first = await verified(out, '--quiet')
+    expect(first).toMatchObject({ code: 4, text: expect.stringContaining(full) })
+    expect(first.text).toMatch(/^Errors: 1 error in /)
+    expect(first.text).toContain('What to do: delete the file')
+    expect(first.text).toContain('scripstream verify --accept')
+    run(out, '06', ['A'])
+    expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
+    const open = await verified(out)
+    expect(open).toMatchObject({ code: 0, text: expect.stringContaining('1 open (1 error) since 2026-02-05: A 2004-08-25') })
+    expect(open.text).toMatch(/^Open: no new findings \(1 open\) in /)
+    expect(open.text).not.toContain(full)
+    expect((await verified(out, '--all')).text).toContain(full)
+    expect(JSON.parse((await verified(out, '--json')).text)).toMatchObject({ findings: [{ state: 'open', since: '2026-02-05' }], gone: [] })
+    run(out, '09', [])
+    expect((await verified(out)).text).toContain('duplicate-candles: 1 gone (1 error), open since 2026-02-05: A 2004-08-25')
+  })
+})
