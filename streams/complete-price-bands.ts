@@ -1,8 +1,6 @@
-import { map } from 'rxjs'
 import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/shared-endpoints.js'
-import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/list-sources.js'
@@ -41,13 +39,9 @@ export const completePriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   followsAsOf: true,
+  publishedAt: '20:00',
   endpoints: [securityList],
-  work: once((tools, file) =>
-    fetchNewestFile(securityList, tools).pipe(
-      map((rows) => createResult(rows as readonly PriceBand[])),
-      rejectShrunk(file, tools),
-    ),
-  ),
+  work: once((tools, file) => fetchNewestFile<PriceBand>(securityList, tools).pipe(rejectShrunk(file, tools))),
   outputs: [
     {
       shape: 'array-per-item',

@@ -1,5 +1,8 @@
 import { addDays, type Day, lastWeekday, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 
+/** When the data of a session is complete, in India, unless a stream knows better: a run before that lacks a part of it. */
+export const PUBLISHED_AT = '18:00'
+
 const NO_DAYS: ReadonlySet<Day> = new Set()
 
 /**
@@ -19,4 +22,4 @@ export const findNewestWeekday = (instant: number, time: string, holidays: Reado
  *
  * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30'), new Set()) // a Saturday: '2026-02-13'
  */
-export const findDueSession = (instant: number, holidays: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
+export const findDueSession = (instant: number, holidays?: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)

@@ -51,6 +51,10 @@ export const Settings = z.strictObject({
     .min(1)
     .optional()
     .describe('file of weekdays without a session, one a line; relative to the settings file in which it is named'),
+  stale: z
+    .enum(['note', 'fail'], { error: 'must be note or fail' })
+    .default('note')
+    .describe('outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once'),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
@@ -176,6 +180,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   forceUpdate: 'FORCE_UPDATE',
   history: 'SCRIPSTREAM_HISTORY',
   holidays: 'SCRIPSTREAM_HOLIDAYS',
+  stale: 'SCRIPSTREAM_STALE',
   newsLimit: 'NEWS_LIMIT',
   retries: 'SCRIPSTREAM_RETRIES',
   backoffMs: 'SCRIPSTREAM_BACKOFF_MS',

@@ -27,8 +27,9 @@ export const concludeRun = (ending: RunEnding, context: RunCommandContext): Obse
           const ended = { flags, settings, io, streams, isReportStored, sinks }
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
+          const isWell = exitCode === 0 && ending.report?.stale === undefined
           const print = (): void => printEnding(ending, ended)
-          const printed$ = flags.quiet ? printIfNotWell({ exitCode, ...describeQuietly(ending, ended) }, context, print) : of(print())
+          const printed$ = flags.quiet ? printIfNotWell({ ...describeQuietly(ending, ended), isWell }, context, print) : of(print())
           return printed$.pipe(map(() => exitCode))
         }),
       ),
