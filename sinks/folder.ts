@@ -11,6 +11,7 @@ import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-digests.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
+import { readSessionDays } from '../src/storage/session-days.js'
 import { createStorage } from './create-storage.js'
 
 const TAIL_BYTES = 1_024
@@ -49,7 +50,7 @@ export const folder = (out: string): Storage => {
         getErrorCode(error) === 'ENOENT' ? EMPTY : throwError(() => toStorageError(error, 'read', pathOf(file))),
       ),
     )
-  return createStorage({
+  const storage = createStorage({
     read: (file) => read(file, (path) => readFileSync(path)),
     exists: (file) => read(file, statSync).pipe(map((found) => found !== undefined)),
     records: (file) => records(file),
@@ -59,6 +60,7 @@ export const folder = (out: string): Storage => {
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
     openSession: (request) => openFolderSession(root, { names, digests }, request),
   })
+  return { ...storage, readSessionDays: (evidence) => defer(() => readSessionDays(root, evidence)) }
 }
 
 /** Writes on subscription. Unsubscribing aborts the write, which then leaves the file unchanged. */

@@ -4,7 +4,7 @@ import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
 import { createResult } from '../src/model/outcome.js'
-import { dropCopies, type Row, Rows } from '../src/model/row.js'
+import { type Row, Rows } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
@@ -97,7 +97,7 @@ export const advancedIndicators = defineStream({
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
     ask(indicator, { exchange, segment: 'E', security_id: requireSid(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
-      map((rows) => createResult(dropCopies(rows).map((row) => toStockRecord<Indicators>(stock, row)))),
+      map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row)))),
     ),
   ),
   outputs: [

@@ -5,7 +5,7 @@ import { post } from '../src/http/endpoint.js'
 import { readPages } from '../src/market/pages.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
-import { isRow, Row, readText } from '../src/model/row.js'
+import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
@@ -161,6 +161,7 @@ export const bulkBlockDeals = defineStream({
   workers: 1,
   timeoutMs: 10_000,
   followsAsOf: true,
+  publishedAt: '20:00',
   endpoints: [deal],
   work: once((tools, file) => {
     const today = toDay(tools.asOf)
@@ -179,9 +180,10 @@ export const bulkBlockDeals = defineStream({
           uniqueBy<Deal>(toDealKey),
           sortDescending((row) => readText(row.date)),
           map((rows) => {
-            if (failures.length === 0) return createResult(rows)
+            const newest = readDay(rows[0]?.date)
+            if (failures.length === 0) return omitUndefined({ ...createResult(rows), newest })
             const { code, causes, isTemporary } = failed
-            return { ...createResult(rows, reasons), code, causes, isTemporary }
+            return omitUndefined({ ...createResult(rows, reasons), newest, code, causes, isTemporary })
           }),
           rejectShrunk(file, tools, { countRecords: createDealCounter({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
         )

@@ -1,12 +1,10 @@
-import { map } from 'rxjs'
 import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/shared-endpoints.js'
-import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/list-sources.js'
-import { rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
+import { rejectShrunk } from '../src/pipeline/refuse.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export const PriceBand = row({
@@ -41,13 +39,9 @@ export const completePriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   followsAsOf: true,
+  publishedAt: '20:00',
   endpoints: [securityList],
-  work: once((tools, file) =>
-    fetchNewestFile(securityList, tools).pipe(
-      map((rows) => createResult(withoutCopies(rows as readonly PriceBand[], tools))),
-      rejectShrunk(file, tools),
-    ),
-  ),
+  work: once((tools, file) => fetchNewestFile<PriceBand>(securityList, tools).pipe(rejectShrunk(file, tools))),
   outputs: [
     {
       shape: 'array-per-item',

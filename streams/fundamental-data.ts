@@ -5,7 +5,7 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
 import type { Random } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { dropCopies, Row, toNumber } from '../src/model/row.js'
+import { Row, toNumber } from '../src/model/row.js'
 import type { TableColumn } from '../src/model/row-schema.js'
 import { column, oneOrMore, type RowOf, row } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
@@ -178,7 +178,7 @@ export const fundamentalData = defineStream({
   endpoints: [fundamental],
   work: perStock((stock, { ask }) =>
     ask(fundamental, { data: { isin: stock.ISIN } }).pipe(
-      map((records) => createResult(dropCopies(records).map((record) => toStockRecord<Fundamentals>(stock, record)))),
+      map((records) => createResult(records.map((record) => toStockRecord<Fundamentals>(stock, record)))),
     ),
   ),
   outputs: [

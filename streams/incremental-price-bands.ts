@@ -1,12 +1,9 @@
-import { map } from 'rxjs'
 import { z } from 'zod'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv } from '../src/market/shared-endpoints.js'
-import { createResult } from '../src/model/outcome.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../src/pipeline/list-sources.js'
-import { withoutCopies } from '../src/pipeline/refuse.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export const PriceBandChange = row({
@@ -43,10 +40,9 @@ export const incrementalPriceBands = defineStream({
   workers: 1,
   timeoutMs: 30_000,
   followsAsOf: true,
+  publishedAt: '20:00',
   endpoints: [bandChanges],
-  work: once((tools) =>
-    fetchNewestFile(bandChanges, tools).pipe(map((rows) => createResult(withoutCopies(rows as readonly PriceBandChange[], tools)))),
-  ),
+  work: once((tools) => fetchNewestFile<PriceBandChange>(bandChanges, tools)),
   outputs: [
     {
       shape: 'array-per-item',

@@ -4,7 +4,7 @@ import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
 import { createResult } from '../src/model/outcome.js'
-import { dropCopies, isRow, Row } from '../src/model/row.js'
+import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
@@ -94,9 +94,6 @@ const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   }
 }
 
-/** None of 1,766 captured items shares it with another one; comparing whole texts would cost more than decoding them. */
-const toNewsKey = ({ PublishDate, Source, Title, Summary }: NewsItem): string => `${PublishDate} ${Source} ${Title || Summary}`
-
 /** The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without any has no file. */
 export const marketNews = defineStream({
   name: 'market-news',
@@ -116,7 +113,7 @@ export const marketNews = defineStream({
       news_feed_type: 'live',
       stock_list: [stock.ISIN],
       entity_id: '',
-    }).pipe(map((rows) => createResult(dropCopies(rows.map(toNewsItem), toNewsKey).slice(0, newsLimit)))),
+    }).pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem)))),
   ),
   outputs: [
     {

@@ -4,7 +4,7 @@ import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
 import { createResult } from '../src/model/outcome.js'
-import { dropCopies, type Row, Rows, readText } from '../src/model/row.js'
+import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { formatSecond } from '../src/model/trading-day.js'
@@ -48,7 +48,7 @@ export const newAnnouncements = defineStream({
   endpoints: [announcements],
   work: perStock((stock, { ask }) =>
     ask(announcements, { data: { isin: stock.ISIN } }).pipe(
-      map((rows) => createResult(dropCopies(rows).map((row) => toStockRecord<Announcement>(stock, row)))),
+      map((rows) => createResult(rows.map((row) => toStockRecord<Announcement>(stock, row)))),
     ),
   ),
   outputs: [

@@ -39,6 +39,7 @@ describe('settings', () => {
       fetchOhlcv: true,
       forceUpdate: true,
       history: true,
+      stale: 'note',
       newsLimit: 50,
       retries: 2,
       backoffMs: 500,

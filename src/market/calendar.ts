@@ -2,6 +2,9 @@ import { addDays, type Day, lastWeekday, SESSION_START, toDay, toInstant } from 
 import { dayToNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
+/** When the data of a session is complete, in India, unless a stream knows better: a run before that lacks a part of it. */
+export const PUBLISHED_AT = '18:00'
+
 const NO_DAYS: ReadonlySet<Day> = new Set()
 
 /**
@@ -21,7 +24,7 @@ export const findNewestWeekday = (instant: number, time: string, holidays: Reado
  *
  * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30'), new Set()) // a Saturday: '2026-02-13'
  */
-export const findDueSession = (instant: number, holidays: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
+export const findDueSession = (instant: number, holidays?: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
 
 /** The weekdays up to a day, since 1970; a weekend adds none. */
 const countWeekdays = (day: Day): number => Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)

@@ -1,7 +1,6 @@
 import type { Candle, Candles } from '../model/candle.js'
 import { formatThousands } from '../model/text.js'
-import { type Day, SESSION_END, toDay } from '../model/trading-day.js'
-import { findNewestWeekday } from './calendar.js'
+import { toDay } from '../model/trading-day.js'
 import { type CandleArrays, candleAt, isSameDay, toDayNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
@@ -148,17 +147,3 @@ export const isMultiple = (factor: number): boolean => Math.abs(factor - 1) > th
 /** Whether no corporate action can explain the factor. */
 export const isErrorFactor = (factor: number): boolean =>
   factor >= thresholds.rescale.impossibleRise || factor <= thresholds.rescale.impossibleFall
-
-/** A market is current if half of its series are: some stocks are suspended, and some do not trade every day. */
-const CURRENT_SHARE = 0.5
-
-/** A text if candles end before the last session, else undefined. `newest` counts series by the day of their newest candle. */
-export const describeLag = (newest: ReadonlyMap<Day, number>, now: number): string | undefined => {
-  const expected = findNewestWeekday(now, SESSION_END)
-  const all = [...newest.values()].reduce((sum, count) => sum + count, 0)
-  const behind = [...newest].reduce((sum, [day, count]) => sum + (day < expected ? count : 0), 0)
-  if (all === 0 || behind <= all * CURRENT_SHARE) return undefined
-  const last = [...newest.keys()].reduce((one, other) => (one > other ? one : other))
-  const which = behind < all ? `${formatThousands(behind)} of ${formatThousands(all)} series end` : `all ${formatThousands(all)} series end`
-  return `${all === 1 ? 'the only series ends' : which} before ${expected}, the last weekday: the newest candle is of ${last} (a holiday, or the provider is late)`
-}

@@ -42,6 +42,8 @@ export type RunEvent =
       readonly isTakenOver?: boolean
       readonly degraded?: string
       readonly remark?: string
+      /** The newest session of the item: a day in India. */
+      readonly newest?: string
       readonly reason?: string
       /** The `CollectError.code` of `reason` or `degraded`. */
       readonly code?: ErrorCode

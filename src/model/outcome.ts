@@ -34,7 +34,7 @@ export interface ItemResult<R = unknown> {
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
-  /** The day of the newest candle, stored earlier or fetched now. */
+  /** The newest session of the item, stored earlier or fetched now: the day of its newest candle, or of its file. */
   readonly newest?: Day
 }
 

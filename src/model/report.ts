@@ -134,6 +134,22 @@ export interface AsOfSession {
   readonly recorded: 'following' | 'all' | 'none'
 }
 
+/** Something that ends before a session whose data should be there. */
+export interface StaleOutput {
+  /** The stream; absent if no stream at all shows that there was a session. */
+  readonly stream?: string
+  /** What ends: the name of its table, such as `candles`. */
+  readonly output: string
+  /** The day in India with which it ends, */
+  readonly newest: string
+  /** and the session that it should have. */
+  readonly expected: string
+  /** How many sessions it lacks. */
+  readonly sessions: number
+  /** The outputs that show that the session took place; empty if none does, so that it may be a holiday. */
+  readonly shownBy: readonly string[]
+}
+
 /** What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
 export interface RunReport {
   readonly run: string
@@ -158,6 +174,10 @@ export interface RunReport {
    * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.
    */
   readonly missing?: Readonly<Record<string, number | 'all'>>
+  /** The newest session of each stream with sessions, after this run, from it or an earlier one: a day in India. Absent if none is known. */
+  readonly newest?: Readonly<Record<string, string>>
+  /** What ends before a session that is due; absent if nothing does. */
+  readonly stale?: readonly StaleOutput[]
   /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */
   readonly drift?: readonly Drift[]
   /** The workers of the run; only in a fleet. */

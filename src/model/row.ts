@@ -35,12 +35,6 @@ type OmitUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: 
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** The rows without those whose key an earlier one has: by default, without exact copies. */
-export const dropCopies = <R>(rows: readonly R[], keyOf: (row: R) => string = (row) => JSON.stringify(row)): readonly R[] => {
-  const keys = new Set<string>()
-  return rows.length < 2 ? rows : rows.filter((row) => keys.size < keys.add(keyOf(row)).size)
-}
-
 /** A field as trimmed text; empty if it is neither text nor a number. */
 export const readText = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''

@@ -29,6 +29,7 @@ export type LoggedScript = Pick<
 
 /** An ended run, as `scripstream log` shows it. Instants are ISO 8601 in UTC. */
 export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt' | 'finishedAt' | 'durationMs' | 'outcome' | 'stocks'> {
+  readonly stale?: NonNullable<RunReport['stale']>
   readonly error?: string
   /** The streams that ran. */
   readonly scripts: Readonly<Record<string, LoggedScript>>
@@ -40,7 +41,7 @@ export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt
 
 /** The entry of a report. `failed` are the failed items by stream. */
 export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string, readonly string[] | 'all'>>): RunLogEntry => {
-  const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, drift = [] } = report
+  const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, stale, drift = [] } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)
   const unaccepted = drift.filter(isSignificant).length
   return {
@@ -50,6 +51,7 @@ export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string,
       Object.entries(scripts).flatMap(([name, script]) => (hasRun(script) ? [[name, toLoggedScript(script)]] : [])),
     ),
     ...(missing.length === 0 ? {} : { missing: Object.fromEntries(missing) }),
+    ...(stale === undefined ? {} : { stale }),
     ...(unaccepted === 0 ? {} : { drift: unaccepted }),
   }
 }

@@ -46,6 +46,8 @@ export class StreamStats {
   readonly warnings: Problem[] = []
   /** Stored files that were replaced as a whole or repaired. */
   readonly rewritten: RewrittenFile[] = []
+  /** How many items end with each session. */
+  readonly newest = new Map<string, number>()
   /** Why requests failed, each cause once. */
   readonly causes = new Map<string, ReportedCause>()
   error: string | undefined
@@ -132,6 +134,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
       if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
       if (event.isTemporary) stats.temporary += 1
+      if (event.newest !== undefined) stats.newest.set(event.newest, (stats.newest.get(event.newest) ?? 0) + 1)
       addCauses(stats, event)
       if (isLost(event)) {
         stats.lost += 1

@@ -70,6 +70,10 @@ export const Settings = z.strictObject({
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
   holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
+  stale: z
+    .enum(['note', 'fail'], { error: 'must be note or fail' })
+    .default('note')
+    .describe('outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once'),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
   backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
@@ -199,6 +203,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   forceUpdate: 'FORCE_UPDATE',
   history: 'SCRIPSTREAM_HISTORY',
   holidays: 'SCRIPSTREAM_HOLIDAYS',
+  stale: 'SCRIPSTREAM_STALE',
   newsLimit: 'NEWS_LIMIT',
   retries: 'SCRIPSTREAM_RETRIES',
   backoffMs: 'SCRIPSTREAM_BACKOFF_MS',

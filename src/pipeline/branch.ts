@@ -115,10 +115,10 @@ const deferToSecondPass = ({ item, isTemporary }: ItemOutcome, activeItems: Acti
 /** Reports the outcome of an item. */
 const emitOutcome = (
   { name }: StreamDefinition,
-  { item, status, degraded, remark, reason, code, causes, isTemporary }: ItemOutcome,
+  { item, status, degraded, remark, newest, reason, code, causes, isTemporary }: ItemOutcome,
   { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
 ): void => {
-  const why = omitUndefined({ degraded, remark, reason, code, causes })
+  const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
   const is = { ...(isTakenOver ? { isTakenOver } : {}), ...(isTemporary ? { isTemporary } : {}) }
   emit({ type: 'item-finished', stream: name, item: item.key, status, ...is, ...why })
 }

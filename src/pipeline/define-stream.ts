@@ -68,6 +68,11 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
    * provider knows them when they are requested; a run as of an earlier session does not record them for that session.
    */
   readonly followsAsOf?: boolean | undefined
+  /**
+   * When the data of a session is there, if its items have a newest session: `HH:MM` in India on that day. Default: 18:00. From then on, an
+   * output without it is not up to date.
+   */
+  readonly publishedAt?: string | undefined
   /** Its outputs. `Work.each` receives the file of the first one. */
   readonly outputs: readonly [Output, ...Output[]]
 }

@@ -22,28 +22,17 @@ import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
 import type { RunStats } from '../model/run-stats.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { addDrift } from './drift.js'
-import { assumeAllFailed, computeFailedItems, FAILED_ITEMS, type FailedItems, type FinishedRun, parseFailedItems } from './failed-items.js'
+import { type FailedItems, updateFailedItems } from './failed-items.js'
+import { addFreshness, hasWholeSession } from './freshness.js'
 import { CriticalFailureError } from './graph.js'
 import type { PlannedStream } from './plan.js'
 import type { Activity, RunServices } from './run.js'
 import { selectListed } from './select-items.js'
 import type { Session } from './session.js'
-import { type Storage, toStatePath } from './storage.js'
+import type { Storage } from './storage.js'
 
 const MAX_DRAIN_MS = 5_000
-
-/** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
-const updateFailedItems = ({ stored, storeDocument }: Storage, ended: FinishedRun): Observable<FailedItems> =>
-  stored.document(toStatePath(FAILED_ITEMS)).pipe(
-    catchDamagedFile(() => assumeAllFailed(ended.plan)),
-    concatMap((document) => {
-      const missing = computeFailedItems(parseFailedItems(document), ended)
-      const isNeeded = document !== undefined || Object.keys(missing).length > 0
-      return isNeeded ? storeDocument(FAILED_ITEMS, missing).pipe(map(() => missing)) : of(missing)
-    }),
-  )
 
 const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => {
   const counts = Object.entries(missing).map(([stream, items]) => [stream, items === 'all' ? items : items.length] as const)
@@ -96,6 +85,7 @@ export const finishRun =
   (stats: RunStats, plan: readonly PlannedStream[], run: RunServices, redact: Redact) =>
   (ended$: Observable<RunEnd>): Observable<RunEvent> => {
     const { storage, session, clock } = run
+    const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run, { plan, stats })
     const store = (report: RunReport): Observable<RunFinishedEvent> =>
       updateFailedItems(storage, {
         ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
@@ -108,7 +98,7 @@ export const finishRun =
         ),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {
-      const mayComeLater = stats.streams().some(({ temporary }) => temporary > 0)
+      const mayComeLater = stats.streams().some(({ temporary }) => temporary > 0) && hasWholeSession(report, run)
       const leave = report.outcome === 'partial' && mayComeLater ? session.keepForResume : undefined
       return store(leave ? { ...report, isResumable: true } : report).pipe(
         concatMap((event) => {
@@ -119,12 +109,14 @@ export const finishRun =
     }
     return ended$.pipe(
       concatMap((ended) =>
-        ended === 'whole' ? finished(stats.report(clock())) : store(stats.report(clock(), { outcome: 'interrupted' })),
+        ended === 'whole'
+          ? judge(stats.report(clock())).pipe(concatMap(finished))
+          : judge(stats.report(clock(), { outcome: 'interrupted' })).pipe(concatMap(store)),
       ),
       catchError((error: unknown) =>
         error instanceof CriticalFailureError
           ? // Nothing was stored, so an earlier unfinished run can still be resumed.
-            store(stats.report(clock(), { outcome: 'failed', error: redact(error.message), code: error.code }))
+            judge(stats.report(clock(), { outcome: 'failed', error: redact(error.message), code: error.code })).pipe(concatMap(store))
           : throwError(() => error),
       ),
     )

@@ -1,8 +1,11 @@
+import { concatMap, map, type Observable, of } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { RunStats, StreamStats } from '../model/run-stats.js'
+import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
 import type { RunSelection } from './session.js'
+import { type Storage, toStatePath } from './storage.js'
 
 /** The failed items of each stream: those that failed or may lack records when they were last requested, or all items. */
 export type FailedItems = Readonly<Record<string, readonly string[] | 'all'>>
@@ -82,3 +85,14 @@ const exclude = (items: FailedList, scope: FailedList): FailedList => {
 
 const union = (one: FailedList, other: FailedList): FailedList =>
   one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])]
+
+/** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
+export const updateFailedItems = ({ stored, storeDocument }: Storage, ended: FinishedRun): Observable<FailedItems> =>
+  stored.document(toStatePath(FAILED_ITEMS)).pipe(
+    catchDamagedFile(() => assumeAllFailed(ended.plan)),
+    concatMap((document) => {
+      const missing = computeFailedItems(parseFailedItems(document), ended)
+      const isNeeded = document !== undefined || Object.keys(missing).length > 0
+      return isNeeded ? storeDocument(FAILED_ITEMS, missing).pipe(map(() => missing)) : of(missing)
+    }),
+  )

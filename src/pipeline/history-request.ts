@@ -40,13 +40,15 @@ export const createHistoryRequest = (
   }
 }
 
+/** Whether an output shows on which days the market traded. */
+export const isEvidence = (output: Output): boolean =>
+  output.shape === 'candles-per-item' || ('tradedOn' in output && output.tradedOn !== undefined)
+
 /** What the outputs of some streams show about the days on which the market traded. */
 export const listSessionEvidence = (streams: readonly StreamDefinition[], exchange: string): SessionEvidence => {
   const toPattern = (output: Output): string => toFilePath(output, exchange, { fileName: '*' })
   const indicesFirst = [...streams].sort((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
   const outputs = indicesFirst.flatMap((stream) => stream.outputs)
-  const isEvidence = (output: Output): boolean =>
-    output.shape === 'candles-per-item' || ('tradedOn' in output && output.tradedOn !== undefined)
   return {
     streams: streams.filter((stream) => stream.outputs.some(isEvidence)).map(({ name }) => name),
     candles: outputs.filter(({ shape }) => shape === 'candles-per-item').map(toPattern),

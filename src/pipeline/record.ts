@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Observable, of } from 'rxjs'
+import { findDueSession, findNewestWeekday, PUBLISHED_AT } from '../market/calendar.js'
 import { driftIn, isSignificant } from '../model/drift.js'
 import type { GiveUpReason, RunEvent } from '../model/event.js'
 import type { ItemCounts, RunReport, ScriptReport } from '../model/report.js'
 import { findAddress, listHosts, type Settings } from '../model/settings.js'
-import { SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import { type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { type KnownStocks, resolveSelection } from './known-stocks.js'
 import type { PlannedStream } from './plan.js'
 import type { EndedRun, RunRecord, RunSelection } from './session.js'
@@ -59,13 +60,33 @@ const withoutLocalPort = (url: string): string => {
   return `${protocol}//${/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? hostname : host}${pathname}`
 }
 
+/** The requested run, and what decides whether an earlier one is the same. */
+export interface WantedRun {
+  readonly record: RunRecord
+  readonly isInstantGiven: boolean
+  /** Weekdays without a session. */
+  readonly holidays: ReadonlySet<Day> | undefined
+}
+
+type Holidays = WantedRun['holidays']
+
+/** The session of an instant, and how far it is: under way, over, or with its data published. It lasts until the next opening. */
+const findStage = (instant: number, holidays: Holidays): string => {
+  const session = findDueSession(instant, holidays)
+  return `${session} ${[SESSION_END, PUBLISHED_AT].filter((time) => instant >= toInstant(session, time)).length}`
+}
+
+const isSameSession = (one: number, other: number, holidays: Holidays): boolean =>
+  toDay(one) === toDay(other) || findStage(one, holidays) === findStage(other, holidays)
+
 /**
- * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration, same trading day or, if `asOf` is
- * set, same instant.
+ * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration, same trading day or session or, if
+ * `asOf` is set, same instant.
  */
-export const findDifference = (unfinished: RunRecord, wanted: RunRecord, isInstantGiven: boolean): GiveUpReason | undefined => {
+export const findDifference = (unfinished: RunRecord, run: WantedRun): GiveUpReason | undefined => {
+  const { record: wanted, isInstantGiven, holidays } = run
   if (unfinished.version !== wanted.version) return 'version'
-  if (isInstantGiven ? unfinished.asOf !== wanted.asOf : toDay(unfinished.asOf) !== toDay(wanted.asOf)) return 'instant'
+  if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, holidays)) return 'instant'
   if (unfinished.configuration === wanted.configuration) return undefined
   return unfinished.settings === wanted.settings ? 'selection' : 'settings'
 }
@@ -74,33 +95,41 @@ export const findDifference = (unfinished: RunRecord, wanted: RunRecord, isInsta
  * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day and not
  * before it.
  */
-export const isPartOf = (wanted: RunRecord, other: RunRecord): boolean =>
+export const isPartOf = (wanted: RunRecord, other: RunRecord, holidays: Holidays): boolean =>
   wanted.version === other.version &&
   wanted.configuration !== other.configuration &&
   wanted.settings !== undefined &&
   wanted.settings === other.settings &&
   wanted.asOf >= other.asOf &&
-  toDay(wanted.asOf) === toDay(other.asOf) &&
+  isSameSession(wanted.asOf, other.asOf, holidays) &&
   other.chosen?.symbols === undefined &&
   other.chosen?.pairs === undefined &&
   (wanted.streams ?? []).every((name) => other.streams?.includes(name))
 
-/** Age limit for reusing a complete run: news and filings keep arriving after the session. */
-const MAX_REUSE_MS = 3_600_000
-
 /**
- * Whether a complete run can be reused for the requested one: same configuration, and the same instant or, without `asOf`, the same trading
- * day after its session and finished less than an hour ago.
+ * Whether what an ended run fetched can be used for the requested one: same configuration, and the same instant or, without `asOf`, the same
+ * session, of which both or neither were made after its data was published. A session under way changes all the time. News and filings that
+ * arrive later belong to the next session.
  */
-export const isReusable = ({ report, ...complete }: EndedRun, wanted: RunRecord, isInstantGiven: boolean): boolean => {
+export const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun): boolean => {
   const { asOf } = complete
+  const { record, isInstantGiven, holidays } = wanted
   // Unaccepted drift must not be forgotten: the next run fetches everything again and finds it.
   if (driftIn(report.drift).some(isSignificant)) return false
   // A run whose `asOf` was in its future could not fetch what arrived until then.
-  if (findDifference(complete, wanted, isInstantGiven) !== undefined || Date.parse(report.startedAt) < asOf) return false
-  const sinceMs = wanted.asOf - Date.parse(report.finishedAt)
-  return isInstantGiven || (asOf >= toInstant(toDay(asOf), SESSION_END) && sinceMs >= 0 && sinceMs < MAX_REUSE_MS)
+  if (findDifference(complete, wanted) !== undefined || Date.parse(report.startedAt) < asOf) return false
+  if (isInstantGiven) return true
+  const isOver = asOf >= toInstant(findDueSession(asOf, holidays), SESSION_END)
+  return isOver && findStage(asOf, holidays) === findStage(record.asOf, holidays) && record.asOf >= Date.parse(report.finishedAt)
 }
+
+/** The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one that was seen. */
+export const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, holidays }: WantedRun) =>
+  plan.flatMap(({ stream: { name, publishedAt = PUBLISHED_AT }, state }): readonly string[] => {
+    const end = report.newest?.[name]
+    const isDue = !isInstantGiven && end !== undefined && end < findNewestWeekday(record.asOf, publishedAt, holidays)
+    return state === 'waiting' && (isDue || report.stale?.some(({ stream }) => stream === name)) ? [name] : []
+  })
 
 /**
  * The last event of a run that has nothing to do: the report of the complete run, with zero requests and every item adopted. What a run of

@@ -3,7 +3,7 @@ import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-po
 import { findUnitChange } from '../market/units.js'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { dropCopies, type Row } from '../model/row.js'
+import type { Row } from '../model/row.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
@@ -25,7 +25,8 @@ type Records = readonly unknown[]
  * half of a list, each record twice, must not pass for the whole one.
  */
 export const withoutCopies = <R>(rows: readonly R[], { warn }: Pick<Tools, 'warn'>, list = 'the list'): readonly R[] => {
-  const distinct = dropCopies(rows)
+  const texts = new Set<string>()
+  const distinct = rows.filter((row) => texts.size < texts.add(JSON.stringify(row)).size)
   const copies = rows.length - distinct.length
   if (copies > 0) warn(`${list}: left out ${formatThousands(copies)} of ${formatThousands(rows.length)} records, exact copies of others`)
   return distinct

@@ -28,6 +28,7 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
   work: true,
   after: true,
   followsAsOf: true,
+  publishedAt: true,
   offers: true,
   outputs: true,
 }
@@ -54,6 +55,7 @@ const Definition = z.looseObject({
   phase: z.enum(PHASE_ORDER),
   workers: z.int().min(1),
   timeoutMs: z.int().min(1),
+  publishedAt: z.iso.time({ precision: -1, error: 'use HH:MM' }).optional(),
   endpoints: z.array(z.looseObject({ name: z.string(), host: z.string(), path: z.string() })),
   outputs: z.array(z.looseObject({ shape: z.enum(Object.keys(OUTPUT_FIELDS)), file: z.string(), sortBy: SortBy.optional() })).min(1),
 })

@@ -37,7 +37,7 @@ interface OpenServices {
 /** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
 export const createRunServices = (
   { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
-  { plan, options, wanted: { record, known }, session, eventBus: { emit, ended, followers }, redact }: OpenRun,
+  { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers }, redact }: OpenRun,
 ): OpenServices => {
   const connections = transport
     ? { send: transport, close: () => undefined }
@@ -57,6 +57,7 @@ export const createRunServices = (
       keepDrift(event)
     },
     asOf: session.record.asOf,
+    holidays: history?.holidays ?? new Set(),
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),

@@ -7,6 +7,7 @@ import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import type { Settings } from '../model/settings.js'
+import type { Day } from '../model/trading-day.js'
 import type { Tools } from './define-stream.js'
 import type { SymbolRequest } from './known-stocks.js'
 import type { RunSelection, Session } from './session.js'
@@ -18,6 +19,8 @@ export interface RunServices {
   readonly asOf: number
   /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
+  /** Weekdays without a session. */
+  readonly holidays: ReadonlySet<Day>
   /** The selected streams and items, if not all. */
   readonly chosen: RunSelection
   /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */

@@ -9,7 +9,7 @@ import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts }
 import type { KnownStocks } from './known-stocks.js'
 import { toFilePath } from './output.js'
 import type { PlannedStream } from './plan.js'
-import { findDifference, isPartOf, isReusable, resolveRecord } from './record.js'
+import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
 import type { EndedRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
 import { toJournalFacts } from './store-items.js'
@@ -42,20 +42,19 @@ export const createSessionRequest = (plan: readonly PlannedStream[], settings: S
   const mayReuse =
     !fresh && accept.length === 0 && findAsOfSession(plan, { asOf: record.asOf, now: startedAt, facts: history })?.recorded !== 'all'
   const running = plan.filter(({ state }) => state === 'waiting')
+  const run: WantedRun = { record, isInstantGiven, holidays: history?.holidays }
   return {
     folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(({ stream }) => toJournalFacts(stream)),
     outputs: filesOf(running),
     session: findSession(history?.isSimulated ? record.asOf : startedAt, history),
     ...(settings.history ? { history: createHistoryRequest(plan, settings, history) } : {}),
-    isReusable: (complete) => mayReuse && isReusable(resolveRecord(complete, known), record, isInstantGiven),
+    isReusable: (complete) => mayReuse && isReusable(resolveRecord(complete, known), run) && listDue(plan, complete, run).length === 0,
     remainderOf: (ended, unfinished) =>
-      mayReduce && mayReuse ? remainderOf(ended, unfinished, { wanted: record, isInstantGiven }) : undefined,
+      mayReduce && mayReuse ? remainderOf(ended, unfinished, { run, due: listDue(plan, ended, run) }) : undefined,
     choose: (unfinished) =>
-      unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), record, isInstantGiven) === undefined
-        ? unfinished
-        : record,
-    isPartOf: (other) => isPartOf(record, other),
+      unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), run) === undefined ? unfinished : record,
+    isPartOf: (other) => isPartOf(record, other, run.holidays),
   }
 }
 
@@ -79,10 +78,10 @@ export const createRunStarted = (
 
 const explainGivenUp = (
   unfinished: RunRecord | undefined,
-  { fresh, record, known, isInstantGiven }: SessionRequestInput,
+  { fresh, record, known, isInstantGiven, history }: SessionRequestInput,
 ): Pick<Extract<RunEvent, { type: 'run-started' }>, 'givenUp'> => {
   if (unfinished === undefined) return {}
-  const reason = fresh ? 'fresh' : findDifference(resolveRecord(unfinished, known), record, isInstantGiven)
+  const reason = fresh ? 'fresh' : findDifference(resolveRecord(unfinished, known), { record, isInstantGiven, holidays: history?.holidays })
   return reason === undefined ? {} : { givenUp: { run: unfinished.run, reason } }
 }
 
@@ -96,23 +95,23 @@ export const runId = (startedAt: number, random: () => number): string => {
 
 /**
  * What is left to do of a run that ended, if it can be reused for the requested one: the smaller run of it that did not finish, or what
- * failed. A run of some stocks only is not reused this way, because another part of it is no part of a whole run.
+ * failed and what has become due since. A run of some stocks only is not reused this way, because another part of it is no part of a whole run.
  */
 const remainderOf = (
   ended: EndedRun,
   unfinished: RunRecord | undefined,
-  { wanted, isInstantGiven }: { readonly wanted: RunRecord; readonly isInstantGiven: boolean },
+  { run, due }: { readonly run: WantedRun; readonly due: readonly string[] },
 ): Remainder | undefined => {
   const { symbols, pairs } = ended.chosen ?? {}
-  if (symbols !== undefined || pairs !== undefined || !isReusable(ended, wanted, isInstantGiven)) return undefined
-  if (unfinished === undefined) return {}
-  if (!isPartOf(unfinished, ended)) return undefined
-  return unfinished.endedAt === undefined ? { chosen: parseSelection(unfinished.chosen) } : {}
+  if (symbols !== undefined || pairs !== undefined || !isReusable(ended, run)) return undefined
+  if (unfinished === undefined) return { due }
+  if (!isPartOf(unfinished, ended, run.holidays)) return undefined
+  return unfinished.endedAt === undefined ? { chosen: parseSelection(unfinished.chosen), due } : { due }
 }
 
 /** The selection of the run that does what is left; emits `undefined` if only a run of everything can. */
 export const selectionLeft = (
-  { chosen }: Remainder,
+  { chosen, due }: Remainder,
   stored: Stored,
   plan: readonly PlannedStream[],
 ): Observable<RunSelection | undefined> => {
@@ -121,8 +120,9 @@ export const selectionLeft = (
     catchDamagedFile(() => undefined),
     map((document) => {
       const missing = parseFailedItems(document)
-      const names = plan.flatMap(({ stream: { name }, state }) => (state === 'waiting' && Object.hasOwn(missing, name) ? [name] : []))
-      return names.length === 0 ? undefined : selectionOf(missing, names)
+      const failed = Object.fromEntries([...Object.entries(missing), ...due.map((name) => [name, 'all'] as const)])
+      const names = plan.flatMap(({ stream: { name }, state }) => (state === 'waiting' && Object.hasOwn(failed, name) ? [name] : []))
+      return names.length === 0 ? undefined : selectionOf(failed, names)
     }),
   )
 }

@@ -76,6 +76,8 @@ export interface EndedRun extends RunRecord {
 export interface Remainder {
   /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
   readonly chosen?: RunSelection
+  /** The streams that lack a session which is due. */
+  readonly due: readonly string[]
 }
 
 /** What a run requests from the storage when it opens a session. */

@@ -1,7 +1,9 @@
 import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import type { RefusalCode } from '../market/refusal-policy.js'
+import type { SessionEvidence } from '../model/history.js'
 import type { Item } from '../model/outcome.js'
 import type { RunLogEntry } from '../model/run-log.js'
+import type { Day } from '../model/trading-day.js'
 import type { Output } from './output.js'
 import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
 
@@ -74,6 +76,8 @@ export interface Storage {
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   storeDocument(name: string, document: unknown): Observable<void>
+  /** Reads the days with a session that the stored files show, ascending; absent if it cannot list its files. */
+  readSessionDays?(evidence: SessionEvidence): Observable<readonly Day[]>
   /** Adds an ended run to the history of runs; absent if the storage has none. */
   logRun?(entry: RunLogEntry): Observable<void>
 }

@@ -63,9 +63,9 @@ const copyLine = async (
   const copied = await written
   if (copied) records.set(line.item, copied)
   // An item that may lack rows is fetched again; its records stay valid until then.
-  const { item, status, files, remark } = line
+  const { item, status, files, remark, newest } = line
   if (line.degraded !== undefined) earlier.delete(item)
-  else earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark }))
+  else earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
 }
 
 /** Reads the whole lines of a journal; none if the file is missing. */

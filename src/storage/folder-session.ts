@@ -132,7 +132,7 @@ const findEndedRun = async (
 ): Promise<Pick<Session, 'complete' | 'remainder' | 'changed'>> => {
   const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(root), isReusable) : undefined
   const ended = complete ?? (await readLastFullRun(root))
-  const remainder = ended && (complete ? {} : remainderOf?.(ended.run, unfinished))
+  const remainder = ended && (complete ? { due: [] } : remainderOf?.(ended.run, unfinished))
   if (ended === undefined || remainder === undefined) return {}
   const changed = await findChangedFile(ended, root)
   if (changed !== undefined) return { changed }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
-import { isRow } from '../model/row.js'
+import { isRow, omitUndefined } from '../model/row.js'
 import type { EndedRun, RunRecord } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { readStateDocument, statFile } from './file-system.js'
@@ -88,7 +88,10 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
   const whole = await readSnapshot(incomplete)
   if (whole === undefined) return
   const files = await statOutputFiles(root, outputs)
-  const run = addDrift(part, whole.run)
+  const { newest, stale, ...report } = whole.run.report
+  const isWhole = part.chosen?.symbols === undefined
+  const freshness = omitUndefined(isWhole ? { newest: part.report.newest, stale: part.report.stale } : { newest, stale })
+  const run = addDrift(part, { ...whole.run, report: { ...report, ...freshness } })
   const snapshot: RunSnapshot = { run, files: { ...(await recheckFiles(whole, root)), ...files } }
   if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, snapshot)
   await writeSnapshot(complete, { ...snapshot, part: { run: part, files } })

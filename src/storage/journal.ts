@@ -15,6 +15,7 @@ export interface JournalLine {
   /** Why the item may lack rows; a later run fetches it again. */
   readonly degraded?: string
   readonly remark?: string
+  readonly newest?: string
 }
 
 /** Where the lines of a journal are stored. A `Place` locates the records of one line. */
@@ -33,7 +34,7 @@ export interface LineRecords<Place> {
 }
 
 /** An item that an unfinished run stored. */
-export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark'> & Pick<SinkItem, 'files'>
+export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark' | 'newest'> & Pick<SinkItem, 'files'>
 
 /** What a journal has at its start: the items of an unfinished run, and their records by item. */
 export interface JournalContent<Place> {
@@ -104,8 +105,8 @@ export const appendRecords = <Place>(
   ).pipe(map((place) => ({ place, count: rows.length, keys })))
 }
 
-const toJournalLine = ({ outcome: { item, status, degraded, remark }, files }: SinkItem): JournalLine =>
-  omitUndefined({ item: item.fileName, status, files, degraded, remark })
+const toJournalLine = ({ outcome: { item, status, degraded, remark, newest }, files }: SinkItem): JournalLine =>
+  omitUndefined({ item: item.fileName, status, files, degraded, remark, newest })
 
 /** Reads all records, separated, sorted by key; records with the same key stay in the order of the lines. */
 function* readSorted<Place>(

@@ -134,16 +134,18 @@ const recordRequest = (metrics: RunMetrics, { endpoint: { host, name: endpoint }
 }
 
 const recordReport = (metrics: RunMetrics, report: RunReport): void => {
-  const { outcome, durationMs, finishedAt, stocks, scripts, missing = {}, drift = [] } = report
+  const { outcome, durationMs, finishedAt, stocks, scripts, missing = {}, newest = {}, stale = [], drift = [] } = report
   recordOutcome(metrics, outcome)
   metrics.runSeconds.set(durationMs / 1_000)
   metrics.endedAt.set(Date.parse(finishedAt) / 1_000)
   if (outcome === 'complete') metrics.succeededAt.set(Date.parse(finishedAt) / 1_000)
   metrics.stocks.set(stocks)
-  for (const gauge of [metrics.streamSeconds, metrics.missing, metrics.drift]) gauge.reset()
+  for (const gauge of [metrics.streamSeconds, metrics.missing, metrics.behind, metrics.drift]) gauge.reset()
   // A stream that lacks nothing has a 0, so that an alert ends.
   for (const [stream, script] of Object.entries(scripts)) {
     metrics.missing.set({ stream }, countMissing(missing[stream], script))
+    const late = stale.find((one) => (one.stream ?? stream) === stream && newest[stream] !== undefined)
+    metrics.behind.set({ stream }, late?.sessions ?? 0)
     if (script.outcome === 'skipped' || script.outcome === 'disabled') continue
     metrics.drift.set({ stream }, drift.filter((one) => one.stream === stream && isSignificant(one)).length)
     metrics.streamSeconds.set({ stream }, script.durationMs / 1_000)

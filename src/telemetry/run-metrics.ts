@@ -48,6 +48,7 @@ export const createRunMetrics = (prom: typeof Prometheus, registry: Registry, li
     succeededAt: gauge('last_success_timestamp_seconds', 'When the last complete run ended', []),
     stocks: gauge('stocks', 'Stocks of the last run', []),
     missing: gauge('items_missing', 'Items that are missing in the outputs after the last run, from it and earlier runs', ['stream']),
+    behind: gauge('sessions_behind', 'Sessions that are due and that the outputs lack after the last run', ['stream']),
     drift: gauge('drift_changes', 'Changes in the format of answers that nobody has accepted, in the last run', ['stream']),
   }
 }

@@ -1,4 +1,4 @@
-import { type Observable, of, throwError } from 'rxjs'
+import { map, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { get } from '../../src/http/endpoint.js'
@@ -12,7 +12,7 @@ const table = get({
   host: 'archive',
   path: '/list_{date}.csv',
   input: z.strictObject({ date: z.string() }),
-  read: (text) => text,
+  read: (text) => [{ text }],
   sample: () => undefined,
 })
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
@@ -23,10 +23,13 @@ const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02
   const requestedDates: string[] = []
   const ask = ((_: unknown, { date }: { readonly date: string }) => {
     requestedDates.push(date)
-    return answer(date)
+    return answer(date).pipe(map((text) => [{ text }]))
   }) as unknown as Tools['ask']
-  return { requestedDates, file$: fetchNewestFile(table, { ask, asOf: india(now) }) }
+  return { requestedDates, file$: fetchNewestFile(table, { ask, asOf: india(now), warn: () => undefined }) }
 }
+
+/** The result has the day of the file. */
+const resultOf = (text: string, newest: string) => ({ status: 'success' as const, rows: [{ text }], newest })
 
 describe('newestFile', () => {
   it(
@@ -35,7 +38,7 @@ describe('newestFile', () => {
       const today = m.cold('--(a|)')
       const { requestedDates, file$ } = looking(() => today)
 
-      m.expect(file$).toBeObservable('     --(a|)')
+      m.expect(file$).toBeObservable('     --(a|)', { a: resultOf('a', '2026-03-02') })
       m.expect(today).toHaveSubscriptions('^-!')
       m.flush()
       expect(requestedDates).toStrictEqual(['02032026'])
@@ -47,7 +50,7 @@ describe('newestFile', () => {
     marbles((m) => {
       const { requestedDates, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
 
-      m.expect(file$).toBeObservable('(a|)', { a: 'friday' })
+      m.expect(file$).toBeObservable('(a|)', { a: resultOf('friday', '2026-02-27') })
       m.flush()
       expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
     }),
@@ -88,7 +91,7 @@ describe('newestFile', () => {
     marbles((m) => {
       const { requestedDates, file$ } = looking(() => of('a'), '2026-03-03T00:01')
 
-      m.expect(file$).toBeObservable('(a|)')
+      m.expect(file$).toBeObservable('(a|)', { a: resultOf('a', '2026-03-03') })
       m.flush()
       expect(requestedDates).toStrictEqual(['03032026'])
     }),

@@ -7,6 +7,7 @@ import { tiny, tinyMaster } from '../support/tiny.js'
 
 const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
 
+const holidays = new Set(['2026-02-16'])
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
@@ -51,11 +52,12 @@ describe('an unfinished run', () => {
   it.each([
     ['later that evening', runTime + 3_600_000, false, undefined],
     ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, undefined],
-    ['at midnight in India', Date.parse('2026-02-13T00:00:00+05:30'), false, 'instant'],
+    ['at midnight in India, before the next opening', Date.parse('2026-02-13T00:00:00+05:30'), false, undefined],
+    ['when the next session opens', Date.parse('2026-02-13T09:15:00+05:30'), false, 'instant'],
     ['as of the very instant', runTime, true, undefined],
     ['as of another instant', runTime + 1, true, 'instant'],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(findDifference(recordAt(runTime), recordAt(asOf), isInstantGiven)).toBe(expected)
+    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, holidays })).toBe(expected)
   })
 
   it.each([
@@ -63,7 +65,9 @@ describe('an unfinished run', () => {
     ['configuration and other settings', { configuration: 'd', settings: 's' }, 'settings'],
     ['version', { version: '9.9' }, 'version'],
   ])('of another %s is not resumed', (_, changes, reason) => {
-    expect(findDifference(recordAt(runTime), { ...recordAt(runTime), ...changes }, false)).toBe(reason)
+    expect(findDifference(recordAt(runTime), { record: { ...recordAt(runTime), ...changes }, isInstantGiven: false, holidays })).toBe(
+      reason,
+    )
   })
 
   it('has the version of the package, without the patch', () => {
@@ -89,6 +93,6 @@ describe('a part of a run', () => {
     ['a run of another version', part, { ...whole, version: '9.9' }, false],
     ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
   ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
-    expect(isPartOf(wanted, other)).toBe(expected)
+    expect(isPartOf(wanted, other, holidays)).toBe(expected)
   })
 })

@@ -134,7 +134,7 @@ describe('a run that is complete', () => {
     ['other stocks', { symbols: ['ALPHA', 'GAMMA'] }],
     ['another embedded provider', { variant: '4 simulated stocks' }],
     ['another instant', { asOf: EVENING - 1 }],
-    ['no instant, an hour later', { now: EVENING + 60 * MINUTE }],
+    ['no instant, in the next session', { now: EVENING + DAY }],
     ['--fresh', { fresh: true }],
     ['--record-late, which records what it did not', { asOf: EVENING - 7 * 24 * 60 * MINUTE, recordLate: true }],
     ['--accept shrink, which drops what a complete run retained', { accept: ['shrink'] as const }],
@@ -153,8 +153,9 @@ describe('a run that is complete', () => {
   const at = (time: string): number => Date.parse(`2026-02-12T${time}+05:30`)
   it.each([
     ['at once', '15:30:00', '15:30:00', true],
-    ['within the hour', '15:30:00', '16:29:59.999', true],
-    ['an hour later', '15:30:00', '16:30:00', false],
+    ['before the data is published', '15:30:00', '17:59:59.999', true],
+    ['once the data is published', '15:30:00', '18:00:00', false],
+    ['in the evening', '18:00:00', '23:59:59', true],
     ['in the session', '15:29:59.999', '15:40:00', false],
     ['by a clock that was set back', '20:00:00', '19:59:59', false],
   ])('is reused or not by a run without an instant: %s', async (_, first, then, expected) => {
@@ -162,10 +163,14 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out, now: at(then) })).requests.length === 0).toBe(expected)
   })
 
-  it('is not reused on the next day, which begins at midnight in India', async () => {
+  it('is reused until the next session opens, also on a weekend', async () => {
     const out = await completeRun({ now: at('23:50:00') })
-    expect((await tryRun({ out, now: at('23:59:59') })).requests).toEqual([])
-    expect((await tryRun({ out, now: at('23:59:59') + 1_000 })).requests).not.toEqual([])
+    const opening = at('09:15:00') + DAY
+    expect((await tryRun({ out, now: opening - 1 })).requests).toEqual([])
+    expect((await tryRun({ out, now: opening })).requests).not.toEqual([])
+    const only = ['market-news']
+    const beforeWeekend = await completeRun({ now: at('20:00:00') + DAY, only })
+    for (const days of [2, 3]) expect((await tryRun({ out: beforeWeekend, only, now: at('20:00:00') + days * DAY })).requests).toEqual([])
   })
 
   it('is not reused if its instant, the end of today, was in the future', async () => {

@@ -176,10 +176,10 @@ describe('a plain run', () => {
     expect(hashOutputs(out)).toEqual(await golden())
   })
 
-  it('requests everything once a file has changed, or an hour later, or with --fresh', async () => {
+  it('requests everything once a file has changed, or in the next session, or with --fresh', async () => {
     for (const [change, options] of [
       [true, { now }],
-      [false, { now: EVENING + 3_600_000 }],
+      [false, { now: EVENING + DAY }],
       [false, { now, fresh: true }],
     ] as const) {
       const out = await complete()

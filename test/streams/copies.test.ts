@@ -77,41 +77,6 @@ describe('a list with each record twice', () => {
   })
 })
 
-describe('records of a stock that come twice', () => {
-  const ISIN = stockNamed('ALPHA', 1).Isin
-  const news = (title: string, publish_date = 1_769_876_457_268) => ({
-    publish_date,
-    category: 'x',
-    news_object: { title, text: 't', overall_sentiment: 'mixed' },
-  })
-  const cases = {
-    'fundamental-data': { file: 'fundamental_data.json', records: [{ isin: ISIN, CV: { PE: '5' } }] },
-    'advanced-indicators': { file: 'advanced_indicator_data.json', records: [{ EMA: [], SMA: [] }] },
-    'new-announcements': { file: 'all_company_announcements.json', records: ['a', 'b'].map((events) => ({ events, date: '2026-02-12' })) },
-    'market-news': { file: 'market_news/ALPHA_news.json', records: [news('a'), news('b'), news('a', 1_769_876_457_269)] },
-  }
-
-  it.each(Object.entries(cases))('are stored once: %s', async (stream, { file, records }) => {
-    const run = async (rows: readonly object[]) => {
-      const answer = stream === 'market-news' ? { data: { latest_news: rows } } : { data: rows }
-      return (await collect({ stream, answer: () => answer, master: [stockNamed('ALPHA', 1)] })).text(file)
-    }
-    const once = await run(records)
-    expect(once).toBeDefined()
-    expect(await run(twice<object>(records))).toBe(once)
-    expect(await run([...records, ...records])).toBe(once)
-  })
-
-  it('leave room for others under the limit of news', async () => {
-    const rows = twice(numbered((place) => news(`${place}`)))
-    const { text } = await collect({
-      ...{ stream: 'market-news', answer: () => ({ data: { latest_news: rows } }), master: [stockNamed('ALPHA', 1)] },
-      settings: { newsLimit: 8 },
-    })
-    expect(JSON.parse(text('market_news/ALPHA_news.json') ?? '').News.map(({ Title }: { Title: string }) => Title)).toEqual([...'01234567'])
-  })
-})
-
 describe('deals', () => {
   it('are stored once for each key of the interface document, so two equal deals of a client on one day are one', async () => {
     const rows = numbered((place) => ({ ...DEAL, sym: `S${place}`, qty: 10 }))

@@ -261,27 +261,26 @@ describe('a second daily run with some wrong answers', () => {
 })
 
 describe('candles that are late', () => {
-  const late = `all ${STOCKS} series end before ${TODAY}, the last weekday: the newest candle is of 2026-02-11 (a holiday, or the provider is late)`
   const untilYesterday: Wrong = (columns) =>
     Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice(0, -1)])) as unknown as Columns
+  const endOf = ({ report }: Awaited<ReturnType<typeof run>>) => [report.outcome, report.newest?.['all-ohlcv'], report.stale]
 
-  it('cause a warning in a first run and in one without new candles, but not if the market is current', async () => {
+  it('are dated in the report, and say nothing alone: it may be a holiday', async () => {
     const files: MemoryFiles = new Map()
-    const first = await run(answerCandles(untilYesterday), files)
-    expect([first.report.outcome, first.script.problems]).toEqual(['complete', [{ reason: late }]])
+    expect(endOf(await run(answerCandles(untilYesterday), files))).toEqual(['complete', '2026-02-11', undefined])
     const second = await run(answerCandles(untilYesterday), files, { asOf: toInstant(TODAY, '22:00') })
-    expect([second.script.items.skipped, second.script.problems]).toEqual([STOCKS, [{ reason: late }]])
-    const third = await run(answerCandles(), files, { asOf: toInstant(TODAY, '23:00') })
-    expect([third.script.items.success, third.script.problems]).toEqual([STOCKS, []])
+    expect([second.script.items.skipped, ...endOf(second)]).toEqual([STOCKS, 'complete', '2026-02-11', undefined])
+    expect(endOf(await run(answerCandles(), files, { asOf: toInstant(TODAY, '23:00') }))).toEqual(['complete', TODAY, undefined])
   })
 
-  it('are not expected before the session is over, nor where most of the stocks failed', async () => {
-    const noon = await run(answerCandles(untilYesterday), new Map(), { asOf: toInstant(TODAY, '12:00') })
-    expect(noon.script.problems).toEqual([])
-    const failed = await run(
-      (request) => (JSON.stringify(request.body).includes('S7"') ? answerCandles(untilYesterday)(request) : 404),
-      new Map(),
-    )
-    expect(failed.script.problems.some(({ reason }) => reason.includes('weekday'))).toBe(false)
+  it('date the market by half of its series', async () => {
+    const endIf = async (isLate: (sid: number) => boolean) => endOf(await run(answerCandles(untilYesterday, isLate), new Map()))[1]
+    expect(await endIf((sid) => sid < 1_000 + STOCKS / 2)).toBe(TODAY)
+    expect(await endIf((sid) => sid <= 1_000 + STOCKS / 2)).toBe('2026-02-11')
+  })
+
+  it('have no day where most of the stocks failed', async () => {
+    const failed = await run((request) => (/S[67]"/.test(JSON.stringify(request.body)) ? answerCandles()(request) : 404), new Map())
+    expect(endOf(failed)).toEqual(['partial', undefined, undefined])
   })
 })

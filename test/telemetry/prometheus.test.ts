@@ -67,7 +67,14 @@ describe('the metrics of a run', () => {
   it('say how the last run ended, what is missing and what has changed, until the next run ends', async () => {
     const metrics = createMetrics({ lastSuccessAt: RUN_AT - 86_400_000 })
     const finish = (facts: Partial<RunReport>): void => metrics.telemetry(none).event({ type: 'run-finished', report: runReport(facts) })
-    const names = ['run_outcome', 'run_duration_seconds', 'last_success_timestamp_seconds', 'items_missing', 'drift_changes']
+    const names = [
+      'run_outcome',
+      'run_duration_seconds',
+      'last_success_timestamp_seconds',
+      'items_missing',
+      'sessions_behind',
+      'drift_changes',
+    ]
     const news = scriptReport({ outcome: 'partial', items: { ...scriptReport().items, success: 2, error: 3 } })
     const drift: Drift = {
       ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field: 'data[].x', example: 'A' },
@@ -77,6 +84,10 @@ describe('the metrics of a run', () => {
       outcome: 'partial',
       scripts: { 'master-data': scriptReport(), 'market-news': news, 'all-ohlcv': news, deals: scriptReport({ outcome: 'skipped' }) },
       missing: { 'market-news': 3, 'all-ohlcv': 'all', deals: 1 },
+      newest: { 'all-ohlcv': '2026-02-10', deals: '2026-02-12' },
+      stale: [
+        { ...{ stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-12', sessions: 2 }, shownBy: ['deals'] },
+      ],
       drift: [drift, { ...drift, field: 'y', rare: true }, { ...drift, field: 'z', accepted: true }],
     })
     expect(await read(metrics, ...names)).toEqual([
@@ -90,6 +101,10 @@ describe('the metrics of a run', () => {
       'items_missing{stream="market-news"} 3',
       'items_missing{stream="all-ohlcv"} 5',
       'items_missing{stream="deals"} 1',
+      'sessions_behind{stream="master-data"} 0',
+      'sessions_behind{stream="market-news"} 0',
+      'sessions_behind{stream="all-ohlcv"} 2',
+      'sessions_behind{stream="deals"} 0',
       'drift_changes{stream="master-data"} 0',
       'drift_changes{stream="market-news"} 1',
       'drift_changes{stream="all-ohlcv"} 0',
@@ -103,6 +118,7 @@ describe('the metrics of a run', () => {
       'run_duration_seconds 12',
       `last_success_timestamp_seconds ${RUN_AT / 1_000 + 12}`,
       'items_missing{stream="master-data"} 0',
+      'sessions_behind{stream="master-data"} 0',
       'drift_changes{stream="master-data"} 0',
     ])
   })

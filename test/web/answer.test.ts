@@ -46,6 +46,13 @@ describe('the answer of the page', () => {
     expect(answer({ outcome: 'partial' }, outputs as readonly Partial<Freshness>[])).toEqual({ tone: 'failed', word: 'Not complete', text })
   })
 
+  it('says what is not up to date', () => {
+    const late = { stream: 'a', output: 'candles', newest: '2026-02-11', expected: '2026-02-12', sessions: 1, shownBy: ['deals'] }
+    const text = 'candles end at 2026-02-11, expected 2026-02-12 (deals of that day exist).'
+    expect(answer({ stale: [late] })).toEqual({ tone: 'waiting', word: 'Not up to date', text })
+    expect(answer({ outcome: 'partial', stale: [late] })).toMatchObject({ tone: 'failed', word: 'Not up to date' })
+  })
+
   it('says what else needs a look', () => {
     const scripts = { deals: scriptReport({ outcome: 'partial' }) }
     expect(answer({ outcome: 'partial', scripts })).toMatchObject({ text: 'Answers for deals were refused; the earlier files stay.' })

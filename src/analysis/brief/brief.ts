@@ -4,6 +4,7 @@ import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../..
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { stripBrackets } from '../../model/script-figures.js'
+import { describeStale } from '../../model/stale.js'
 import { toDay } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import type { Change, Section } from '../diff/change.js'
@@ -45,6 +46,8 @@ export interface Brief {
   /** The newest session of the stored candles; absent without candles. */
   readonly newestSession?: string
   readonly outputs: readonly Freshness[]
+  /** What ends before a session that is due, a sentence each; absent if nothing does. */
+  readonly stale?: readonly string[]
   /** Watched stocks first, then those with rare changes, then those with the most kinds of changes. */
   readonly changes: readonly StockChanges[]
   readonly counts: Readonly<Partial<Record<Section, number>>>
@@ -88,6 +91,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     stocks: report.stocks,
     ...(newestSession === undefined ? {} : { newestSession }),
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
+    ...(report.stale ? { stale: describeStale(report) } : {}),
     changes: groupByStock(difference.changes, wanted ?? new Set()),
     counts: difference.counts,
     rewritten: Object.values(report.scripts).flatMap(({ rewritten = [] }) => rewritten),

@@ -40,7 +40,7 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const { asOfSession, outcome, error, outputs, changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
+  const { asOfSession, outcome, error, outputs, stale = [], changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
   const changed: BriefPart = {
@@ -55,7 +55,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     ],
   }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', lines: describeOutputs(outputs.filter(isStale), error) },
+    { title: 'Not up to date', lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
     { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
     { title: 'Wrong symbols in the watchlist', lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
@@ -81,7 +81,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
-const isStale = ({ outcome, missing }: Freshness): boolean => outcome === 'failed' || outcome === 'partial' || missing !== undefined
+const isIncomplete = ({ outcome, missing }: Freshness): boolean => outcome === 'failed' || outcome === 'partial' || missing !== undefined
 
 /** One line for each stream; streams of which the same is true share one. */
 const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {

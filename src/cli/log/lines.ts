@@ -2,7 +2,7 @@ import { UsageError } from '../../model/errors.js'
 import type { FailedCount, LoggedScript, RunLogEntry } from '../../model/run-log.js'
 import { countLost } from '../../model/script-figures.js'
 import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
-import { groupReasons, isFailure } from '../run/problems.js'
+import { groupReasons, isFailure, staleLines } from '../run/problems.js'
 import { toResultWord } from '../run/results.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -17,7 +17,7 @@ const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(
 /** The end of a run's id, which differs from run to run. */
 const shortId = (run: string): string => clean(run).slice(-4)
 
-const describeFailures = ({ error, scripts, missing = {} }: RunLogEntry): string =>
+const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string =>
   error === undefined
     ? [
         ...Object.entries(scripts)
@@ -26,6 +26,7 @@ const describeFailures = ({ error, scripts, missing = {} }: RunLogEntry): string
         ...Object.entries(missing)
           .filter(([name]) => scripts[name]?.outcome !== 'failed')
           .map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),
+        ...stale.map(({ output, newest }) => clean(`${output} end at ${newest}`)),
       ].join(', ')
     : clean(error)
 
@@ -84,6 +85,7 @@ export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLi
     ...(error === undefined ? [] : paragraph(`  ${clean(error)}`)),
     [],
     ...scriptTable(Object.entries(scripts), columns),
+    ...section('Not up to date', staleLines(entry)),
     ...section('Missing after this run', describeMissing(missing)),
     ...section(
       'Why',

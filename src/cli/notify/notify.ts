@@ -64,7 +64,7 @@ const findDueBrief = (
 ): Observable<{ readonly brief: Brief | undefined } | 'not due'> =>
   defer(() => {
     const { settings, dependencies } = context
-    const isBad = exitCode !== 0
+    const isBad = exitCode !== 0 || report?.stale !== undefined
     if (!isBad && condition === 'failure') return of('not due' as const)
     // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
     const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'

@@ -5,6 +5,7 @@ import { type CollectError, formatError } from '../../model/errors.js'
 import type { Redact } from '../../model/redact.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
+import { describeStale } from '../../model/stale.js'
 import { toDay } from '../../model/trading-day.js'
 import { briefHead } from '../brief/lines.js'
 import type { RunEnding } from '../run/follow-run.js'
@@ -40,9 +41,10 @@ export const createPayload = ({ report, signal, error, exitCode, at }: EndedComm
   const now = new Date(at).toISOString()
   const { run, asOf = now, startedAt = now, finishedAt = now, durationMs = 0, stocks = 0 } = report ?? {}
   const failed = report === undefined ? [] : listFailed(report)
+  const stale = describeStale(report ?? {})
   return {
     version: VERSION,
-    text: formatText({ outcome, why, failed, brief }),
+    text: formatText({ outcome, why, failed, stale, brief }),
     outcome,
     exitCode,
     ...(why === undefined ? {} : { error: why }),
@@ -55,6 +57,7 @@ export const createPayload = ({ report, signal, error, exitCode, at }: EndedComm
     ...{ asOf, startedAt, finishedAt, durationMs },
     counts: { stocks, ...countAll(Object.values(report?.scripts ?? {})) },
     failed,
+    stale,
     ...(brief === undefined ? {} : listChanges(brief)),
   }
 }
@@ -101,11 +104,13 @@ const formatText = ({
   outcome,
   why,
   failed,
+  stale,
   brief,
 }: {
   readonly outcome: RunReport['outcome']
   readonly why: string | undefined
   readonly failed: ReturnType<typeof listFailed>
+  readonly stale: readonly string[]
   readonly brief: Brief | undefined
 }): string => {
   const sums = Object.entries(brief?.counts ?? {}).filter(([, count]) => count > 0)
@@ -116,6 +121,7 @@ const formatText = ({
     ...(why === undefined ? failed : []).map(
       ({ stream, missing }) => `${stream}: ${typeof missing === 'number' ? `${formatQuantity(missing, 'item')} missing` : 'failed'}.`,
     ),
+    ...stale.map((line) => `Not up to date: ${line}.`),
     ...(sums.length > 0 ? [`Changed: ${sums.map(([name, count]) => `${name} ${count}`).join(', ')}.`] : []),
     ...(watched.length > 0 ? [`On the watchlist: ${watched.join(', ')}.`] : []),
     ...(brief?.findings?.length ? [`New findings: ${brief.findings.length}.`] : []),

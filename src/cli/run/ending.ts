@@ -27,9 +27,10 @@ export const concludeRun = (ending: RunEnding, context: RunCommandContext): Obse
           const ended = { flags, settings, origins, io, streams, isReportStored, sinks }
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
+          const isWell = exitCode === 0 && ending.report?.stale === undefined
           const print = (): void => printEnding(ending, ended)
           return defer(() =>
-            flags.quiet ? printIfNotWell({ exitCode, ...describeQuietly(ending, ended) }, context, print) : of(print()),
+            flags.quiet ? printIfNotWell({ ...describeQuietly(ending, ended), isWell }, context, print) : of(print()),
           ).pipe(
             io.wall.pass('the summary'),
             map(() => exitCode),

@@ -4,6 +4,7 @@ import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
 import { countItems, countLost, stripBrackets, wasStopped } from '../../model/script-figures.js'
+import { describeStale } from '../../model/stale.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 
@@ -20,6 +21,9 @@ export const problemLines = (report: RunReport): readonly string[] =>
       const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
       return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
     })
+
+/** What ends before a session that is due. */
+export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] => describeStale(report).map((line) => `  ${clean(line)}`)
 
 /** The symbols that are not listed, or that have changed. */
 export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] => {

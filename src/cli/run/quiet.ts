@@ -12,13 +12,13 @@ interface QuietContext {
   readonly dependencies: Dependencies
 }
 
-/** Prints nothing if the exit code is 0, otherwise the brief and what to do next; `printSummary` if the folder has no brief of this run. */
+/** Prints nothing if all is well, otherwise the brief and what to do next; `printSummary` if the folder has no brief of this run. */
 export const printIfNotWell = (
-  { exitCode, run, next }: { readonly exitCode: number; readonly run: string | undefined; readonly next: readonly TextLine[] },
+  { isWell, run, next }: { readonly isWell: boolean; readonly run: string | undefined; readonly next: readonly TextLine[] },
   { settings, io, dependencies }: QuietContext,
   printSummary: () => void,
 ): Observable<unknown> =>
-  exitCode === 0
+  isWell
     ? of(undefined)
     : defer(() => collectBrief(settings, dependencies, { watchlist: {}, verify: false })).pipe(
         map((brief) => {

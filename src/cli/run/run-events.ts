@@ -97,7 +97,7 @@ export const startLines = (event: RunEvent, { run: { only }, retryFailed }: RunF
     ...(asOfSession ? [describeAsOfSession(asOfSession)] : []),
     ...(isContinued ? [`Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`] : []),
     ...(isRemainder && !isContinued
-      ? ['The last run ended with items missing: only those are requested (--fresh downloads everything again).']
+      ? ['Only what is missing or due since the last run is requested (--fresh downloads everything again).']
       : []),
     ...(givenUp === undefined
       ? []

@@ -9,7 +9,7 @@ import { findHints, type Origins } from '../hints.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
-import { earlierFailureLines, problemLines, warningLines, wrongSymbolLines } from './problems.js'
+import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 import { createResults, type ResultsContext } from './results.js'
 
 /** What decides what to do next. */
@@ -38,6 +38,7 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
     ...(results.lines.length > 1 ? [[], ...results.lines] : []),
     ...idleLines(report, context.columns),
     ...formatSection('Missing', problemLines(report), context.columns),
+    ...formatSection('Not up to date', staleLines(report), context.columns),
     ...formatSection('Wrong symbols', wrongSymbolLines(report), context.columns),
     ...formatSection('Changed answers', driftLines(report.drift), context.columns),
     ...formatSection('Missing from earlier runs', earlierFailureLines(report), context.columns),
@@ -99,12 +100,13 @@ const formatOutcome = (report: RunReport): string => {
 }
 
 /** Why a run is partial although nothing is missing. */
-const describeCatch = ({ wrongSymbols = [], drift = [] }: RunReport): string =>
+const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport): string =>
   [
+    ...(stale.length > 0 ? ['not everything is up to date'] : []),
     ...(wrongSymbols.length > 0
       ? [`${formatQuantity(wrongSymbols.length, 'symbol')} of the watchlist ${wrongSymbols.length === 1 ? 'is' : 'are'} wrong`]
       : []),
-    ...(wrongSymbols.length === 0 || drift.some(isSignificant) ? ['answers have changed'] : []),
+    ...((wrongSymbols.length === 0 && stale.length === 0) || drift.some(isSignificant) ? ['answers have changed'] : []),
   ].join(', and ')
 
 /** The streams that did not run, by reason. */
@@ -162,6 +164,11 @@ export const nextLines = (report: RunReport, { args, columns, isSimulated, isRep
   }[report.outcome]
   const names = incomplete.map(([name]) => name)
   const isMissingNothing = report.outcome === 'partial' && names.length === 0
+  if (isMissingNothing && report.stale)
+    return [
+      ...formatSection('Next', ['  Run it again later; only what is not up to date is requested:'], columns),
+      command(buildResumeArgs(args)),
+    ]
   if (isMissingNothing && report.wrongSymbols) return formatSection('Next', ['  Correct these symbols in the watchlist.'], columns)
   if (isMissingNothing)
     return [

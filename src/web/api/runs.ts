@@ -15,6 +15,8 @@ export interface RunRow {
   readonly lost: number
   /** What was missing in the folder after it. */
   readonly missing: readonly string[]
+  /** What ended before a session that was due, a sentence each. */
+  readonly stale: readonly string[]
   /** Changes in answers that were not accepted. */
   readonly drift: number
   readonly error?: string

@@ -2,6 +2,7 @@ import { describeFreshness } from '../../analysis/brief/brief.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { RUN_LOG } from '../../model/run-log.js'
+import { describeStale } from '../../model/stale.js'
 import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
 import { STATE_FOLDER } from '../../pipeline/storage.js'
 import { type RunRecords, readRunRecords } from '../../storage/run-records.js'
@@ -52,5 +53,8 @@ const describeProblem = ({ report, runs }: RunFacts, stream: string, isMissing: 
   if (outcome === 'failed') return `${stream} failed in the last run${because}${isMissing ? '' : '; what is shown is older'}`
   if (missing === 'all') return `${stream} is missing${because}`
   if (missing !== undefined) return `${missing} ${missing === 1 ? 'item is' : 'items are'} missing in ${stream}${because}`
+  const { stale = [] } = report
+  const [late] = describeStale({ stale: stale.filter((one) => one.stream === stream) })
+  if (late !== undefined) return late
   return isMissing && completeOn === undefined ? `${stream} was not part of the last run` : undefined
 }

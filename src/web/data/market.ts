@@ -53,12 +53,10 @@ const describePrices = (context: ListContext, all: readonly SummarizedItem[]) =>
   }
 }
 
-/** Candles are about the newest session, not about the day of the run; where they end before it, the panel says so. */
-const describeCandles = ({ day: fetched, ...about }: About, session: number | undefined, problem: string | undefined): About => {
-  if (session === undefined) return problem === undefined ? about : { ...about, problem }
-  const day = numberToDay(session)
-  const late = fetched !== undefined && day < fetched ? `no candle of ${fetched} yet: a holiday, or the provider is late` : undefined
-  return omitUndefined({ ...about, day, problem: problem ?? about.problem ?? late })
+/** Candles are about the newest session, not about the day of the run. */
+const describeCandles = (about: About, session: number | undefined, problem: string | undefined): About => {
+  if (session === undefined) return omitUndefined({ ...about, day: undefined, problem: problem ?? about.problem })
+  return omitUndefined({ ...about, day: numberToDay(session), problem: problem ?? about.problem })
 }
 
 /** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */

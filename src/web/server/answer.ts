@@ -1,6 +1,7 @@
 import type { Freshness } from '../../analysis/brief/brief.js'
-import { findNewestWeekday } from '../../market/calendar.js'
+import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
 import type { RunReport } from '../../model/report.js'
+import { describeStale } from '../../model/stale.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import type { FolderAnswer } from '../api/state.js'
 
@@ -11,9 +12,6 @@ interface AnswerFacts {
   readonly damage: readonly string[]
   readonly now: number
 }
-
-/** When the data of a trading day is complete, in India: a run before that lacks a part of it. */
-const PUBLISHED_AT = '18:00'
 
 /** Answers "is my data complete and fresh?" in a few words, with the reason. */
 export const describeAnswer = ({ report, outputs, damage, now }: AnswerFacts): FolderAnswer => {
@@ -27,6 +25,8 @@ export const describeAnswer = ({ report, outputs, damage, now }: AnswerFacts): F
     return { tone: 'waiting', word: 'Interrupted', text: 'The last run was stopped before its end; the same command resumes it.' }
   const lacks = describeLacks(outputs)
   if (lacks !== undefined) return { tone: 'failed', word: 'Not complete', text: `${lacks}. Everything else is there.` }
+  const stale = describeStale(report)
+  if (stale.length > 0) return { tone: outcome === 'partial' ? 'failed' : 'waiting', word: 'Not up to date', text: `${stale.join('; ')}.` }
   if (outcome === 'partial') return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
   const due = findDueDay(now)
   return Date.parse(report.asOf) < toInstant(due, PUBLISHED_AT)

@@ -1,6 +1,7 @@
 import { omitUndefined } from '../../model/row.js'
 import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
 import { countItems, countLost, wasStopped } from '../../model/script-figures.js'
+import { describeStale } from '../../model/stale.js'
 import type { OneRun, RunRow, RunStream } from '../api/runs.js'
 import { AnswerError } from './guard.js'
 
@@ -13,6 +14,7 @@ export const toRunRow = (entry: RunLogEntry): RunRow => {
     requests: sum(({ requests }) => requests),
     retries: sum(({ retries }) => retries),
     lost: sum(countLost),
+    stale: describeStale(entry),
     missing: Object.entries(missing).map(([name, { count }]) => `${name}: ${count}`),
   })
 }

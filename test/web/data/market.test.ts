@@ -53,13 +53,15 @@ describe('the market', () => {
     expect(breadth).toMatchObject({ about: { day: TODAY }, traded: 3, advances: 1 })
   })
 
-  it('says that the newest candles are older than the run', async () => {
-    const files = {
-      ...three([5, -3, 0]),
-      '.scripstream/report.json': report({ 'all-ohlcv': ['success'] }, { asOf: '2026-02-13T14:30:00.000Z' }),
+  it('says that the newest candles are not up to date, and nothing if they are older than the run for another reason', async () => {
+    const stale = [{ stream: 'all-ohlcv', output: 'candles', newest: TODAY, expected: '2026-02-13', sessions: 1, shownBy: ['deals'] }]
+    const readAbout = async (more: object) => {
+      const stored = report({ 'all-ohlcv': ['success'] }, { asOf: '2026-02-13T14:30:00.000Z', ...more })
+      return (await createMarketReader(marketWith({ ...three([5, -3, 0]), '.scripstream/report.json': stored }))()).breadth.about
     }
-    const { breadth } = await createMarketReader(marketWith(files))()
-    expect(breadth.about).toMatchObject({ day: TODAY, problem: 'no candle of 2026-02-13 yet: a holiday, or the provider is late' })
+    const problem = 'candles end at 2026-02-12, expected 2026-02-13 (deals of that day exist)'
+    expect(await readAbout({ stale })).toMatchObject({ day: TODAY, problem })
+    expect((await readAbout({})).problem).toBeUndefined()
   })
 
   it('reads a file again once it has changed', async () => {

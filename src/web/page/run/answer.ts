@@ -30,7 +30,7 @@ export const renderAnswer = (
   <section class="answer">
     <h1><span class=${answer.tone} aria-hidden="true">${MARKS[answer.tone]}</span> ${answer.word}</h1>
     <p role="status">
-      ${answer.text}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
+      ${formatDaysIn(answer.text)}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
       ${last === undefined ? nothing : describeLast(last, now)}
     </p>
     ${last === undefined ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}

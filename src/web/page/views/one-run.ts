@@ -64,13 +64,13 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
         ${formatQuantity(run.requests, 'request')}, ${formatQuantity(run.lost, 'item')} failed.
         ${run.drift > 0 ? html`<span class="waiting">Answers had changed in ${formatQuantity(run.drift, 'place')}.</span>` : nothing}
       </p>
-      ${run.error === undefined ? nothing : html`<p class="failed">${run.error}</p>`}
+      ${[run.error ?? [], run.stale].flat().map((text) => html`<p class="failed">${formatDaysIn(text)}</p>`)}
       <p class="changed">${describeChanges(changes)}</p>
       ${checks instanceof Error ? nothing : renderChecksLine(checks ?? PENDING, '#checks')}
     </section>
     <div class="scroll"><table class="rows">
       <thead><tr>
-        <th>stream</th><th>result</th><th class="number">took</th><th class="number optional" title="Duration of the same stream in the run before">before</th><th class="number optional">items</th><th class="number">failed</th>
+        <th>stream</th><th>result</th><th class="number">took</th><th class="number optional" title="Duration in the run before">before</th><th class="number optional">items</th><th class="number">failed</th>
         <th class="number optional">incomplete</th><th class="number optional">requests</th><th class="number optional">retries</th>
         <th class="number optional" title="Answers 429: too many requests">rate limited</th><th class="number optional">files</th><th class="number optional">size</th>
       </tr></thead>

@@ -1,0 +1,91 @@
+import { forkJoin, map, type Observable, of } from 'rxjs'
+import { findDueSession, PUBLISHED_AT } from '../market/calendar.js'
+import { type DatedOutput, findStale } from '../market/freshness.js'
+import type { RunReport, StaleOutput } from '../model/report.js'
+import { isRow } from '../model/row.js'
+import type { StreamStats } from '../model/run-stats.js'
+import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
+import type { StreamDefinition } from './define-stream.js'
+import { type FinishedRun, hasSelectedItems } from './failed-items.js'
+import { isEvidence, listSessionEvidence } from './history-request.js'
+import type { RunServices } from './run.js'
+import { REPORT_FILE, type Stored } from './storage.js'
+
+/**
+ * Adds to a report with which session each stream ends, and what is not up to date. What this run did not fetch is as the report of the run
+ * before has it. A complete run becomes partial if the settings say so.
+ */
+export const addFreshness = (
+  report: RunReport,
+  run: RunServices,
+  { plan, stats }: Pick<FinishedRun, 'plan' | 'stats'>,
+): Observable<RunReport> => {
+  const { storage, settings, holidays, chosen } = run
+  const enabled = plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [stream]))
+  const sessions$ = storage.readSessionDays?.(listSessionEvidence(enabled, settings.exchange)) ?? of([])
+  return forkJoin([readEarlier(storage.stored), sessions$]).pipe(
+    map(([earlier, sessions]) => {
+      const counts = new Map(stats.streams().map(({ name, newest }) => [name, newest]))
+      const outputs = enabled.flatMap((stream) => {
+        const [own, before] = [findNewest(stream, counts.get(stream.name)), earlier[stream.name]]
+        // Selected items do not tell for all of them.
+        return toDatedOutput(stream, hasSelectedItems(stream, chosen) ? (before ?? own) : (own ?? before))
+      })
+      const instant = Math.min(Date.parse(report.asOf), Date.parse(report.startedAt))
+      const stale = findStale(outputs, { instant, holidays, sessions })
+      const hasRun = (name?: string): boolean =>
+        plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
+      const hasFailed = stale.some((one) => hasRun(one.stream) && isFailure(one, settings))
+      return {
+        ...report,
+        ...(outputs.length > 0 ? { newest: Object.fromEntries(outputs.map(({ stream, newest }) => [stream, newest])) } : {}),
+        ...(stale.length > 0 ? { stale } : {}),
+        outcome: report.outcome === 'complete' && hasFailed ? 'partial' : report.outcome,
+      }
+    }),
+  )
+}
+
+/** On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure either. */
+const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunServices['settings']): boolean =>
+  stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
+
+/** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */
+export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunServices): boolean => {
+  const session = findDueSession(asOf, holidays)
+  const isOver = asOf >= toInstant(session, SESSION_END) && chosen.symbols === undefined
+  return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
+}
+
+const toDatedOutput = (
+  { name, publishedAt = PUBLISHED_AT, outputs }: StreamDefinition,
+  newest: Day | undefined,
+): readonly DatedOutput[] => {
+  if (newest === undefined) return []
+  const [first] = outputs
+  const output = (first.tables?.[0]?.name ?? name).replaceAll('_', ' ')
+  const isEverySession = first.shape === 'candles-per-item'
+  return [{ stream: name, output, publishedAt, newest, isEverySession, isEvidence: outputs.some(isEvidence) }]
+}
+
+/** With fewer series, none may have traded lately. */
+const MIN_SERIES = 3
+/** A market ends with a session that half of its series have: some stocks are suspended, and some do not trade every day. */
+const CURRENT_SHARE = 0.5
+
+/** The session with which the items of a stream end. */
+const findNewest = ({ work }: StreamDefinition, newest: StreamStats['newest'] = new Map()): Day | undefined => {
+  const count = (isCounted: (day: Day) => boolean): number =>
+    [...newest].reduce((sum, [day, items]) => sum + (isCounted(day) ? items : 0), 0)
+  const known = count(() => true)
+  const days = known < (work.of === undefined ? 1 : MIN_SERIES) ? [] : [...newest.keys()].sort()
+  return days.findLast((day) => count((one) => one >= day) >= known * CURRENT_SHARE)
+}
+
+const readEarlier = (stored: Stored): Observable<Readonly<Record<string, Day>>> =>
+  stored.document(REPORT_FILE).pipe(
+    catchItemFailure(() => of(undefined)),
+    map((report) => Object.entries(isRow(report) && isRow(report.newest) ? report.newest : {})),
+    map((newest) => Object.fromEntries(newest.flatMap(([name, day]) => (readDay(day) === day ? [[name, day as Day]] : [])))),
+  )
