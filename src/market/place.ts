@@ -2,8 +2,8 @@ import { addDays, type Day, lastWeekday, SESSION_END, SESSION_START, toDay, toIn
 import { findDueSession } from './calendar.js'
 
 /**
- * When something was collected, seen from its session: `final` after its end and before the next one opens, `session` before its end, `late`
- * when a newer session had opened, or it is unknown whether one had.
+ * When something was collected: `final` after the end of its session and before the next one opened, `session` before that end, `late` after the
+ * next one had opened, or perhaps had.
  */
 export type Timing = (typeof TIMINGS)[number]
 
@@ -34,26 +34,32 @@ export interface KnownSessions {
   readonly areFresh: boolean
   /** Whether nothing that every session changes differs from the record of a day. */
   readonly isUnchangedSince: (day: Day) => boolean
+  /** The recorded days, oldest first. */
+  readonly recorded: readonly Day[]
   /** The newest confirmed session of the history, and when it was recorded, epoch milliseconds. */
   readonly newest?: { readonly day: Day; readonly knownAt: number } | undefined
 }
 
-/** Weekdays by which candles and deals may lag behind. With more, the clock is wrong. */
+/** Weekdays by which candles and deals may lag behind. With more, the clock may be wrong. */
 const MAX_LAG = 5
+
+/** Whether a day is not much later than another one. */
+export const isNear = (from: Day, to: Day): boolean => countWeekdays(from, to) <= MAX_LAG
 
 /**
  * The place of what was collected at an instant. It belongs to the newest session that had opened, or to the one before if that day shows no
- * session: a holiday, or a provider that serves unchanged data. If the clock is far ahead of the data, the day is that of the data; if it is
- * behind the data or the history, the place is late.
+ * session: a holiday, or a provider that serves unchanged data. If the clock is far ahead of fresh data, the day is that of the data; if
+ * it is behind the data or the history, the place is late.
  */
 export const findPlace = (instant: number, sessions: KnownSessions, knownAt = instant): Place => {
-  const { holidays, days, newest } = sessions
+  const { holidays, days, recorded, newest } = sessions
   const last = days.findLast((day) => toInstant(day, SESSION_START) <= instant)
   // A session on a weekend or a holiday is known by its candles and deals only.
   const due = [findDueSession(instant, holidays), last ?? ''].sort().at(-1) as Day
   const isConfirmed = last === due
-  const isAhead = !isConfirmed && sessions.areFresh && last !== undefined && countWeekdays(last, due) > MAX_LAG
+  const isAhead = !isConfirmed && sessions.areFresh && last !== undefined && !isNear(last, due)
   const day = !isConfirmed && last !== undefined && (isAhead || sessions.isUnchangedSince(last)) ? last : due
+  const evidence = [last ?? '', recorded.findLast((one) => one <= due) ?? ''].sort().at(-1)
   const known = Math.max(
     knownAt,
     newest !== undefined && newest.day > day ? newest.knownAt : knownAt,
@@ -67,6 +73,12 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
     isConfirmed: day === last,
     ...(isAhead
       ? { doubt: `the clock is far ahead of the candles and deals, whose newest session is ${last}: the day is recorded as that session` }
+      : {}),
+    // After a long pause the clock is right, so the day counts unless a later run shows otherwise.
+    ...(evidence && day === due && !isNear(evidence, due)
+      ? {
+          doubt: `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${due} from the history`,
+        }
       : {}),
     ...(known > knownAt
       ? { doubt: `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late` }

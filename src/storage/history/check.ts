@@ -5,8 +5,9 @@ import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { isTemporaryName } from '../atomic-file.js'
 import { DELETED_FILE, formatDeleted, readDeleted } from './delete.js'
-import { listGuide } from './guide.js'
+import { listGuide, readHead } from './guide.js'
 import {
+  BASES,
   type Damage,
   FACTS_FILE,
   findCopy,
@@ -38,9 +39,15 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
   }
   const deleted = await readText(root, DELETED_FILE)
   if (deleted !== undefined && deleted !== formatDeleted(await readDeleted(root))) report(DELETED_FILE, 'its digest is wrong')
-  for (const [name, text] of records.length === 0 ? [] : listGuide(history))
+  // Only views.sql names the newest record.
+  const head = await readHead(root)
+  const isKnown = ({ name }: { readonly name: string }): boolean => name === head?.name
+  const isLost = head && ![...records, ...(await readDeleted(root))].some(isKnown) && damages.every(({ file }) => !file.includes(head.name))
+  if (isLost)
+    report(head.name, `missing record: views.sql names it as the newest, and it was not deleted on request; restore it from a backup`)
+  for (const [name, text] of records.length === 0 || isLost ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
-  for (const name of await listStrangers(history, new Set(files.keys()))) report(name, 'it does not belong to the history; move it away')
+  for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
 
@@ -63,16 +70,15 @@ const checkChain = async ({ root, records, damages }: History): Promise<readonly
   })
 }
 
-/** What belongs to the record besides the files that records name. A kill can leave a base that none needs; compaction deletes it. */
-const OWN =
-  /^(\d{4}(-\d\d){2}(\.day|\/\d{8}T\d{6}Z(-\d+)?(\/record\.json)?)?|bases(\/.+(-[\da-f]{16}\.parquet|\.base))?|README\.md|views\.sql|deleted\.json)$/
-
-/** Files and folders that do not belong to the record. What a killed run left is none: the next one deletes it. */
-const listStrangers = async ({ root, damages }: History, known: ReadonlySet<string>): Promise<readonly string[]> => {
-  const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
-  const unread = damages.map(({ file }) => file.slice(0, -FACTS_FILE.length))
+/** Files and folders that do not belong to the record. Temporary files and unneeded bases, which a killed run leaves, are deleted later. */
+const listStrangers = async ({ root, records, damages, former }: History, files: Iterable<string>): Promise<readonly string[]> => {
+  const facts = records.flatMap(({ name }) => [name, `${name}/${FACTS_FILE}`])
+  const own = new Set([...files, ...facts, ...former.map((day) => `${day}.day`), BASES, 'README.md', 'views.sql', DELETED_FILE])
+  // The files of a damaged record are unknown.
+  const unread = damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length))
   const isOwn = (name: string): boolean =>
-    known.has(name) || OWN.test(name) || name.startsWith(WORK_FOLDER) || unread.some((folder) => nameHistoryFile(name).startsWith(folder))
+    own.has(name) || readDay(name) === name || [`${BASES}/`, WORK_FOLDER, ...unread].some((start) => name.startsWith(start))
+  const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
   const strangers = all.filter((name) => !isOwn(name) && !isTemporaryName(basename(name)))
   return strangers.filter((name) => !strangers.some((other) => name.startsWith(`${other}/`)))
 }
