@@ -86,7 +86,7 @@ export const findList = (records: readonly StoredRecord[], table: string): Chose
 
 /** The record that answers for a table of that very day; undefined without one. */
 export const chooseList = (records: readonly StoredRecord[], table: string, day: Day): ChosenList | undefined =>
-  findList(listDays({ records }).find((one) => one.day === day)?.records ?? [], table)
+  findList(listDays({ records }).find((one) => one.day === day && !one.isMisdated)?.records ?? [], table)
 
 /** The days with a record that has any list, oldest first. */
 export const listListedDays = (history: Records): readonly Day[] =>

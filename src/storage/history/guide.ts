@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { writeFileAtomically } from '../atomic-file.js'
 import { quoteList, quoteName, quoteText } from '../duckdb.js'
-import { type ChosenList, type DayAnswer, listAnswers } from './choose.js'
+import { type ChosenList, chooseEachDay, type DayAnswer, listAnswers } from './choose.js'
 import { type History, type StoredRecord, toHistoryPath } from './record.js'
 import { ALL_COLUMNS, buildDaysSelect, buildListSelect, type DayFiles } from './record-sql.js'
 
@@ -29,14 +29,15 @@ export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number
 const buildViews = (history: History): string => {
   const last = history.records.at(-1)
   const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
-  const answers = tables.map((table) => [table, listAnswers(history, table)] as const)
+  // A table may have no day but those of a clock that was ahead.
+  const answers = tables.map((table) => [table, listAnswers(history, table)] as const).filter(([, own]) => own.some(({ chosen }) => chosen))
   const views = answers.map(
     ([table, own]) => `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(table, own), ALL_COLUMNS)};`,
   )
   // Last, because they need the files of all days: without one of them, the views above are there.
-  const all = answers.flatMap(([table, own]) => {
-    const days = own.flatMap(({ day, chosen }) => (chosen?.record.day === day ? [toDayFiles(chosen)] : []))
-    return days.length === 0 ? [] : [`CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(days, ALL_COLUMNS)};`]
+  const all = answers.map(([table]) => {
+    const days = chooseEachDay(history, table).map(toDayFiles)
+    return `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(days, ALL_COLUMNS)};`
   })
   const made = last ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`] : []
   return `${[HEAD, ...made, ...views, ...all].join('\n\n')}\n`

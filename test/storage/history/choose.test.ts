@@ -59,6 +59,7 @@ describe('a record of a clock that was ahead', () => {
   it('answers nothing once a later record was known earlier', () => {
     expect(daysAfter()).toEqual(['2026-02-11', '2026-02-18'])
     expect(daysAfter(record(3, 'final'))).toEqual(['2026-02-11', '2026-02-12'])
+    expect(chooseList([first, ahead, record(3, 'final')], 'bands', '2026-02-18')).toBeUndefined()
     const history = historyOf([first, ahead, record(3, 'final')])
     expect(findAnswer(history, 'bands', { day: '2026-02-20', warn: expect.fail })?.record.number).toBe(3)
     expect(chooseEachDay(history, 'bands').map(({ record: one }) => one.number)).toEqual([1, 3])

@@ -107,6 +107,21 @@ describe('the record of a day', () => {
     expect(await findDamages(await openHistory(root))).toEqual([])
   })
 
+  it('is left out of views.sql with its table if no other day has one', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2026-02-12', { outcomes: { prices: 'partial' } })
+    await record(root, '2036-02-13', { outcomes: { lists: 'partial' } })
+    storeVersion(root, 2)
+    storeSessions(root, ['2026-02-12', '2026-02-13'])
+    await record(root, '2026-02-13', { outcomes: { prices: 'partial' } })
+    const views = readFileSync(join(toHistoryFolder(root), 'views.sql'), 'utf8')
+    expect(views).toContain('"listed"')
+    expect(views).not.toContain('"prices"')
+    expect(await findDamages(await openHistory(root))).toEqual([])
+  })
+
   it('is used after a long pause, also without fresh candles', async () => {
     const root = temporaryFolder()
     storeSessions(root, ['2026-02-12'])
