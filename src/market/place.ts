@@ -1,3 +1,4 @@
+import { omitUndefined } from '../model/row.js'
 import { addDays, type Day, lastWeekday, SESSION_END, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 import { findDueSession } from './calendar.js'
 
@@ -59,32 +60,27 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
   const isConfirmed = last === due
   const isAhead = !isConfirmed && sessions.areFresh && last !== undefined && !isNear(last, due)
   const day = !isConfirmed && last !== undefined && (isAhead || sessions.isUnchangedSince(last)) ? last : due
-  const evidence = [last ?? '', recorded.findLast((one) => one <= due) ?? ''].sort().at(-1)
+  const evidence = [last ?? '', recorded.findLast((one) => one <= due) ?? ''].sort().at(-1) as Day
+  // After a long pause the clock is right, so the day counts unless a later run shows otherwise.
+  const isFar = day === due && evidence !== '' && !isNear(evidence, due)
   const known = Math.max(
     knownAt,
     newest !== undefined && newest.day > day ? newest.knownAt : knownAt,
     ...days.filter((one) => one > day).map((one) => toInstant(one, SESSION_START)),
   )
-  return {
-    day,
-    timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions),
-    knownAt: known,
-    seenOn: isAhead ? day : toDay(known),
-    isConfirmed: day === last,
-    ...(isAhead
-      ? { doubt: `the clock is far ahead of the candles and deals, whose newest session is ${last}: the day is recorded as that session` }
-      : {}),
-    // After a long pause the clock is right, so the day counts unless a later run shows otherwise.
-    ...(evidence && day === due && !isNear(evidence, due)
-      ? {
-          doubt: `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${due} from the history`,
-        }
-      : {}),
-    ...(known > knownAt
-      ? { doubt: `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late` }
-      : {}),
-  }
+  return omitUndefined({
+    ...{ day, timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions), knownAt: known },
+    ...{ seenOn: isAhead ? day : toDay(known), isConfirmed: day === last },
+    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describePause(day, evidence) : undefined,
+  })
 }
+
+const describeBehind = (day: Day): string =>
+  `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late`
+const describeAhead = (day: Day): string =>
+  `the clock is far ahead of the candles and deals, whose newest session is ${day}: the day is recorded as that session`
+const describePause = (day: Day, evidence: Day): string =>
+  `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${day} from the history`
 
 /** The place of a day of the former format: it may be a weekend, a holiday, or that of a run before the market opened. */
 export const findFormerPlace = (
