@@ -68,7 +68,9 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
       mkdirSync(join(temporary, dirname(output)), { recursive: true })
       await forEachYielding(await listOutputFiles(from, output), (file) => linkOrCopy(`${from}/${file}`, `${temporary}/${file}`))
     }
-    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn: earlier?.savedOn ?? context.session })}\n`)
+    // A clock that was far ahead once must not keep the baseline for ever.
+    const savedOn = [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ?? context.session
+    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn })}\n`)
     await deleteFolder(previous)
     renameSync(temporary, previous)
     return undefined
@@ -85,14 +87,13 @@ const MAX_DAYS_AHEAD = 10
 
 /**
  * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from before the first run of this
- * session. So a second run of an evening hides nothing, whatever it requests. Without an earlier session, it is compared with the first run.
+ * session or of a later one, whose clock was ahead. So a second run of an evening hides nothing, whatever it requests. Without an earlier session,
+ * it is compared with the first run.
  */
 const findLastingOutputs = async (root: string, { session, isGivenUp }: SaveContext): Promise<PreviousOutputs | undefined> => {
   const earlier = await readPreviousOutputs(root)
   const { run, savedOn = '' } = earlier ?? {}
-  // A clock that was far ahead once must not keep the baseline for ever.
-  const isOfSession = run !== undefined && savedOn >= session && savedOn <= addDays(session, MAX_DAYS_AHEAD)
-  return isGivenUp || isOfSession ? earlier : undefined
+  return isGivenUp || (run !== undefined && savedOn >= session) ? earlier : undefined
 }
 
 /** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */

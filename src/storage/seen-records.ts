@@ -18,8 +18,11 @@ export const ALL_RECORDS = 'all'
 const KEY_LENGTH = 10
 
 /** The key of a record, of the texts that identify it in its file. `buildKnownSelect` computes the same in SQL. */
-export const toRecordKey = (row: Row, identity: readonly string[]): string =>
-  hash('md5', identity.map((key) => toText(row[key])).join('\n')).slice(0, KEY_LENGTH)
+export const toRecordKey = (row: Row, identity: readonly string[]): string => toKey(toIdentity(row, identity))
+
+const toIdentity = (row: Row, identity: readonly string[]): string => identity.map((key) => toText(row[key])).join('\n')
+
+const toKey = (text: string): string => hash('md5', text).slice(0, KEY_LENGTH)
 
 const toText = (value: unknown): string => (value === undefined || value === null || typeof value === 'object' ? '' : String(value))
 
@@ -63,10 +66,11 @@ export const findNewRecords = async (root: string, documents: readonly RecordedD
     for (const file of await listOutputFiles(root, pattern)) {
       const [now, before] = [join(root, file), join(previous.root, file)]
       if (!isSaved(file) || isSameFile(now, before)) continue
-      const [known, all] = [before, now].map((path) => new Set(readRecords(path, lists).map((row) => toRecordKey(row, identity))))
-      const fresh = [...(all ?? [])].filter((key) => !known?.has(key))
+      // Only new records are hashed, of 180,000 in a market of 2,775 stocks.
+      const [known, all] = [before, now].map((path) => new Set(readRecords(path, lists).map((row) => toIdentity(row, identity))))
+      const fresh = [...(all ?? [])].filter((text) => !known?.has(text))
       const isNew = fresh.length === all?.size && fresh.length > 0
-      found.push(...(isNew ? [ALL_RECORDS] : fresh).map((key) => ({ file, key })))
+      found.push(...(isNew ? [ALL_RECORDS] : fresh.map(toKey)).map((key) => ({ file, key })))
       // A file takes up to a millisecond.
       await yieldToEventLoop()
     }
@@ -79,7 +83,6 @@ const isSameFile = (one: string, other: string): boolean => {
 }
 
 const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {
-  if (statFile(path) === undefined) return []
   try {
     const document: unknown = JSON.parse(repairJson(readFileSync(path, 'utf8')))
     return isRow(document) ? lists.flatMap((list) => document[list] ?? []).filter(isRow) : []

@@ -13,7 +13,7 @@ const timingOf = (time: string, holidays = NONE) => {
 }
 
 const SESSIONS: KnownSessions = {
-  ...{ holidays: NONE, days: DAYS, areFresh: true, isUnchangedSince: () => false },
+  ...{ holidays: NONE, days: DAYS, areFresh: true, isUnchangedSince: () => false, recorded: DAYS },
   newest: { day: '2026-02-12', knownAt: toIndia('2026-02-12 20:00') },
 }
 
@@ -66,8 +66,17 @@ describe('the session of a run', () => {
     // More than five weekdays after the last session the clock is wrong; until then the data may lag.
     expect(place('2026-02-19 20:00')).toMatchObject({ day: '2026-02-19', isConfirmed: false })
     expect(place('2026-02-20 20:00')).toMatchObject({ day: '2026-02-12' })
-    // Old candles show nothing about the clock if the run fetched none.
-    expect(place('2026-02-20 20:00', { areFresh: false })).toMatchObject({ day: '2026-02-20' })
+  })
+
+  it('is that of the clock, with a doubt, if old candles and all recorded days are far behind it', () => {
+    const doubt = expect.stringMatching(/candles, deals and recorded days is 2026-02-12\. .*delete 2036-02-12 from the history/)
+    const partial = { areFresh: false }
+    expect(place('2036-02-12 20:00', partial)).toMatchObject({ day: '2036-02-12', timing: 'final', isConfirmed: false, doubt })
+    expect(place('2026-02-20 20:00', partial)).toMatchObject({ day: '2026-02-20', doubt: expect.any(String) })
+    expect(place('2026-02-19 20:00', partial)).not.toHaveProperty('doubt')
+    // A person who runs one stream each day is asked once.
+    expect(place('2026-04-14 20:00', { ...partial, recorded: [...DAYS, '2026-04-13'] })).not.toHaveProperty('doubt')
+    expect(place('2026-04-14 20:00', { ...partial, days: [], recorded: [] })).not.toHaveProperty('doubt')
   })
 
   it('is that of the clock if no file shows a session', () => {

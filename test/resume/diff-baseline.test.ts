@@ -3,6 +3,7 @@ import type { Change } from '../../src/analysis/diff/change.js'
 import { diff } from '../../src/analysis/diff/diff.js'
 import { diffDays } from '../../src/analysis/diff/diff-days.js'
 import { UsageError } from '../../src/model/errors.js'
+import { readPreviousOutputs } from '../../src/storage/previous-outputs.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -129,6 +130,18 @@ describe('what diff compares with', () => {
     await tryRun({ out, ...today })
     await tryRun({ out, ...today, now: EVENING + 60_000, fresh: true })
     await expectAll(out)
+  })
+
+  it('is that of the day before after a run whose clock was ten years ahead', async () => {
+    const out = temporaryFolder()
+    await tryRun({ out, ...yesterday })
+    await tryRun({ out, ...today, now: EVENING + 3653 * DAY, only: ['market-news'] })
+    await tryRun({ out, ...today })
+    expect(await diffOf(out)).toEqual(ALL)
+    expect((await readPreviousOutputs(out))?.asOf?.slice(0, 4)).toBe('2026')
+    // It is not that for ever.
+    await tryRun({ out, ...today, now: EVENING + DAY })
+    expect(await diffOf(out)).toEqual([])
   })
 
   it('is the run of the day before for a selection that is run every day', async () => {

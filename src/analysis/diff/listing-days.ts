@@ -1,5 +1,5 @@
 import type { Day } from '../../model/trading-day.js'
-import { chooseList } from '../../storage/history/choose.js'
+import { chooseEachDay } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
 import { type History, leaveOutDamaged, type Warn } from '../../storage/history/record.js'
 import type { Change } from './change.js'
@@ -59,8 +59,9 @@ export const markReturned = async (
 /** Reads the recorded master lists, one after the other. `warn` gets the damaged ones, which are left out. */
 export const createListingReader = (history: History, warn: Warn): ReadListed => {
   const read = createListReader(history, warn)
+  const lists = new Map(chooseEachDay(history, 'master').map((chosen) => [chosen.record.day, chosen]))
   return async (day) => {
-    const chosen = chooseList(history.records, 'master', day)
+    const chosen = lists.get(day)
     const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
     return rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)]))
   }

@@ -4,8 +4,8 @@ import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { listSessionEvidence } from '../../pipeline/history-request.js'
 import { listNames, statFile } from '../../storage/file-system.js'
-import { chooseList } from '../../storage/history/choose.js'
-import { BASES, type History, listRecordFiles, openHistory, type StoredRecord, toHistoryPath } from '../../storage/history/record.js'
+import { findList, listDays, type RecordedDay } from '../../storage/history/choose.js'
+import { BASES, listRecordFiles, openHistory, type StoredRecord, toHistoryPath } from '../../storage/history/record.js'
 import { requireFolder } from '../../storage/run-state.js'
 import { readSessionDays } from '../../storage/session-days.js'
 
@@ -23,6 +23,8 @@ export interface HistoryDay {
   readonly streams: readonly string[]
   /** The streams whose lists it lacks, although other days have them. */
   readonly missing: readonly string[]
+  /** Whether its records are of a clock that was ahead, so that the day answers nothing. */
+  readonly isMisdated: boolean
   /** What cannot be read. */
   readonly damage?: string
 }
@@ -47,28 +49,34 @@ interface HistorySource {
 export const describeHistory = async (root: string, { streams, exchange }: HistorySource): Promise<HistorySummary> => {
   await requireFolder(root)
   const history = await openHistory(root)
-  const recorded = [...history.records, ...history.damages].flatMap(({ day }) => day ?? []).sort()
-  const [first = '', last = ''] = [recorded[0], recorded.at(-1)]
+  const recorded = listDays(history)
+  const [first, last] = [recorded[0]?.day ?? '', recorded.findLast(({ isMisdated }) => !isMisdated)?.day ?? '']
   const sessions = recorded.length === 0 ? [] : await readSessionDays(root, listSessionEvidence(streams, exchange))
-  const days = [...new Set([...recorded, ...sessions.filter((day) => day > first && day < last)])].sort()
+  const gaps = sessions.filter((day) => day > first && day < last && recorded.every((one) => one.day !== day))
+  const days = [...recorded, ...gaps.map((day): RecordedDay => ({ day, records: [], damages: [], isMisdated: false }))]
+  const all = listStreams(history.records)
   const bases = await listNames(toHistoryPath(root, BASES))
-  const baseBytes = bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0)
-  return { folder: root, days: days.map((day) => describeDay(day, history)), baseBytes, former: history.former }
+  return {
+    folder: root,
+    days: days.sort((one, other) => (one.day < other.day ? -1 : 1)).map((day) => describeDay(day, all)),
+    baseBytes: bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0),
+    former: history.former,
+  }
 }
 
 const listStreams = (records: readonly StoredRecord[]): readonly string[] => [
   ...new Set(records.flatMap(({ lists }) => Object.values(lists).map(({ stream }) => stream))),
 ]
 
-const describeDay = (day: Day, { records, damages }: History): HistoryDay => {
-  const own = records.filter((record) => record.day === day)
-  const files = own.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
-  const streams = listStreams(own)
-  const answers = [...new Set(own.flatMap(({ lists }) => Object.keys(lists)))].flatMap((table) => chooseList(own, table, day)?.record ?? [])
-  const damage = damages.filter((one) => one.day === day).map(({ file, detail }) => `${file}: ${detail}`)
+const describeDay = ({ day, records, damages, isMisdated }: RecordedDay, all: readonly string[]): HistoryDay => {
+  const files = records.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
+  const streams = listStreams(records)
+  const tables = new Set(records.flatMap(({ lists }) => Object.keys(lists)))
+  const answers = [...tables].flatMap((table) => findList(records, table)?.record ?? [])
+  const damage = damages.map(({ file, detail }) => `${file}: ${detail}`)
   return omitUndefined({
-    ...{ day, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), records: own.length, streams },
-    missing: listStreams(records).filter((name) => !streams.includes(name)),
+    ...{ day, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), records: records.length, streams, isMisdated },
+    missing: all.filter((name) => !streams.includes(name)),
     knownAt: answers
       .map(({ knownAt }) => knownAt)
       .sort()

@@ -49,7 +49,7 @@ export const addHistory: AddCommand = (program, { io, dependencies, act }) => {
     .addArgument(
       choiceArgument(
         '[action]',
-        'delete: delete one day; prune: delete the days before a day; compact: delete bases that no day needs',
+        'delete: delete one day; prune: delete the days before a day; compact: delete bases (whole lists to which days add their changes) that no day needs',
         ACTIONS,
       ),
     )
@@ -145,7 +145,7 @@ const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   const sums = [
     `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
-    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day, ${formatBytes(baseBytes)} in common)`,
+    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day, ${formatBytes(baseBytes)} of bases, to which days add their changes)`,
     gaps === 0 ? 'no session without a record' : `${formatQuantity(gaps, 'session')} without a record`,
   ]
   const rest = days.length - limit
@@ -158,7 +158,7 @@ const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit
           drop: 1,
           align: 'left',
           cell: describeKnown,
-          style: ({ timing }) => (timing === 'late' || timing === 'session' ? 'yellow' : undefined),
+          style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
         },
         { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
         {
@@ -178,17 +178,17 @@ const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit
   ]
 }
 
-const describeKnown = ({ knownAt, timing }: HistoryDay): string =>
-  knownAt === undefined
-    ? '-'
-    : `${formatMinute(Date.parse(knownAt))}${timing === undefined || timing === 'final' ? '' : ` (${timing === 'late' ? 'late' : 'during it'})`}`
+const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {
+  const mark = isMisdated ? ' (wrong clock)' : { final: '', late: ' (late)', session: ' (during the session)' }[timing]
+  return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
+}
 
 const isRecorded = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
 
 const describeLists = (day: HistoryDay): string => {
   if (day.damage !== undefined) return 'damaged'
   if (!isRecorded(day)) return 'no record'
-  const { missing, streams } = day
+  const { missing } = day
   if (missing.length === 0) return 'all'
-  return missing.length === 1 ? `without ${missing.join('')}` : `without ${missing.length} of ${missing.length + streams.length} streams`
+  return `without ${missing.length === 1 ? missing.join('') : `the lists of ${missing.length} streams`}`
 }

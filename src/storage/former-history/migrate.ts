@@ -7,7 +7,7 @@ import { groupBy } from '../../model/map.js'
 import type { Day } from '../../model/trading-day.js'
 import { describeFileError, listNames } from '../file-system.js'
 import { encodeRewrittenRows, encodeSeenRows } from '../history/first-seen.js'
-import { encodeLists } from '../history/lists.js'
+import { describeRows, encodeLists, type ReadTable } from '../history/lists.js'
 import {
   BASES,
   digestOf,
@@ -128,7 +128,10 @@ const storeGroup = async (history: History, { former, work, at, group, source }:
   const { day, sessions, holidays, warn } = former
   const place = findFormerPlace(day, Date.parse(at), { days: sessions, holidays })
   const tables = group.flatMap(({ table }) => table ?? [])
-  const read = (table: RecordedTable['table']) => readTable(work, table)
+  const read: ReadTable = async (table) => {
+    const rows = await readTable(work, table)
+    return rows && describeRows(table, rows)
+  }
   const encoded = await encodeLists(history, { tables, day: place.day, knownAt: at, warn, isProven: true, read })
   const contentOf = (name: string): object => {
     const entry = group.find(({ other }) => other?.name === name)?.other

@@ -5,8 +5,9 @@ import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { isTemporaryName } from '../atomic-file.js'
 import { DELETED_FILE, formatDeleted, readDeleted } from './delete.js'
-import { listGuide } from './guide.js'
+import { listGuide, readHead } from './guide.js'
 import {
+  BASES,
   type Damage,
   FACTS_FILE,
   findCopy,
@@ -26,8 +27,7 @@ import { WORK_FOLDER } from './write-record.js'
 export const findDamages = async (history: History): Promise<readonly Damage[]> => {
   const { root, records, damages } = history
   const found: Damage[] = [...damages, ...(await checkChain(history))]
-  const report = (name: string, detail: string): void =>
-    void found.push(omitUndefined({ day: readDay(name.slice(0, 10)), file: nameHistoryFile(name), detail }))
+  const report = (name: string, detail: string): void => void found.push(toDamage(name, detail))
   const files = new Map(records.flatMap(listRecordFiles).map((file) => [file.name, file]))
   for (const file of files.values()) {
     const state = readIntact(history, file)
@@ -40,39 +40,43 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
   if (deleted !== undefined && deleted !== formatDeleted(await readDeleted(root))) report(DELETED_FILE, 'its digest is wrong')
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
-  for (const name of await listStrangers(history, new Set(files.keys()))) report(name, 'it does not belong to the history; move it away')
+  for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
 
 const readText = (root: string, name: string): Promise<string | undefined> =>
   readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
-/** Each record names the one before with its digest; a missing one must have been deleted on request. */
+/** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
 const checkChain = async ({ root, records, damages }: History): Promise<readonly Damage[]> => {
   const links = [...records, ...(await readDeleted(root))]
   const damaged = new Set(damages.map(({ file }) => file))
   const numbers = new Set(links.map(({ number }) => number))
-  return records.flatMap(({ name, day, number, previous }): readonly Damage[] => {
+  const head = await readHead(root)
+  const last = head ? [{ name: 'views.sql', file: 'views.sql', number: head.number + 1, previous: head }] : []
+  const all = records.map(({ name, number, previous }) => ({ name, file: `${name}/${FACTS_FILE}`, number, previous }))
+  return [...all, ...last].flatMap(({ name, file, number, previous }): readonly Damage[] => {
     if (previous === undefined || damaged.has(nameHistoryFile(`${previous.name}/${FACTS_FILE}`))) return []
     const before = links.filter((one) => one.name === previous.name)
     if (before.some(({ digest }) => digest === previous.digest) && numbers.has(number - 1)) return []
-    const missing = `missing record: ${name} names it as the one before, and it was not deleted on request; restore it from a backup`
-    if (before.length === 0) return [{ day, file: nameHistoryFile(previous.name), detail: missing }]
-    const detail = `its link to ${previous.name} does not match that record: one of the two was replaced`
-    return [{ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail }]
+    const missing = `missing record: ${name} names it, and it was not deleted on request; restore it from a backup`
+    if (before.length === 0) return [toDamage(previous.name, missing)]
+    return [toDamage(file, `its link to ${previous.name} does not match that record: one of the two was replaced`)]
   })
 }
 
-/** What belongs to the record besides the files that records name. A kill can leave a base that none needs; compaction deletes it. */
-const OWN =
-  /^(\d{4}(-\d\d){2}(\.day|\/\d{8}T\d{6}Z(-\d+)?(\/record\.json)?)?|bases(\/.+(-[\da-f]{16}\.parquet|\.base))?|README\.md|views\.sql|deleted\.json)$/
+const toDamage = (name: string, detail: string): Damage =>
+  omitUndefined({ day: readDay(name.slice(0, 10)), file: nameHistoryFile(name), detail })
 
-/** Files and folders that do not belong to the record. What a killed run left is none: the next one deletes it. */
-const listStrangers = async ({ root, damages }: History, known: ReadonlySet<string>): Promise<readonly string[]> => {
-  const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
-  const unread = damages.map(({ file }) => file.slice(0, -FACTS_FILE.length))
+/** Files and folders that do not belong to the record. Temporary files and unneeded bases, which a killed run leaves, are deleted later. */
+const listStrangers = async ({ root, records, damages, former }: History, files: Iterable<string>): Promise<readonly string[]> => {
+  const facts = records.flatMap(({ name }) => [name, `${name}/${FACTS_FILE}`])
+  const own = new Set([...files, ...facts, ...former.map((day) => `${day}.day`), BASES, 'README.md', 'views.sql', DELETED_FILE])
+  // The files of a damaged record are unknown.
+  const unread = damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length))
   const isOwn = (name: string): boolean =>
-    known.has(name) || OWN.test(name) || name.startsWith(WORK_FOLDER) || unread.some((folder) => nameHistoryFile(name).startsWith(folder))
+    own.has(name) || readDay(name) === name || [`${BASES}/`, WORK_FOLDER, ...unread].some((start) => name.startsWith(start))
+  const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
   const strangers = all.filter((name) => !isOwn(name) && !isTemporaryName(basename(name)))
   return strangers.filter((name) => !strangers.some((other) => name.startsWith(`${other}/`)))
 }

@@ -1,7 +1,17 @@
-import { TIMINGS, type Timing } from '../../market/place.js'
+import { isNear, TIMINGS, type Timing } from '../../market/place.js'
 import { DamagedFileError, UsageError } from '../../model/errors.js'
+import { groupBy } from '../../model/map.js'
 import { type Day, toDay } from '../../model/trading-day.js'
-import { describeDamage, type History, nameHistoryFile, type RecordedList, type StoredRecord, type Warn } from './record.js'
+import {
+  type Damage,
+  describeDamage,
+  type History,
+  MIGRATED,
+  nameHistoryFile,
+  type RecordedList,
+  type StoredRecord,
+  type Warn,
+} from './record.js'
 
 /** The record that answers for a list of a day. */
 export interface ChosenList {
@@ -9,37 +19,101 @@ export interface ChosenList {
   readonly list: RecordedList
 }
 
+/** What the history has of a day. */
+export interface RecordedDay {
+  readonly day: Day
+  /** The first one with a list answers for it. */
+  readonly records: readonly StoredRecord[]
+  readonly damages: readonly Damage[]
+  /** Whether all its records are of a clock that was ahead: then the day answers nothing. */
+  readonly isMisdated: boolean
+}
+
+/** What answers for a table from a day on: a list, or an error. */
+export interface DayAnswer {
+  readonly day: Day
+  readonly chosen?: ChosenList | undefined
+  readonly damage?: Damage | undefined
+}
+
+type Records = Pick<History, 'records'> & Partial<Pick<History, 'damages'>>
+
 export const isBetterTiming = (one: Timing, other: Timing): boolean => TIMINGS.indexOf(one) < TIMINGS.indexOf(other)
 
 /**
- * Chooses among the records of one day. The first that is true to its day wins: collected after the session and before the next one. Without
- * it, the last one of the session itself; without that, the first late one.
+ * All days, oldest first. Of the records of a day the first that is true to it comes first: collected after the session and before the next one.
+ * Without it, the last one of the session itself; without that, the first late one. Those of a clock that was ahead come last.
  */
-const isBetter = (one: StoredRecord, other: StoredRecord): boolean => {
-  if (one.timing !== other.timing) return isBetterTiming(one.timing, other.timing)
-  // A clock that was some days ahead has left an unconfirmed record of a day that came later.
-  if (one.isConfirmed !== other.isConfirmed) return one.isConfirmed
-  return one.timing === 'session' ? one.number > other.number : one.number < other.number
+export const listDays = ({ records, damages = [] }: Records): readonly RecordedDay[] => {
+  const misdated = findMisdated(records)
+  const rank = (record: StoredRecord): number => TIMINGS.indexOf(record.timing) + (misdated.has(record) ? TIMINGS.length : 0)
+  const compare = (one: StoredRecord, other: StoredRecord): number =>
+    rank(one) - rank(other) || (one.number - other.number) * (one.timing === 'session' ? -1 : 1)
+  const [own, damaged] = [groupBy(records, ({ day }) => day), groupBy(damages, ({ day = '' }) => day)]
+  return [...new Set([...own.keys(), ...damaged.keys()])].sort().map((day) => {
+    const all = own.get(day) ?? []
+    const isMisdated = all.length > 0 && all.every((record) => misdated.has(record))
+    return { day, records: all.toSorted(compare), damages: damaged.get(day) ?? [], isMisdated }
+  })
+}
+
+/**
+ * The records of a clock that was ahead: no candles or deals confirm their day, and a record that was stored later was known earlier. Only one
+ * near a confirmed day shows that: otherwise its own clock may have been behind. Nor does a late one, or one of the former format.
+ */
+const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecord> => {
+  let confirmed: Day | undefined
+  const isWitness = ({ day, isConfirmed, timing, run }: StoredRecord): boolean => {
+    if (isConfirmed && day > (confirmed ?? '')) confirmed = day
+    return timing !== 'late' && run !== MIGRATED && confirmed !== undefined && isNear(confirmed, day)
+  }
+  const witnesses = new Set(records.filter(isWitness))
+  const found = new Set<StoredRecord>()
+  let earliest = '~'
+  for (const record of records.toReversed()) {
+    if (!record.isConfirmed && record.knownAt > earliest) found.add(record)
+    if (witnesses.has(record) && record.knownAt < earliest) earliest = record.knownAt
+  }
+  return found
+}
+
+/** The record that answers for a table, of those of a day. */
+export const findList = (records: readonly StoredRecord[], table: string): ChosenList | undefined => {
+  const record = records.find(({ lists }) => Object.hasOwn(lists, table))
+  const list = record?.lists[table]
+  return record && list && { record, list }
 }
 
 /** The record that answers for a table of that very day; undefined without one. */
-export const chooseList = (records: readonly StoredRecord[], table: string, day: Day): ChosenList | undefined => {
-  let best: StoredRecord | undefined
-  for (const record of records)
-    if (record.day === day && Object.hasOwn(record.lists, table) && (best === undefined || isBetter(record, best))) best = record
-  const list = best?.lists[table]
-  return best && list && { record: best, list }
-}
+export const chooseList = (records: readonly StoredRecord[], table: string, day: Day): ChosenList | undefined =>
+  findList(listDays({ records }).find((one) => one.day === day && !one.isMisdated)?.records ?? [], table)
 
 /** The days with a record that has any list, oldest first. */
-export const listListedDays = ({ records }: Pick<History, 'records'>): readonly Day[] =>
-  [...new Set(records.filter(({ lists }) => Object.keys(lists).length > 0).map(({ day }) => day))].sort()
+export const listListedDays = (history: Records): readonly Day[] =>
+  listDays(history).flatMap(({ day, records, isMisdated }) =>
+    !isMisdated && records.some(({ lists }) => Object.keys(lists).length > 0) ? [day] : [],
+  )
+
+/** What answers for a table, by the day from which on it does, oldest first. */
+export const listAnswers = (history: Records, table: string): readonly DayAnswer[] => {
+  const answers: DayAnswer[] = []
+  let last: ChosenList | undefined
+  for (const { day, records, damages, isMisdated } of listDays(history)) {
+    if (isMisdated) continue
+    const chosen = findList(records, table)
+    // Of the final records of a day the first one answers, whatever a later one has.
+    const damage = damages.find(({ file }) => chosen?.record.timing !== 'final' || file < nameHistoryFile(chosen.record.name))
+    if (damage) answers.push({ day, damage })
+    // A damage concerns its day only: from the next day on, the list before it answers again.
+    else if (chosen || answers.at(-1)?.damage) answers.push({ day, chosen: chosen ?? last })
+    if (!damage && chosen) last = chosen
+  }
+  return answers
+}
 
 /** The chosen records of a table, one for each day, oldest first. */
-export const chooseEachDay = ({ records }: History, table: string, until: Day = '9999'): readonly ChosenList[] => {
-  const own = records.filter(({ day, lists }) => day <= until && Object.hasOwn(lists, table))
-  return [...new Set(own.map(({ day }) => day))].sort().flatMap((day) => chooseList(own, table, day) ?? [])
-}
+export const chooseEachDay = (history: Records, table: string, until: Day = '9999'): readonly ChosenList[] =>
+  listAnswers(history, table).flatMap(({ day, chosen }) => (chosen && chosen.record.day === day && day <= until ? [chosen] : []))
 
 /**
  * The newest record of a table until a day; undefined without one. Other damaged days are left out with a warning.
@@ -47,17 +121,11 @@ export const chooseEachDay = ({ records }: History, table: string, until: Day = 
  * @throws DamagedFileError if the newest day until then is damaged
  */
 export const findAnswer = (history: History, table: string, { day, warn }: { readonly day: Day; readonly warn: Warn }) => {
-  const found = chooseEachDay(history, table, day).at(-1)
-  for (const damage of history.damages) {
-    const { day: damaged } = damage
-    if (damaged === undefined || damaged > day || damaged < (found?.record.day ?? '')) continue
-    const text = describeDamage(damage)
-    // Of the final records of a day the first one answers, whatever a later one has.
-    const isFirst = found?.record.day === damaged && found.record.timing === 'final' && damage.file > nameHistoryFile(found.record.name)
-    if (!isFirst && history.records.every((record) => record.day > day || record.day <= damaged)) throw new DamagedFileError(text)
-    warn(text)
-  }
-  return found
+  const { chosen, damage } = listAnswers(history, table).findLast((one) => one.day <= day) ?? {}
+  if (damage) throw new DamagedFileError(describeDamage(damage))
+  for (const one of history.damages)
+    if (one.day !== undefined && one.day <= day && one.day >= (chosen?.record.day ?? '')) warn(describeDamage(one))
+  return chosen
 }
 
 /** Days of the former format are neither read nor deleted. */

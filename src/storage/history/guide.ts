@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { writeFileAtomically } from '../atomic-file.js'
 import { quoteList, quoteName, quoteText } from '../duckdb.js'
-import { type ChosenList, chooseEachDay } from './choose.js'
+import { type ChosenList, chooseEachDay, type DayAnswer, listAnswers } from './choose.js'
 import { type History, type StoredRecord, toHistoryPath } from './record.js'
 import { ALL_COLUMNS, buildDaysSelect, buildListSelect, type DayFiles } from './record-sql.js'
 
@@ -29,12 +29,16 @@ export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number
 const buildViews = (history: History): string => {
   const last = history.records.at(-1)
   const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
-  const days = tables.map((table) => [table, chooseEachDay(history, table).map(toDayFiles)] as const)
-  const views = days.map(
-    ([table, own]) => `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(table, own, history), ALL_COLUMNS)};`,
+  // A table may have no day but those of a clock that was ahead.
+  const answers = tables.map((table) => [table, listAnswers(history, table)] as const).filter(([, own]) => own.some(({ chosen }) => chosen))
+  const views = answers.map(
+    ([table, own]) => `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(table, own), ALL_COLUMNS)};`,
   )
   // Last, because they need the files of all days: without one of them, the views above are there.
-  const all = days.map(([table, own]) => `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(own, ALL_COLUMNS)};`)
+  const all = answers.map(([table]) => {
+    const days = chooseEachDay(history, table).map(toDayFiles)
+    return `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(days, ALL_COLUMNS)};`
+  })
   const made = last ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`] : []
   return `${[HEAD, ...made, ...views, ...all].join('\n\n')}\n`
 }
@@ -45,15 +49,12 @@ const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles 
 })
 
 /** The files of the newest day until `as_of`. */
-const chooseFiles = (table: string, days: readonly DayFiles[], { damages }: History): string => {
-  const files = days.map(({ record: { day }, names }) => [day, quoteList(names)] as const)
-  // Without an error, the day before would answer for a day whose record is damaged.
-  const lost = damages.filter(({ day = '' }) => days.every(({ record }) => record.day !== day))
-  const errors = lost.map(({ day = '', file }) => [day, `error(${quoteText(`${file} is damaged`)})`] as const)
-  const cases = [...files, ...errors]
-    .sort(([one], [other]) => (one < other ? 1 : -1))
-    .map(([day, then]) => `WHEN as_of_day() >= DATE '${day}' THEN ${then}`)
-  return `CASE ${cases.join('\n  ')}\n  ELSE error(${quoteText(`${table} has no record until the chosen day; the first one is of ${days[0]?.record.day}`)}) END`
+const chooseFiles = (table: string, answers: readonly DayAnswer[]): string => {
+  const none = `error(${quoteText(`${table} has no record until the chosen day; the first one is of ${answers[0]?.day}`)})`
+  const toFiles = ({ chosen, damage }: DayAnswer): string =>
+    damage ? `error(${quoteText(`${damage.file} is damaged`)})` : chosen ? quoteList(toDayFiles(chosen).names) : none
+  const cases = answers.toReversed().map((answer) => `WHEN as_of_day() >= DATE '${answer.day}' THEN ${toFiles(answer)}`)
+  return `CASE ${cases.join('\n  ')}\n  ELSE ${none} END`
 }
 
 const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
@@ -70,26 +71,29 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
 \`record.json\` with the facts about it. Records are never changed: later knowledge of a session is a further folder, and only \`history delete\` and \`prune\` remove one.
 
 - \`LIST.parquet\` is a whole list. \`LIST.changes.parquet\` has what differs from its base in \`bases/\`, the copy of an earlier whole list (named in \`record.json\`):
-  \`_change\` is added, changed or removed, and \`_base_row\` the number of the row in the base that a changed or removed one stands for.
-- \`known_at\` is when the list was collected; if the clock was behind, the earliest time at which that can have been. Times are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
+  \`_change\` is added, changed or removed, and \`_base_row\` the row of the base that a changed or removed one replaces. It counts from 0.
+- \`known_at\` is when the list was collected. If the clock of the computer was behind the data, it is the opening of the newest session in the data. Times
+  are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
 - \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
-  first final record of a day answers, without one the last of the session, then the first late one. \`views.sql\` has that choice.
+  first final record of a day answers, without one the last of the session, then the first late one. A record is left out if later ones show that
+  the clock was ahead. \`views.sql\` has that choice.
 - \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten.parquet\` the candle files that were replaced.
-- The command \`verify\` can compare every byte with its digest, and \`history\` lists the days.
+- **Run \`scripstream verify --history\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from
+  a damaged file they may read wrong rows without an error. \`scripstream history\` lists the days.
 
-Start in this folder. DuckDB:
+Start in this folder. DuckDB, version 1.1 or newer:
 
     duckdb -init views.sql
     SET VARIABLE as_of = DATE '2026-02-04';
     FROM surveillance;
 
-pandas (Python, with the packages duckdb and pandas):
+DuckDB from Python, as a pandas frame (packages duckdb and pandas):
 
     import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
     db.execute("SET VARIABLE as_of = DATE '2026-02-04'")
     frame = db.sql('FROM surveillance').df()
 
-Polars (with the packages duckdb, polars and pyarrow):
+The same as a Polars frame (packages duckdb, polars and pyarrow):
 
     import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
     db.execute("SET VARIABLE as_of = DATE '2026-02-04'")

@@ -39,12 +39,14 @@ export interface EncodedLists {
   readonly files: NewFile[]
 }
 
+export type ReadTable = (table: Table) => Promise<DescribedRows | undefined>
+
 interface NewLists {
   readonly tables: readonly RecordedTable[]
   readonly day: Day
   /** ISO 8601. */
   readonly knownAt: string
-  readonly read: (table: Table) => Promise<readonly TableRow[] | undefined>
+  readonly read: ReadTable
   /** Whether a list is left out that the record of the day has already. */
   readonly isKnown?: (table: Table, content: string) => boolean
   /** Whether each list is read back and compared before it is stored. */
@@ -57,8 +59,7 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
   const encoded: EncodedLists = { lists: {}, files: [] }
   const folder = nameRecord(request, history.records)
   for (const { table, stream } of tables) {
-    const rows = await read(table)
-    const described = rows && describeRows(table, rows)
+    const described = await read(table)
     if (described === undefined || isKnown?.(table, described.content)) continue
     const base = await openBase(history, table, request)
     const { bytes, list } = await encodeList(described, { ...request, table, base, folder })
@@ -82,7 +83,7 @@ export const describeRows = (table: Table, rows: readonly TableRow[]) => {
   return { rows, keys, content: digestOf([...keys].sort().join('\n')) }
 }
 
-type DescribedRows = ReturnType<typeof describeRows>
+export type DescribedRows = ReturnType<typeof describeRows>
 
 interface Base {
   readonly facts: FileFacts

@@ -7,10 +7,10 @@ import { describeFileError } from '../file-system.js'
 import { migrateDays } from '../former-history/migrate.js'
 import { readSessionDays } from '../session-days.js'
 import { readTable } from '../table-rows.js'
-import { chooseList, isBetterTiming } from './choose.js'
+import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
 import { encodeRewritten, encodeSeen } from './first-seen.js'
 import { writeGuide } from './guide.js'
-import { describeRows, encodeLists } from './lists.js'
+import { type DescribedRows, describeRows, encodeLists, type ReadTable } from './lists.js'
 import { type History, leaveOutDamaged, openHistory, type Warn } from './record.js'
 import { deleteInterruptedWrites, writeRecord } from './write-record.js'
 
@@ -42,14 +42,26 @@ const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<v
   await migrateDays(root, run.history, warn)
   let history = await openHistory(root)
   const complete = selectComplete(run)
-  const { now, asOf } = await findPlaces(history, run, await describeDaily(root, complete))
+  const misdated = listMisdated(history)
+  const daily = new Map<string, DescribedRows>()
+  const read: ReadTable = async (table) => daily.get(table.name) ?? describeTable(root, table, warn)
+  for (const { table, changesDaily } of complete) {
+    const described = changesDaily ? await read(table) : undefined
+    if (described) daily.set(table.name, described)
+  }
+  const { now, asOf } = await findPlaces(history, run, daily)
   if (now.doubt !== undefined && !run.history.isSimulated) warn(`check the clock: ${now.doubt}`)
   const isNow = asOf.day === now.day
-  history = await addRecord(history, { run, place: now, tables: isNow ? complete : [], rewrittenOn: asOf.day, warn })
+  history = await addRecord(history, { run, place: now, tables: isNow ? complete : [], rewrittenOn: asOf.day, read, warn })
   const following = complete.filter(({ followsAsOf }) => !isNow && (followsAsOf || run.history.isLateAllowed))
-  history = await addRecord(history, { run, place: asOf, tables: following, warn })
+  history = await addRecord(history, { run, place: asOf, tables: following, read, warn })
+  for (const day of listMisdated(history))
+    if (!misdated.includes(day))
+      warn(`the clock was ahead when ${day} was recorded, so that record is no longer used; delete ${day} from the history`)
   await writeGuide(history)
 }
+
+const listMisdated = (history: History) => listDays(history).flatMap(({ day, isMisdated }) => (isMisdated ? [day] : []))
 
 /** The tables whose files are complete: their stream succeeded, and the run requested all of their items, or the last ones that were missing. */
 const selectComplete = ({ history: { tables }, record: { chosen }, report, isPartOfEnded }: RecordedRun): readonly RecordedTable[] =>
@@ -60,23 +72,21 @@ const selectComplete = ({ history: { tables }, record: { chosen }, report, isPar
       (isPartOfEnded || (chosen?.pairs?.[stream] === undefined && !(isPerItem && chosen?.symbols !== undefined))),
   )
 
-/** The content of each list that every session changes. */
-const describeDaily = async (root: string, tables: readonly RecordedTable[]): Promise<ReadonlyMap<string, string>> => {
-  const contents = new Map<string, string>()
-  for (const { table, changesDaily } of tables) {
-    const rows = changesDaily
-      ? await leaveOutDamaged(
-          () => undefined,
-          () => readTable(root, table),
-        )
-      : undefined
-    if (rows) contents.set(table.name, describeRows(table, rows).content)
-  }
-  return contents
-}
+const describeTable = (root: string, table: Table, warn: Warn): Promise<DescribedRows | undefined> =>
+  leaveOutDamaged(
+    (text) => warn(`${table.name} was not recorded: ${text}`),
+    async () => {
+      const rows = await readTable(root, table)
+      return rows && describeRows(table, rows)
+    },
+  )
 
 /** Where the lists of now belong, and where those of the run's `asOf` do. Of a simulated market, now is `asOf`. */
-const findPlaces = async ({ root, records }: History, { history, record, report }: RecordedRun, contents: ReadonlyMap<string, string>) => {
+const findPlaces = async (
+  { root, records }: History,
+  { history, record, report }: RecordedRun,
+  daily: ReadonlyMap<string, DescribedRows>,
+) => {
   const { holidays, evidence, isSimulated } = history
   const newest = records
     .filter(({ isConfirmed }) => isConfirmed)
@@ -87,7 +97,8 @@ const findPlaces = async ({ root, records }: History, { history, record, report 
     days: await readSessionDays(root, evidence),
     areFresh: evidence.streams.some((name) => report.scripts[name]?.outcome === 'success'),
     isUnchangedSince: (day) =>
-      contents.size > 0 && [...contents].every(([table, content]) => chooseList(records, table, day)?.list.content === content),
+      daily.size > 0 && [...daily].every(([table, { content }]) => chooseList(records, table, day)?.list.content === content),
+    recorded: listListedDays({ records }),
     newest: newest && { day: newest.day, knownAt: Date.parse(newest.knownAt) },
   }
   const [startedAt, finishedAt] = [Date.parse(report.startedAt), Date.parse(report.finishedAt)]
@@ -103,22 +114,18 @@ interface NewDay {
   readonly tables: readonly RecordedTable[]
   /** If it is the record of what is new in other files, too: the session until which candles were replaced. */
   readonly rewrittenOn?: Place['day']
+  readonly read: ReadTable
   readonly warn: Warn
 }
 
 /** Stores a record with what the earlier records of its day do not have. Resolves to the history with it. */
-const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
+const addRecord = async (history: History, { run, place, tables, rewrittenOn, read, warn }: NewDay): Promise<History> => {
   const { day, timing, isConfirmed, seenOn } = place
   const knownAt = new Date(place.knownAt).toISOString()
   const isKnown = (table: Table, content: string): boolean => {
     const known = chooseList(history.records, table.name, day)
     return known !== undefined && !isBetterTiming(timing, known.record.timing) && known.list.content === content
   }
-  const read = (table: Table) =>
-    leaveOutDamaged(
-      (text) => warn(`${table.name} was not recorded: ${text}`),
-      () => readTable(history.root, table),
-    )
   const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read })
   const others = rewrittenOn !== undefined && {
     'first-seen': await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }),

@@ -83,7 +83,7 @@ export type Warn = (text: string) => void
 export const FACTS_FILE = 'record.json'
 /** The folder of all bases. */
 export const BASES = 'bases'
-/** What stands for the run of a record that was made of the former format. */
+/** The `run` of a record that was migrated from the former format. */
 export const MIGRATED = 'migrated'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/

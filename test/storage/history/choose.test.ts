@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Timing } from '../../../src/market/place.js'
-import { chooseEachDay, chooseList, describeAnswer, findAnswer, findUsedDay } from '../../../src/storage/history/choose.js'
-import type { History, StoredRecord } from '../../../src/storage/history/record.js'
+import {
+  chooseEachDay,
+  chooseList,
+  describeAnswer,
+  findAnswer,
+  findUsedDay,
+  listAnswers,
+  listListedDays,
+} from '../../../src/storage/history/choose.js'
+import { type History, MIGRATED, type StoredRecord } from '../../../src/storage/history/record.js'
 
 const FILE = { name: 'bands.parquet', bytes: 1, digest: '' }
 
@@ -26,11 +34,6 @@ const choose = (...timings: readonly Timing[]): number | undefined =>
   )?.record.number
 
 describe('the record that answers for a day', () => {
-  it('is a confirmed one rather than one of a clock that was some days ahead', () => {
-    const records = [record(1, 'final', { isConfirmed: false }), record(2, 'final')]
-    expect(chooseList(records, 'bands', '2026-02-12')?.record.number).toBe(2)
-  })
-
   it.each<readonly [string, readonly Timing[], number]>([
     ['the first final one', ['session', 'final', 'final', 'late'], 2],
     ['a final one that was stored after a late one', ['late', 'final'], 2],
@@ -44,6 +47,47 @@ describe('the record that answers for a day', () => {
     expect(chooseList(records, 'bands', '2026-02-12')?.record.number).toBe(2)
     expect(chooseList(records, 'toString', '2026-02-12')).toBeUndefined()
     expect(chooseEachDay(historyOf(records), 'bands').map(({ record: one }) => one.number)).toEqual([3, 2])
+  })
+})
+
+describe('a record of a clock that was ahead', () => {
+  const FRIDAY = { day: '2026-02-13', knownAt: '2026-02-13T14:30:00.000Z' }
+  const first = record(1, 'final', { day: '2026-02-11', knownAt: '2026-02-11T14:30:00.000Z' })
+  const ahead = record(2, 'final', { day: '2026-02-18', knownAt: '2026-02-18T14:30:00.000Z', isConfirmed: false })
+  const daysAfter = (...later: readonly StoredRecord[]) => listListedDays({ records: [first, ahead, ...later] })
+
+  it('answers nothing once a later record was known earlier', () => {
+    expect(daysAfter()).toEqual(['2026-02-11', '2026-02-18'])
+    expect(daysAfter(record(3, 'final'))).toEqual(['2026-02-11', '2026-02-12'])
+    expect(chooseList([first, ahead, record(3, 'final')], 'bands', '2026-02-18')).toBeUndefined()
+    const history = historyOf([first, ahead, record(3, 'final')])
+    expect(findAnswer(history, 'bands', { day: '2026-02-20', warn: expect.fail })?.record.number).toBe(3)
+    expect(chooseEachDay(history, 'bands').map(({ record: one }) => one.number)).toEqual([1, 3])
+    expect(findUsedDay(history, '2036-01-01')).toBe('2026-02-12')
+  })
+
+  it('answers nothing of its day if another record has it', () => {
+    const records = [first, ahead, record(3, 'final'), record(4, 'late', { day: '2026-02-18', knownAt: '2026-02-20T14:30:00.000Z' })]
+    expect(chooseList(records, 'bands', '2026-02-18')?.record.number).toBe(4)
+  })
+
+  it.each<readonly [string, StoredRecord]>([
+    ['was late, because its own clock was behind', record(3, 'late')],
+    ['was migrated from the former format', record(3, 'final', { run: MIGRATED })],
+    ['was known later', record(3, 'final', { day: '2026-02-19', knownAt: '2026-02-19T14:30:00.000Z' })],
+    ['is far from all confirmed days', record(3, 'final', { day: '2026-02-23', isConfirmed: false })],
+  ])('is not shown by one that %s', (_, later) => expect(daysAfter(later)).toContain('2026-02-18'))
+
+  it('is none if candles confirm its day', () => {
+    expect(listListedDays({ records: [first, { ...ahead, isConfirmed: true }, record(3, 'final')] })).toContain('2026-02-18')
+  })
+
+  it('is not the first record of an evening, which no candles confirmed yet', () => {
+    const records = [
+      record(1, 'final', { ...FRIDAY, isConfirmed: false }),
+      record(2, 'final', { ...FRIDAY, knownAt: '2026-02-15T04:30:00.000Z' }),
+    ]
+    expect(chooseList(records, 'bands', FRIDAY.day)?.record.number).toBe(1)
   })
 })
 
@@ -71,6 +115,20 @@ describe('the answer as of a day', () => {
       answer(historyOf([record(1, 'final', { day: '2026-02-10' }), record(2, 'final', { lists: {} })], ['2026-02-11']), '2026-02-12'),
     ).toBe('2026-02-10')
     expect(warnings).toEqual(['.scripstream/history/2026-02-11/0/record.json cannot be read: its digest is wrong'])
+  })
+
+  it('is an error if a record is damaged that may be the first final one of the day', () => {
+    const history = (damaged: string): History => ({
+      ...historyOf([record(1, 'final', { day: '2026-02-11' }), record(3, 'final')]),
+      damages: [{ day: '2026-02-12', file: `.scripstream/history/2026-02-12/${damaged}/record.json`, detail: 'its digest is wrong' }],
+    })
+    expect(() => answer(history('2'), '2026-02-12')).toThrow('2026-02-12/2/record.json cannot be read')
+    expect(listAnswers(history('2'), 'bands').map(({ day, damage }) => [day, damage !== undefined])).toEqual([
+      ['2026-02-11', false],
+      ['2026-02-12', true],
+    ])
+    expect(answer(history('4'), '2026-02-12')).toBe('2026-02-12')
+    expect(warnings).toHaveLength(1)
   })
 
   it('is described if it is not of that day, or was not collected on it', () => {

@@ -136,6 +136,16 @@ describe('a hole in the records', () => {
     })
   })
 
+  it('is named if the newest record is missing', async () => {
+    const root = await createRecorded(...DAYS)
+    rmSync(join(toHistoryFolder(root), '2026-04-02'), { recursive: true })
+    expect((await checkAll(root))[0]).toEqual({
+      day: '2026-04-02',
+      file: '.scripstream/history/2026-04-02/20260402T143000Z',
+      detail: expect.stringContaining('missing record: views.sql names it'),
+    })
+  })
+
   it.each<readonly [string, (root: string) => void]>([
     ['a record that was moved away', (root) => rmSync(join(toHistoryFolder(root), '2026-03-31'), { recursive: true })],
     ['the newest one that was moved away', (root) => rmSync(join(toHistoryFolder(root), '2026-04-02'), { recursive: true })],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeLists } from '../../../src/storage/history/lists.js'
+import { describeRows, encodeLists } from '../../../src/storage/history/lists.js'
 import { type History, openHistory, type StoredRecord } from '../../../src/storage/history/record.js'
 import { writeRecord } from '../../../src/storage/history/write-record.js'
 import { createRowText, type TableRow, type Value } from '../../../src/storage/table-rows.js'
@@ -26,7 +26,7 @@ const recordRows = async (history: History, day: string, rows: readonly TableRow
   const recorded = { table: TABLE, stream: 'rows', isPerItem: false, changesDaily: false, followsAsOf: true }
   const encoded = await encodeLists(history, {
     ...{ tables: [recorded], day, knownAt, warn: (text) => expect.fail(text), isProven: true },
-    read: () => Promise.resolve(rows),
+    read: (table) => Promise.resolve(describeRows(table, rows)),
   })
   return writeRecord(history, { ...encoded, facts: { day, knownAt, timing: 'final', isConfirmed: true, run: 'r' } })
 }

@@ -1,9 +1,10 @@
-import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { RewrittenFile } from '../../../src/model/report.js'
 import { fileCalls } from '../../../src/storage/file-system.js'
 import { findDamages } from '../../../src/storage/history/check.js'
+import { listListedDays } from '../../../src/storage/history/choose.js'
 import { readOthers as readAll } from '../../../src/storage/history/first-seen.js'
 import { type OtherName, openHistory } from '../../../src/storage/history/record.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
@@ -84,6 +85,68 @@ describe('the record of a day', () => {
     storeVersion(root, 1)
     await record(root, '2036-02-12')
     expect(readdirSync(toHistoryFolder(root)).filter((name) => /^\d/.test(name))).toEqual(['2026-02-12'])
+  })
+
+  it('is not used once a run without fresh candles turns out to have had a clock years ahead', async () => {
+    const root = temporaryFolder()
+    const partial = { outcomes: { lists: 'partial' } } as const
+    storeSessions(root, ['2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2026-02-12')
+    storeVersion(root, 2)
+    expect(await record(root, '2036-02-13', partial)).toMatch(/^check the clock: .*2026-02-12.*delete 2036-02-13 from the history$/)
+    expect(await readVersion(root, '2036-02-13')).toBe(2)
+    storeVersion(root, 3)
+    expect(await record(root, '2026-02-13', partial)).toMatch(/^the clock was ahead when 2036-02-13 was recorded/)
+    expect(listListedDays(await openHistory(root))).toEqual(['2026-02-12', '2026-02-13'])
+    expect(await readVersion(root, '2036-02-13')).toBeUndefined()
+    const views = readFileSync(join(toHistoryFolder(root), 'views.sql'), 'utf8')
+    expect(views).toContain("WHEN as_of_day() >= DATE '2026-02-13'")
+    expect(views).not.toContain('2036-02-13')
+    expect(await record(root, '2026-02-16', partial)).toBeUndefined()
+    expect(await findDamages(await openHistory(root))).toEqual([])
+  })
+
+  it('is left out of views.sql with its table if no other day has one', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2026-02-12', { outcomes: { prices: 'partial' } })
+    await record(root, '2036-02-13', { outcomes: { lists: 'partial' } })
+    storeVersion(root, 2)
+    storeSessions(root, ['2026-02-12', '2026-02-13'])
+    await record(root, '2026-02-13', { outcomes: { prices: 'partial' } })
+    const views = readFileSync(join(toHistoryFolder(root), 'views.sql'), 'utf8')
+    expect(views).toContain('"listed"')
+    expect(views).not.toContain('"prices"')
+    expect(await findDamages(await openHistory(root))).toEqual([])
+  })
+
+  it('is used after a long pause, also without fresh candles', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-12'])
+    for (const [version, day] of ['2026-02-12', '2026-04-13', '2026-04-14', '2026-04-15'].entries()) {
+      storeVersion(root, version)
+      if (day === '2026-04-15') storeSessions(root, ['2026-02-12', day])
+      const warning = await record(root, day, day === '2026-04-15' ? {} : { outcomes: { lists: 'partial' } })
+      expect(warning).toEqual(
+        day === '2026-04-13' ? expect.stringMatching(/^check the clock: .*If the clock is right, ignore this/) : undefined,
+      )
+    }
+    for (const [version, day] of ['2026-02-12', '2026-04-13', '2026-04-14', '2026-04-15'].entries())
+      if (version > 0) expect(await readVersion(root, day)).toBe(version)
+  })
+
+  it('is that of a partial run of the evening, whatever a complete run finds on the weekend', async () => {
+    const root = temporaryFolder()
+    storeSessions(root, ['2026-02-12'])
+    storeVersion(root, 1)
+    await record(root, '2026-02-13', { outcomes: { lists: 'partial' }, at: '2026-02-13T12:30:00.000Z' })
+    storeSessions(root, ['2026-02-12', '2026-02-13'])
+    storeVersion(root, 2)
+    await record(root, '2026-02-13', { at: '2026-02-15T04:30:00.000Z' })
+    expect(await listRecords(root)).toEqual(['2026-02-13 2026-02-13T12:30 final', '2026-02-13 2026-02-15T04:30 final'])
+    expect(await readVersion(root, '2026-02-13')).toBe(1)
   })
 
   it('of another day has only the lists that follow --as-of, unless --record-late is given', async () => {
