@@ -75,11 +75,12 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
   return encoded
 }
 
-/** Rows with digests of their content: of each one, and of all in whatever order. */
+/** Rows with digests of their content: of each one, and of all in whatever order, under the names of their columns. */
 export const describeRows = (table: Table, rows: readonly TableRow[]) => {
   const toText = createRowText(table)
   const keys = rows.map((row) => hash('md5', toText(row), 'base64'))
-  return { rows, keys, content: digestOf([...keys].sort().join('\n')) }
+  const names = listColumns(table).map(({ name }) => name)
+  return { rows, keys, content: digestOf([...names, ...[...keys].sort()].join('\n')) }
 }
 
 type DescribedRows = ReturnType<typeof describeRows>
