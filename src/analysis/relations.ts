@@ -50,7 +50,9 @@ export const prepareRelations = async (
     : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
   const isRead = views.length > 0 || chosen.some(isHistoryTable)
-  const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], damages: [], former: [] }
+  const history = isRead
+    ? await openHistory(source.folder.root)
+    : { root: source.folder.root, records: [], deleted: [], damages: [], former: [] }
   const records = { history, until: source.past, warn: source.warn }
   await setRewritten(connection, views, records)
   const seen = await fillFirstSeen(views, { ...source, ...records })

@@ -4,7 +4,6 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { isTemporaryName } from '../atomic-file.js'
-import { DELETED_FILE, formatDeleted, readDeleted } from './delete.js'
 import { listGuide } from './guide.js'
 import {
   type Damage,
@@ -24,11 +23,11 @@ import { WORK_FOLDER } from './write-record.js'
  * Also finds files that do not belong to it. Changes nothing.
  */
 export const findDamages = async (history: History): Promise<readonly Damage[]> => {
-  const { root, records, damages } = history
-  const found: Damage[] = [...damages, ...(await checkChain(history))]
+  const { root, records, deleted, damages } = history
+  const found: Damage[] = [...damages, ...checkChain(history)]
   const report = (name: string, detail: string): void =>
     void found.push(omitUndefined({ day: readDay(name.slice(0, 10)), file: nameHistoryFile(name), detail }))
-  const files = new Map(records.flatMap(listRecordFiles).map((file) => [file.name, file]))
+  const files = new Map([...records, ...deleted].flatMap(listRecordFiles).map((file) => [file.name, file]))
   for (const file of files.values()) {
     const state = readIntact(history, file)
     const copy = typeof state === 'string' && findCopy(history, file)
@@ -36,8 +35,6 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
       report(file.name, `it ${state}; ${copy ? `${nameHistoryFile(copy.name)} is the same file: copy it` : RESTORE}`)
     await yieldToEventLoop()
   }
-  const deleted = await readText(root, DELETED_FILE)
-  if (deleted !== undefined && deleted !== formatDeleted(await readDeleted(root))) report(DELETED_FILE, 'its digest is wrong')
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
   for (const name of await listStrangers(history, new Set(files.keys()))) report(name, 'it does not belong to the history; move it away')
@@ -48,8 +45,8 @@ const readText = (root: string, name: string): Promise<string | undefined> =>
   readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest; a missing one must have been deleted on request. */
-const checkChain = async ({ root, records, damages }: History): Promise<readonly Damage[]> => {
-  const links = [...records, ...(await readDeleted(root))]
+const checkChain = ({ records, deleted, damages }: History): readonly Damage[] => {
+  const links = [...records, ...deleted]
   const damaged = new Set(damages.map(({ file }) => file))
   const numbers = new Set(links.map(({ number }) => number))
   return records.flatMap(({ name, day, number, previous }): readonly Damage[] => {
@@ -65,12 +62,15 @@ const checkChain = async ({ root, records, damages }: History): Promise<readonly
 
 /** What belongs to the record besides the files that records name. A kill can leave a base that none needs; compaction deletes it. */
 const OWN =
-  /^(\d{4}(-\d\d){2}(\.day|\/\d{8}T\d{6}Z(-\d+)?(\/record\.json)?)?|bases(\/.+(-[\da-f]{16}\.parquet|\.base))?|README\.md|views\.sql|deleted\.json)$/
+  /^(\d{4}(-\d\d){2}(\.day|\/\d{8}T\d{6}Z(-\d+)?(\/record\.json)?)?|bases(\/.+(-[\da-f]{16}\.parquet|\.base))?|README\.md|views\.sql)$/
 
 /** Files and folders that do not belong to the record. What a killed run left is none: the next one deletes it. */
-const listStrangers = async ({ root, damages }: History, known: ReadonlySet<string>): Promise<readonly string[]> => {
+const listStrangers = async ({ root, deleted, damages }: History, known: ReadonlySet<string>): Promise<readonly string[]> => {
   const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
-  const unread = damages.map(({ file }) => file.slice(0, -FACTS_FILE.length))
+  const unread = [
+    ...damages.map(({ file }) => file.slice(0, -FACTS_FILE.length)),
+    ...deleted.map(({ name }) => nameHistoryFile(`${name}/`)),
+  ]
   const isOwn = (name: string): boolean =>
     known.has(name) || OWN.test(name) || name.startsWith(WORK_FOLDER) || unread.some((folder) => nameHistoryFile(name).startsWith(folder))
   const strangers = all.filter((name) => !isOwn(name) && !isTemporaryName(basename(name)))

@@ -55,7 +55,7 @@ interface NewLists {
 /** Encodes lists one after the other, so that the memory of only one is needed. */
 export const encodeLists = async (history: History, { tables, read, isKnown, isProven, ...request }: NewLists): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
-  const folder = nameRecord(request, history.records)
+  const folder = nameRecord(request, [...history.records, ...history.deleted])
   for (const { table, stream } of tables) {
     const rows = await read(table)
     const described = rows && describeRows(table, rows)

@@ -4,7 +4,6 @@ import { omitUndefined } from '../../model/row.js'
 import { fileCalls, listNames, statFile, syncFolders } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { statePaths } from '../run-state.js'
-import { readDeleted } from './delete.js'
 import { readHead } from './guide.js'
 import type { EncodedLists } from './lists.js'
 import {
@@ -15,6 +14,7 @@ import {
   type History,
   nameRecord,
   type OtherName,
+  openHistory,
   type RecordFacts,
   toHistoryPath,
   toStored,
@@ -30,12 +30,14 @@ interface NewRecord extends EncodedLists {
 /** What the names of folders with temporary files begin with. */
 export const WORK_FOLDER = 'work-'
 
-/** Deletes what a killed run has left half-written. Call with the folder locked. */
+/** Deletes what a killed run has left half-written, or half-deleted. Call with the folder locked. */
 export const deleteInterruptedWrites = async (root: string): Promise<void> => {
   const { history } = statePaths(root)
   await deleteTemporaryFiles(history)
   for (const name of await listNames(history))
     if (name.startsWith(WORK_FOLDER)) await rm(join(history, name), { recursive: true, force: true })
+  for (const { name } of (await openHistory(root)).deleted)
+    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await rm(join(history, name, file))
 }
 
 /**
@@ -43,8 +45,8 @@ export const deleteInterruptedWrites = async (root: string): Promise<void> => {
  * with it.
  */
 export const writeRecord = async (history: History, { facts, lists, files, others = {} }: NewRecord): Promise<History> => {
-  const { root, records } = history
-  const name = nameRecord(facts, records)
+  const { root, records, deleted } = history
+  const name = nameRecord(facts, [...records, ...deleted])
   const further = Object.entries(others).flatMap(([other, bytes]) =>
     bytes ? [[other, describeFile(`${name}/${other}.parquet`, bytes), bytes] as const] : [],
   )
@@ -73,11 +75,10 @@ export const writeRecord = async (history: History, { facts, lists, files, other
 }
 
 /** The number of the next record, and the one before it. That one may be missing: then `verify` names it. */
-const findLink = async ({ root, records, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
+const findLink = async ({ root, records, deleted, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
   const last = records.at(-1)
   const head = await readHead(root)
   const previous = head && head.number > (last?.number ?? 0) ? head : last
-  const deleted = await readDeleted(root)
   const newest = Math.max(head?.number ?? 0, (last?.number ?? 0) + damages.length, ...deleted.map((one) => one.number))
   return omitUndefined({ number: newest + 1, previous: previous && { name: previous.name, digest: previous.digest } })
 }
