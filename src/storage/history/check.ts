@@ -64,7 +64,7 @@ const checkChain = ({ records, deleted, damages }: History): readonly Damage[] =
 const OWN =
   /^(\d{4}(-\d\d){2}(\.day|\/\d{8}T\d{6}Z(-\d+)?(\/record\.json)?)?|bases(\/.+(-[\da-f]{16}\.parquet|\.base))?|README\.md|views\.sql)$/
 
-/** Files and folders that do not belong to the record. What a killed run left is none: the next one deletes it. */
+/** Files and folders that do not belong to the record. Files of a killed run are not listed: the next run deletes them. */
 const listStrangers = async ({ root, deleted, damages }: History, known: ReadonlySet<string>): Promise<readonly string[]> => {
   const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
   const unread = [

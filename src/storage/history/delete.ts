@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../atomic-file.js'
@@ -59,26 +59,24 @@ const findIn = async (history: History, { day, before }: DaySelector) => {
   const staying = records.filter(({ name }) => !isGone(name)).flatMap(listRecordFiles)
   const bases = new Map(staying.filter(({ name }) => name.startsWith(BASES)).map((base) => [base.digest, base]))
   const copies = deleted.flatMap(listRecordFiles).filter(({ digest }) => bases.has(digest))
-  const kept = new Set([...bases.values(), ...copies].map(({ name }) => nameHistoryFile(name)))
-  const unneeded = damaged.every(isGone) ? (await listFiles(root, BASES)).filter(({ path }) => !kept.has(path)) : []
-  const files = (await Promise.all(gone.map((name) => listFiles(root, name)))).flat()
+  const kept = new Set([...bases.values(), ...copies].map(({ name }) => name))
+  const unneeded = damaged.every(isGone)
+    ? (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`).filter((name) => !kept.has(name))
+    : []
+  const own = await Promise.all(gone.map(async (name) => (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)))
   const hasTwin = ({ digest, name }: FileFacts): boolean =>
     [...staying, ...copies].some((one) => one.digest === digest && one.name !== name)
   return {
     days: [...new Set(gone.map((name) => name.slice(0, 10)))],
-    files: [...files, ...unneeded],
+    files: [...own.flat(), ...unneeded]
+      .sort()
+      .map((name) => ({ path: nameHistoryFile(name), bytes: statFile(toHistoryPath(root, name))?.size ?? 0 })),
     gone,
-    unneeded: unneeded.map(({ path }) => path),
+    unneeded,
     /** The bases of which no other file is left. */
     single: [...bases.values()].filter((base) => !hasTwin(base)),
   }
 }
-
-const listFiles = async (root: string, folder: string): Promise<Deletable['files']> =>
-  [...(await listNames(toHistoryPath(root, folder)))].sort().flatMap((name) => {
-    const bytes = statFile(toHistoryPath(root, folder, name))?.size
-    return bytes === undefined ? [] : [{ path: nameHistoryFile(`${folder}/${name}`), bytes }]
-  })
 
 /**
  * Deletes what `findDeletable` finds, with the folder locked: a run may be about to use a base. Of a record the facts stay, without lists: a
@@ -91,18 +89,16 @@ export const deleteDays = async (root: string, selector: DaySelector, now: numbe
     const history = await openHistory(root)
     const { days, files, gone, unneeded, single } = await findIn(history, selector)
     const links = findLinks(history).filter(({ name }) => gone.includes(name))
-    const deletedAt = { at: new Date(now).toISOString(), copies: links.length === 0 ? [] : await copyBases(history, single) }
-    for (const [index, link] of links.entries()) await noteDeleted(root, { ...deletedAt, ...link, ...(index === 0 ? {} : { copies: [] }) })
-    for (const { name, number, deleted } of history.deleted)
-      if (deleted)
-        await noteDeleted(root, {
-          name,
-          number,
-          ...deleted,
-          copies: deleted.copies.filter((copy) => !unneeded.includes(nameHistoryFile(copy.name))),
-        })
+    const at = new Date(now).toISOString()
+    let copies = links.length === 0 ? [] : await copyBases(history, single)
+    for (const link of links) {
+      await noteDeleted(root, link, { at, digest: link.digest, copies })
+      copies = []
+    }
+    for (const { deleted, ...record } of history.deleted)
+      if (deleted) await noteDeleted(root, record, { ...deleted, copies: deleted.copies.filter(({ name }) => !unneeded.includes(name)) })
     for (const name of gone) if (links.every((link) => link.name !== name)) await rm(toHistoryPath(root, name), { recursive: true })
-    for (const path of unneeded) await rm(join(root, path), { force: true })
+    for (const name of unneeded) await rm(toHistoryPath(root, name), { force: true })
     await deleteInterruptedWrites(root)
     await writeGuide(await openHistory(root))
     return { days, files }
@@ -116,11 +112,10 @@ type Link = Pick<StoredRecord, 'name' | 'number' | 'digest'>
 /** Of a damaged record only the one after it knows the digest. */
 const findLinks = ({ records }: History): readonly Link[] => {
   const before = records.flatMap(({ previous, number }) => (previous ? [{ ...previous, number: number - 1 }] : []))
-  const all = [...before, ...records].map(({ name, number, digest }) => [name, { name, number, digest }] as const)
-  return [...new Map(all).values()]
+  return [...new Map([...before, ...records].map((one) => [one.name, one])).values()]
 }
 
-const noteDeleted = (root: string, { name, number, ...deleted }: Link & Required<RecordFacts>['deleted']): Promise<number> => {
+const noteDeleted = (root: string, { name, number }: Link, deleted: Required<RecordFacts>['deleted']): Promise<number> => {
   const [day = '', second = ''] = name.split('/')
   const knownAt = second.replace(/^(....)(..)(..T..)(..)(..Z).*/, '$1-$2-$3:$4:$5')
   const place = { day, knownAt, timing: 'late', isConfirmed: false, run: '' } as const

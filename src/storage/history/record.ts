@@ -43,16 +43,18 @@ export interface RecordFacts {
   readonly run: string
   /** By the name of their table. */
   readonly lists: Readonly<Record<string, RecordedList>>
-  /** Files that are no lists. */
-  readonly others: Readonly<Partial<Record<OtherName, FileFacts>>>
+  /** The file with the keys of records that were new. */
+  readonly others: { readonly 'first-seen'?: FileFacts }
+  /** The candle files that were replaced. */
+  readonly rewritten?: readonly RewrittenRow[]
   /** Only of a record that was deleted on request: when, the digest of the facts that it had, and copies of bases that other records need. */
   readonly deleted?: { readonly at: string; readonly digest: string; readonly copies: readonly FileFacts[] }
   /** The file of the former format that it was made of, with its digest. */
   readonly migrated?: { readonly name: string; readonly digest: string }
 }
 
-/** The keys of records that were new, and the candle files that were replaced. */
-export type OtherName = 'first-seen' | 'rewritten'
+/** A candle file that was replaced: the session until which its prices had been known otherwise, and when that was, in India. */
+export type RewrittenRow = Readonly<Record<'day' | 'known_at' | 'stream' | 'item' | 'reason', string>>
 
 /** A record in its folder: its facts, its place below the history, and the digest of its facts. */
 export interface StoredRecord extends RecordFacts {
@@ -87,7 +89,7 @@ export type Warn = (text: string) => void
 export const FACTS_FILE = 'record.json'
 /** The folder of all bases. */
 export const BASES = 'bases'
-/** What stands for the run of a record that was made of the former format. */
+/** The run of a record that was made of the former format. */
 export const MIGRATED = 'migrated'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/

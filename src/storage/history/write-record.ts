@@ -5,7 +5,7 @@ import { fileCalls, listNames, statFile, syncFolders } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { statePaths } from '../run-state.js'
 import { readHead } from './guide.js'
-import type { EncodedLists } from './lists.js'
+import type { EncodedLists, NewFile } from './lists.js'
 import {
   BASES,
   describeFile,
@@ -13,7 +13,6 @@ import {
   formatWithDigest,
   type History,
   nameRecord,
-  type OtherName,
   openHistory,
   type RecordFacts,
   toHistoryPath,
@@ -23,8 +22,8 @@ import {
 /** A record to be stored. */
 interface NewRecord extends EncodedLists {
   readonly facts: Omit<RecordFacts, 'format' | 'number' | 'previous' | 'lists' | 'others'>
-  /** Files that are no lists. */
-  readonly others?: Readonly<Partial<Record<OtherName, Buffer | undefined>>>
+  /** The file with the keys of records that were new. */
+  readonly seen?: Buffer | undefined
 }
 
 /** What the names of folders with temporary files begin with. */
@@ -44,18 +43,14 @@ export const deleteInterruptedWrites = async (root: string): Promise<void> => {
  * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it or nothing. Resolves to the history
  * with it.
  */
-export const writeRecord = async (history: History, { facts, lists, files, others = {} }: NewRecord): Promise<History> => {
+export const writeRecord = async (history: History, { facts, lists, files, seen }: NewRecord): Promise<History> => {
   const { root, records, deleted } = history
   const name = nameRecord(facts, [...records, ...deleted])
-  const further = Object.entries(others).flatMap(([other, bytes]) =>
-    bytes ? [[other, describeFile(`${name}/${other}.parquet`, bytes), bytes] as const] : [],
-  )
-  const { day, knownAt, timing, isConfirmed, run, migrated } = facts
-  const whole: RecordFacts = omitUndefined({
-    ...{ format: 2 as const, ...(await findLink(history)), day, knownAt, timing, isConfirmed, run, lists },
-    ...{ others: Object.fromEntries(further.map(([other, file]) => [other, file])), migrated },
-  })
-  const own = [...files, ...further.map(([, file, bytes]) => [file, bytes] as const)].map(([file, bytes]) => [file.name, bytes] as const)
+  const further: readonly NewFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
+  const others = Object.fromEntries(further.map(([file]) => ['first-seen', file]))
+  const { day } = facts
+  const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })
+  const own = [...files, ...further].map(([file, bytes]) => [file.name, bytes] as const)
   await mkdir(toHistoryPath(root, BASES), { recursive: true })
   const work = await mkdtemp(toHistoryPath(root, WORK_FOLDER))
   try {
