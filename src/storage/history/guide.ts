@@ -74,7 +74,8 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
 - \`known_at\` is when the list was collected; if the clock was behind, the earliest time at which that can have been. Times are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
 - \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
   first final record of a day answers, without one the last of the session, then the first late one. \`views.sql\` has that choice.
-- \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten.parquet\` the candle files that were replaced.
+- \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten\` in \`record.json\` the candle files that were replaced.
+- A record with \`deleted\` in \`record.json\` was deleted on request; \`bases/copy-…\` are second files of bases.
 - The command \`verify\` can compare every byte with its digest, and \`history\` lists the days.
 
 Start in this folder. DuckDB:
