@@ -7,10 +7,10 @@ import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
 import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
-import { fillFirstSeen } from './history/fill-first-seen.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candle-days.js'
+import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded } from './tables/index.js'
 import { isView } from './tables/view.js'
 
@@ -50,7 +50,9 @@ export const prepareRelations = async (
     : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
   const isRead = views.length > 0 || chosen.some(isHistoryTable)
-  const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], damages: [], former: [] }
+  const history = isRead
+    ? await openHistory(source.folder.root)
+    : { root: source.folder.root, records: [], deleted: [], damages: [], former: [] }
   const records = { history, until: source.past, warn: source.warn }
   await setRewritten(connection, views, records)
   const seen = await fillFirstSeen(views, { ...source, ...records })

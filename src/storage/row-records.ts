@@ -1,7 +1,7 @@
 import type { Row } from '../model/row.js'
 import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, type Table } from '../model/table.js'
-import type { TableRow } from './table-rows.js'
+import { type TableRow, toValue } from './table-rows.js'
 
 /** The rows of one file of a table, and the records of the provider that they stand for. */
 export interface FileRecords {
@@ -33,18 +33,20 @@ export const createRecordReader = ({ columns, files, lists }: Table): ((rows: re
 }
 
 const createRecordMaker = (columns: readonly TableColumn[], list: string | undefined): ((row: TableRow) => Row) => {
-  const readers = columns.flatMap(({ name, type, from, convert }) => {
+  const readers = columns.flatMap((column) => {
+    const { from, convert } = column
     const [key = '$'] = 'row' in from ? from.row : 'document' in from ? from.document : []
-    return key.startsWith('$') || convert ? [] : [{ name, key, isNested: type === 'JSON', isOfRow: 'row' in from }]
+    return key.startsWith('$') || convert ? [] : [{ column, key, isOfRow: 'row' in from }]
   })
   return (row) => {
     const own: Record<string, unknown> = typeof row[EXTRA.name] === 'string' ? { ...JSON.parse(row[EXTRA.name] as string) } : {}
     const document: Record<string, unknown> = {}
-    for (const { name, key, isNested, isOfRow } of readers) {
-      const value = row[name] ?? null
-      if (value === null) continue
+    for (const { column, key, isOfRow } of readers) {
       const target = isOfRow ? own : document
-      target[key] ??= isNested ? JSON.parse(String(value)) : value
+      const stored = row[column.name] ?? null
+      // An older file can lack the column, or have it with another type.
+      const value = target[key] ?? (stored !== null && column.type === 'JSON' ? JSON.parse(String(stored)) : stored)
+      if (value !== null) target[key] = column.type === 'JSON' ? value : (toValue(column, value) ?? value)
     }
     return list === undefined ? own : { ...document, [list]: [own] }
   }

@@ -94,7 +94,7 @@ const toJson = (value: unknown): string => {
 }
 
 /** The value of a column; null if it does not fit. */
-const toValue = ({ type, convert }: TableColumn, found: unknown): Value => {
+export const toValue = ({ type, convert }: TableColumn, found: unknown): Value => {
   // Most values are of the type of their column.
   if (convert === undefined && typeof found === 'number' && (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found))))
     return found

@@ -1,5 +1,5 @@
 import { CANDLE_COLUMNS } from '../model/candle.js'
-import type { TableColumn } from '../model/row-schema.js'
+import type { SqlType, TableColumn } from '../model/row-schema.js'
 import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
 import { quoteName, quoteText, toJsonPath } from './duckdb.js'
 import { buildCandleSource, buildCsvSource, buildJsonSource, buildList, buildRecord, readHeader } from './file-sources.js'
@@ -8,6 +8,9 @@ import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
 
 /** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
 export type CsvMode = 'any' | 'sound'
+
+/** The JSON with the fields of a row: a record, the document around it, or what the file of a recorded list has no column for. */
+type RowSource = 'record' | 'json' | typeof RECORDED_EXTRA
 
 export interface SelectOptions {
   readonly reading?: CsvMode | undefined
@@ -81,12 +84,33 @@ const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol'
 const buildCandleValue = (column: TableColumn, text: string): string =>
   column.type === 'DOUBLE' && column.convert === undefined ? `TRY_CAST(${text} AS DOUBLE)` : buildCast(column, text)
 
-const buildField = (where: 'record' | 'json', keys: readonly string[], column: TableColumn): string => {
+const buildField = (where: RowSource, keys: readonly string[], column: TableColumn): string => {
   if (column.type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
   return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${toJsonPath(key)})`)))
 }
 
 const nameDocumentValue = ({ name }: TableColumn): string => quoteName(`document_${name}`)
+
+/** The alias `r` of the rows of a recorded list, whose file may lack a column or have it with another type. */
+const RECORDED_EXTRA = 'r.extra'
+
+/** The columns of a recorded list. What its file has no column for is in its `extra`, under the names of the provider. */
+export const buildRecordedValues = (table: Table): string => {
+  const values = table.columns.map((column) => {
+    const keys = listKeys(RECORDED_EXTRA, column)
+    const own = buildRecordedValue(column.type, `r.${quoteName(column.name)}`)
+    return `${keys.length === 0 ? own : `coalesce(${own}, ${buildField(RECORDED_EXTRA, keys, column)})`} AS ${quoteName(column.name)}`
+  })
+  const rest = `NULLIF(${buildRest(RECORDED_EXTRA, table)}, '{}')`
+  const extra = `CASE WHEN json_type(${RECORDED_EXTRA}) = 'OBJECT' THEN ${rest} ELSE CAST(${RECORDED_EXTRA} AS JSON) END`
+  return [...values, `${extra} AS ${EXTRA.name}`].join(', ')
+}
+
+const buildRecordedValue = (type: SqlType, value: string): string => {
+  if (type === 'VARCHAR') return `CAST(${value} AS VARCHAR)`
+  if (type === 'JSON') return `coalesce(TRY_CAST(${value} AS JSON), to_json(${value}))`
+  return `CASE WHEN typeof(${value}) = '${type}' THEN TRY_CAST(${value} AS ${type}) ELSE ${buildCast({ type }, `CAST(${value} AS VARCHAR)`)} END`
+}
 
 /** What rows take from the document around their list. Read before the list is unnested: parsing a document for each of its rows is quadratic. */
 const buildDocumentValues = (table: Table): string =>
@@ -101,7 +125,7 @@ const buildDocumentValues = (table: Table): string =>
 
 const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
 
-const buildCast = ({ type, convert }: TableColumn, text: string): string => {
+const buildCast = ({ type, convert }: Pick<TableColumn, 'type' | 'convert'>, text: string): string => {
   if (convert !== undefined) return `TRY(${convert.sql(text)})`
   switch (type) {
     case 'VARCHAR':
@@ -128,7 +152,7 @@ const buildExtra = (table: Table): string => {
   return `NULLIF(CASE WHEN json_type(record) = 'OBJECT' THEN ${all} ELSE record END, '{}')`
 }
 
-const buildRest = (where: 'record' | 'json', table: Table): string => {
+const buildRest = (where: RowSource, table: Table): string => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of table.columns)
     for (const key of listKeys(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
@@ -138,9 +162,9 @@ const buildRest = (where: 'record' | 'json', table: Table): string => {
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const listKeys = (where: 'record' | 'json', { from }: TableColumn): readonly string[] => {
-  if ('row' in from) return where === 'record' ? from.row : []
-  return 'document' in from && where === 'json' ? from.document : []
+const listKeys = (where: RowSource, { from }: TableColumn): readonly string[] => {
+  if ('row' in from) return where === 'json' ? [] : from.row
+  return 'document' in from && where !== 'record' ? from.document : []
 }
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */

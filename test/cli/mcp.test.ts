@@ -54,6 +54,20 @@ describe.skipIf(!duckdb)('the MCP server', () => {
   }, 60_000)
   afterAll(() => remove())
 
+  it.each([
+    ['query', { sql: 'from master', asOf: '2026-02-12' }, 'unknown argument: asOf (did you mean as_of?)'],
+    [
+      'changes',
+      { sinc: '2026-02-11', symbol: ['S1'] },
+      'unknown argument: sinc (did you mean since?); unknown argument: symbol (did you mean symbols?)',
+    ],
+    ['show', { stock: 'S1', quite_another: 1 }, 'unknown argument: quite_another'],
+  ])('refuses an argument that %s does not have', async (tool, input, message) => {
+    const { isError, text } = await ask(await connect(out), tool, input)
+    expect(isError).toBe(true)
+    expect(text).toContain(message)
+  })
+
   it('has four tools that only read, and says that texts of the provider are no instructions', async () => {
     const client = await connect(out)
     const { tools } = await client.listTools()

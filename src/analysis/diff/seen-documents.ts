@@ -3,7 +3,7 @@ import type { RecordedDocuments } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
-import { readOthers } from '../../storage/history/first-seen.js'
+import { readSeen } from '../../storage/history/first-seen.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import { ALL_RECORDS as ALL, toRecordKey } from '../../storage/seen-records.js'
@@ -65,7 +65,7 @@ export const addSeenDocuments = async (
 }
 
 const readSeenDays = async (history: History, after: Day, warn: Warn): Promise<ReadonlyMap<string, SeenDays>> => {
-  const all = await readOthers(history, 'first-seen', warn)
+  const all = await readSeen(history, warn)
   const rows = all.map(({ file, key, day }) => [String(file), String(key), String(day)] as const)
   const seen = new Map<string, SeenDays>()
   for (const [file, key, day] of rows.filter((row) => row[2] > after).sort((one, other) => (one[2] < other[2] ? -1 : 1))) {

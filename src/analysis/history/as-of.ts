@@ -4,6 +4,7 @@ import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteList, quoteText } from '../../storage/duckdb.js'
 import { type ChosenList, chooseEachDay, describeAnswer, findAnswer, findUsedDay } from '../../storage/history/choose.js'
+import { openSeen } from '../../storage/history/first-seen.js'
 import {
   describeDamage,
   findFile,
@@ -104,9 +105,7 @@ const findNames = (history: History, { list: { whole, changes } }: ChosenList, w
 
 /** The days on which records of single stocks appeared, as `file`, `key` and `day`. Damaged files are left out with a warning. */
 export const readFirstSeen = async (history: History, warn: Warn): Promise<TableReader> => {
-  const files: string[] = []
-  for (const { 'first-seen': file } of history.records.map(({ others }) => others))
-    if (file && (await leaveOutDamaged(warn, () => readVerified(history, file)))) files.push(toHistoryPath(history.root, file.name))
+  const files = (await openSeen(history, warn)).map(({ path }) => path)
   history.damages.map(describeDamage).forEach(warn)
   if (files.length > 0) return { files, select: `read_parquet(${quoteList(files)})` }
   return { files, select: '(SELECT CAST(NULL AS VARCHAR) AS file, CAST(NULL AS VARCHAR) AS key, CAST(NULL AS DATE) AS day WHERE false)' }

@@ -4,9 +4,11 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
+import { listTables } from '../../pipeline/list-tables.js'
 import { readRecords } from '../../storage/record-file.js'
 import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
+import { createFractionCheck } from './fractions.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
 
 export interface RecordChecks {
@@ -30,9 +32,11 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
   for (const { stream, files } of all)
     for (const file of files) {
       if (file.output.shape === 'candles-per-item') continue
+      const fractions = createFractionCheck(listTables([stream]))
       try {
         findings.push(
-          ...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...(await checkFile(root, file, { against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...fractions.finish(file.file),
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
@@ -62,21 +66,25 @@ const findBrokenTexts = (root: string, { output, file, item }: OutputFile): read
 interface FileContext {
   readonly against: RecordContext
   readonly rows: Map<string, readonly Row[]>
+  readonly fractions: ReturnType<typeof createFractionCheck>
   readonly isOfStocks: boolean
 }
 
 const checkFile = async (
   root: string,
   { output, file, item }: OutputFile,
-  { against: { listed, exchange }, rows, isOfStocks }: FileContext,
+  { against: { listed, exchange }, rows, fractions, isOfStocks }: FileContext,
 ): Promise<readonly Finding[]> => {
   const path = join(root, file)
   switch (output.shape) {
     case 'rows-in-one-file': {
       const records: Row[] = []
       for await (const some of readRecords(path, file))
-        for (const { Symbol: symbol, ISIN, SMA, incomeStat_cq: quarters } of some)
+        for (const record of some) {
+          const { Symbol: symbol, ISIN, SMA, incomeStat_cq: quarters } = record
+          fractions.add(record)
           records.push({ Symbol: symbol, ISIN, SMA, profits: isRow(quarters) && quarters.NET_PROFIT })
+        }
       rows.set(
         file,
         records.filter(({ SMA, profits }) => SMA || profits),
@@ -91,11 +99,13 @@ const checkFile = async (
       const list: unknown = JSON.parse(await readFile(path, 'utf8'))
       if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
+      rows.get(file)?.forEach(fractions.add)
       return [...findDuplicateRecords(file, list), ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : [])]
     }
     default: {
       const text = await readFile(path, 'utf8')
       rows.set(file, parseLines(text.split('\n')))
+      rows.get(file)?.forEach(fractions.add)
       return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
     }
   }

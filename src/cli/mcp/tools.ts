@@ -75,9 +75,10 @@ export const callTool = ({ tool, input }: ToolTask, source: ToolSource): Promise
 /** Declares the tools. What an agent asks at once is answered one by one, so that the memory of one answer is needed. */
 export const addTools = (server: McpServer, source: ToolSource, run?: ToolRunner): void => {
   let last: Promise<unknown> = Promise.resolve()
-  const add: AddTool = (name, config, answer) => {
+  const add: AddTool = (name, { description, inputSchema: { shape } }, answer) => {
+    const inputSchema = z.strictObject(shape, { error: (issue) => describeUnknown(issue, Object.keys(shape)) })
     const annotations = { readOnlyHint: true, openWorldHint: false }
-    server.registerTool<z.ZodObject, z.ZodObject>(name, { ...config, annotations }, (input, { mcpReq: { signal } }) => {
+    server.registerTool<z.ZodObject, z.ZodObject>(name, { description, inputSchema, annotations }, (input, { mcpReq: { signal } }) => {
       const work = async () => {
         // It may have been cancelled while it waited.
         signal.throwIfAborted()
@@ -155,9 +156,17 @@ const addTables = (add: AddTool, { out, streams }: ToolSource): void =>
   )
 
 const fail = (what: string, name: string, known: readonly string[]): never => {
-  const near = findClosest(name, known)
-  throw new UsageError(`unknown ${what}: ${name}${near === undefined ? '' : ` (did you mean ${near}?)`}`)
+  throw new UsageError(nameUnknown(what, name, known))
 }
+
+const nameUnknown = (what: string, name: string, known: readonly string[]): string => {
+  const near = findClosest(name, known)
+  return `unknown ${what}: ${name}${near === undefined ? '' : ` (did you mean ${near}?)`}`
+}
+
+/** Without its misspelt argument, a tool would answer something else than what was asked. */
+const describeUnknown = ({ code, keys }: z.core.$ZodRawIssue, known: readonly string[]): string | undefined =>
+  code === 'unrecognized_keys' ? (keys as string[]).map((key) => nameUnknown('argument', key, known)).join('; ') : undefined
 
 const day = (text: string) => z.string().optional().describe(`${text}, YYYY-MM-DD`)
 

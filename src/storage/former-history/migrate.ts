@@ -6,7 +6,7 @@ import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import { groupBy } from '../../model/map.js'
 import type { Day } from '../../model/trading-day.js'
 import { describeFileError, listNames } from '../file-system.js'
-import { encodeRewrittenRows, encodeSeenRows } from '../history/first-seen.js'
+import { encodeSeenRows, toRewrittenRows } from '../history/first-seen.js'
 import { describeRows, encodeLists, type ReadTable } from '../history/lists.js'
 import {
   BASES,
@@ -61,7 +61,10 @@ const migrateDay = async (history: History, former: FormerDay): Promise<void> =>
   const source = { name, digest: digestOf(file) }
   const own = history.records.filter(({ migrated }) => migrated?.digest === source.digest)
   const stored = new Set(
-    own.flatMap(({ lists, others, knownAt }) => [...Object.keys(lists), ...Object.keys(others).map((other) => `.${other} ${knownAt}`)]),
+    own.flatMap(({ lists, others, rewritten = [], knownAt }) => [
+      ...Object.keys(lists),
+      ...[...Object.keys(others), ...rewritten.slice(0, 1).map(() => 'rewritten')].map((other) => `.${other} ${knownAt}`),
+    ]),
   )
   const isStored = ({ table, other, knownAt }: FormerPart): boolean =>
     stored.has(table ? table.table.name : `${other?.name} ${new Date(knownAt).toISOString()}`)
@@ -140,6 +143,10 @@ const storeGroup = async (history: History, { former, work, at, group, source }:
   const seen = Object.entries(contentOf('.first-seen')).flatMap(([file, keys]) =>
     [keys].flat().map((key) => ({ file, key: String(key), day })),
   )
-  const others = { 'first-seen': encodeSeenRows(seen), rewritten: encodeRewrittenRows(day, at, contentOf('.rewritten')) }
-  return writeRecord(history, { ...encoded, others, facts: { ...place, knownAt: at, run: MIGRATED, migrated: source } })
+  const rewritten = toRewrittenRows(day, at, contentOf('.rewritten'))
+  return writeRecord(history, {
+    ...encoded,
+    seen: encodeSeenRows(seen),
+    facts: { ...place, knownAt: at, run: MIGRATED, rewritten, migrated: source },
+  })
 }

@@ -4,7 +4,6 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { isTemporaryName } from '../atomic-file.js'
-import { DELETED_FILE, formatDeleted, readDeleted } from './delete.js'
 import { listGuide, readHead } from './guide.js'
 import {
   BASES,
@@ -25,10 +24,10 @@ import { WORK_FOLDER } from './write-record.js'
  * Also finds files that do not belong to it. Changes nothing.
  */
 export const findDamages = async (history: History): Promise<readonly Damage[]> => {
-  const { root, records, damages } = history
+  const { root, records, deleted, damages } = history
   const found: Damage[] = [...damages, ...(await checkChain(history))]
   const report = (name: string, detail: string): void => void found.push(toDamage(name, detail))
-  const files = new Map(records.flatMap(listRecordFiles).map((file) => [file.name, file]))
+  const files = new Map([...records, ...deleted].flatMap(listRecordFiles).map((file) => [file.name, file]))
   for (const file of files.values()) {
     const state = readIntact(history, file)
     const copy = typeof state === 'string' && findCopy(history, file)
@@ -36,8 +35,6 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
       report(file.name, `it ${state}; ${copy ? `${nameHistoryFile(copy.name)} is the same file: copy it` : RESTORE}`)
     await yieldToEventLoop()
   }
-  const deleted = await readText(root, DELETED_FILE)
-  if (deleted !== undefined && deleted !== formatDeleted(await readDeleted(root))) report(DELETED_FILE, 'its digest is wrong')
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
   for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
@@ -48,8 +45,8 @@ const readText = (root: string, name: string): Promise<string | undefined> =>
   readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
-const checkChain = async ({ root, records, damages }: History): Promise<readonly Damage[]> => {
-  const links = [...records, ...(await readDeleted(root))]
+const checkChain = async ({ root, records, deleted, damages }: History): Promise<readonly Damage[]> => {
+  const links = [...records, ...deleted]
   const damaged = new Set(damages.map(({ file }) => file))
   const numbers = new Set(links.map(({ number }) => number))
   const head = await readHead(root)
@@ -69,11 +66,14 @@ const toDamage = (name: string, detail: string): Damage =>
   omitUndefined({ day: readDay(name.slice(0, 10)), file: nameHistoryFile(name), detail })
 
 /** Files and folders that do not belong to the record. Temporary files and unneeded bases, which a killed run leaves, are deleted later. */
-const listStrangers = async ({ root, records, damages, former }: History, files: Iterable<string>): Promise<readonly string[]> => {
+const listStrangers = async ({ root, records, deleted, damages, former }: History, files: Iterable<string>): Promise<readonly string[]> => {
   const facts = records.flatMap(({ name }) => [name, `${name}/${FACTS_FILE}`])
-  const own = new Set([...files, ...facts, ...former.map((day) => `${day}.day`), BASES, 'README.md', 'views.sql', DELETED_FILE])
-  // The files of a damaged record are unknown.
-  const unread = damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length))
+  const own = new Set([...files, ...facts, ...former.map((day) => `${day}.day`), BASES, 'README.md', 'views.sql'])
+  // The files of a damaged record are unknown; those of a deleted one are about to go.
+  const unread = [
+    ...damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length)),
+    ...deleted.map(({ name }) => name),
+  ]
   const isOwn = (name: string): boolean =>
     own.has(name) || readDay(name) === name || [`${BASES}/`, WORK_FOLDER, ...unread].some((start) => name.startsWith(start))
   const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()

@@ -1,40 +1,29 @@
-import { readdir, rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { UsageError } from '../../model/errors.js'
-import { isRow } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../atomic-file.js'
-import { listNames, readStateDocument, statFile } from '../file-system.js'
+import { listNames, statFile } from '../file-system.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
 import { createFormerError } from './choose.js'
 import { writeGuide } from './guide.js'
 import {
   BASES,
+  FACTS_FILE,
+  type FileFacts,
+  findFile,
   formatWithDigest,
   type History,
-  listRecordedDays,
+  leaveOutDamaged,
   listRecordFiles,
   nameHistoryFile,
   openHistory,
+  type RecordFacts,
   type StoredRecord,
   toHistoryPath,
 } from './record.js'
-
-/** A record that was deleted on request: a hole in the chain of records with a reason. */
-interface DeletedRecord extends Pick<StoredRecord, 'name' | 'number' | 'digest'> {
-  /** ISO 8601. */
-  readonly deletedAt: string
-}
-
-export const DELETED_FILE = 'deleted.json'
-
-export const formatDeleted = (all: readonly DeletedRecord[]): string => formatWithDigest('deleted', all)
-
-export const readDeleted = async (root: string): Promise<readonly DeletedRecord[]> => {
-  const document = await readStateDocument(toHistoryPath(root, DELETED_FILE))
-  const all = isRow(document) && Array.isArray(document.deleted) ? document.deleted.filter(isRow) : []
-  return all.map((row) => row as unknown as DeletedRecord).filter(({ number }) => Number.isSafeInteger(number))
-}
+import { deleteInterruptedWrites } from './write-record.js'
 
 /** What can be deleted from the history. */
 export interface Deletable {
@@ -56,61 +45,95 @@ interface DaySelector {
  */
 export const findDeletable = async (root: string, selector: DaySelector): Promise<Deletable> => {
   await checkFolderFormat(root)
-  return findIn(await openHistory(root), selector)
-}
-
-const findIn = async (history: History, { day, before }: DaySelector): Promise<Deletable> => {
-  const { root, records, damages, former } = history
-  if (former.length > 0) throw createFormerError(history)
-  const days = (await listRecordedDays(root)).filter((one) => one === day || (before !== undefined && one < before))
-  if (day !== undefined && days.length === 0) throw new UsageError(`${day} is not recorded in ${root}, so there is nothing to delete`)
-  const stays = (one: { readonly day?: Day }): boolean => one.day !== undefined && !days.includes(one.day)
-  const needed = new Set(
-    records
-      .filter(stays)
-      .flatMap(listRecordFiles)
-      .map(({ name }) => name),
-  )
-  const bases = damages.some(stays) ? [] : (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`)
-  const own = await Promise.all(
-    days.map(async (one) => (await readdir(toHistoryPath(root, one), { recursive: true })).map((name) => `${one}/${name}`)),
-  )
-  const files = [...own.flat().sort(), ...bases.filter((name) => !needed.has(name))].flatMap((name) => {
-    const bytes = statFile(toHistoryPath(root, name))?.size
-    return bytes === undefined ? [] : [{ path: nameHistoryFile(name), bytes }]
-  })
+  const { days, files } = await findIn(await openHistory(root), selector)
   return { days, files }
 }
 
-/** Deletes what `findDeletable` finds, with the folder locked: a run may be about to use a base. */
+const findIn = async (history: History, { day, before }: DaySelector) => {
+  const { root, records, deleted, damages, former } = history
+  if (former.length > 0) throw createFormerError(history)
+  const damaged = damages.map(({ file }) => dirname(file).slice(nameHistoryFile('').length))
+  const isGone = (name: string): boolean => name.startsWith(`${day}/`) || (before !== undefined && name < before)
+  const gone = [...records.map(({ name }) => name), ...damaged].filter(isGone).sort()
+  if (day !== undefined && gone.length === 0) throw new UsageError(`${day} is not recorded in ${root}, so there is nothing to delete`)
+  const staying = records.filter(({ name }) => !isGone(name)).flatMap(listRecordFiles)
+  const bases = new Map(staying.filter(({ name }) => name.startsWith(BASES)).map((base) => [base.digest, base]))
+  const copies = deleted.flatMap(listRecordFiles).filter(({ digest }) => bases.has(digest))
+  const kept = new Set([...bases.values(), ...copies].map(({ name }) => name))
+  const unneeded = damaged.every(isGone)
+    ? (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`).filter((name) => !kept.has(name))
+    : []
+  const own = await Promise.all(gone.map(async (name) => (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)))
+  const hasTwin = ({ digest, name }: FileFacts): boolean =>
+    [...staying, ...copies].some((one) => one.digest === digest && one.name !== name)
+  return {
+    days: [...new Set(gone.map((name) => name.slice(0, 10)))],
+    files: [...own.flat(), ...unneeded]
+      .sort()
+      .map((name) => ({ path: nameHistoryFile(name), bytes: statFile(toHistoryPath(root, name))?.size ?? 0 })),
+    gone,
+    unneeded,
+    /** The bases of which no other file is left. */
+    single: [...bases.values()].filter((base) => !hasTwin(base)),
+  }
+}
+
+/**
+ * Deletes what `findDeletable` finds, with the folder locked: a run may be about to use a base. Of a record the facts stay, without lists: a
+ * hole in the chain of records with a reason.
+ */
 export const deleteDays = async (root: string, selector: DaySelector, now: number): Promise<Deletable> => {
   await checkFolderFormat(root)
   const release = await acquireLock(statePaths(root).lock, now)
   try {
     const history = await openHistory(root)
-    const found = await findIn(history, selector)
-    await noteDeleted(history, found.days, now)
-    for (const day of found.days) {
-      // Renamed first: a day is there as a whole, or not at all.
-      const path = toHistoryPath(root, `work-${day}`)
-      await rename(toHistoryPath(root, day), path)
-      await rm(path, { recursive: true, force: true })
+    const { days, files, gone, unneeded, single } = await findIn(history, selector)
+    const links = findLinks(history).filter(({ name }) => gone.includes(name))
+    const at = new Date(now).toISOString()
+    let copies = links.length === 0 ? [] : await copyBases(history, single)
+    for (const link of links) {
+      await noteDeleted(root, link, { at, digest: link.digest, copies })
+      copies = []
     }
-    const bases = found.files.map(({ path }) => path.slice(nameHistoryFile('').length)).filter((name) => name.startsWith(BASES))
-    for (const name of bases) await rm(toHistoryPath(root, name), { force: true })
+    for (const { deleted, ...record } of history.deleted)
+      if (deleted) await noteDeleted(root, record, { ...deleted, copies: deleted.copies.filter(({ name }) => !unneeded.includes(name)) })
+    for (const name of gone) if (links.every((link) => link.name !== name)) await rm(toHistoryPath(root, name), { recursive: true })
+    for (const name of unneeded) await rm(toHistoryPath(root, name), { force: true })
+    await deleteInterruptedWrites(root)
     await writeGuide(await openHistory(root))
-    return found
+    return { days, files }
   } finally {
     release()
   }
 }
 
+type Link = Pick<StoredRecord, 'name' | 'number' | 'digest'>
+
 /** Of a damaged record only the one after it knows the digest. */
-const noteDeleted = async ({ root, records }: History, days: readonly Day[], now: number): Promise<void> => {
+const findLinks = ({ records }: History): readonly Link[] => {
   const before = records.flatMap(({ previous, number }) => (previous ? [{ ...previous, number: number - 1 }] : []))
-  const gone = new Map([...before, ...records].filter(({ name }) => days.includes(name.slice(0, 10))).map((one) => [one.name, one]))
-  if (gone.size === 0) return
-  const deletedAt = new Date(now).toISOString()
-  const noted = [...gone.values()].map(({ name, number, digest }): DeletedRecord => ({ name, number, digest, deletedAt }))
-  await writeFileAtomically(toHistoryPath(root, DELETED_FILE), [formatDeleted([...(await readDeleted(root)), ...noted])])
+  return [...new Map([...before, ...records].map((one) => [one.name, one])).values()]
 }
+
+const noteDeleted = (root: string, { name, number }: Link, deleted: Required<RecordFacts>['deleted']): Promise<number> => {
+  const [day = '', second = ''] = name.split('/')
+  const knownAt = second.replace(/^(....)(..)(..T..)(..)(..Z).*/, '$1-$2-$3:$4:$5')
+  const place = { day, knownAt, timing: 'late', isConfirmed: false, run: '' } as const
+  const facts: RecordFacts = { format: 2, number, ...place, lists: {}, others: {}, deleted }
+  return writeFileAtomically(toHistoryPath(root, name, FACTS_FILE), [formatWithDigest('record', facts)])
+}
+
+/** Writes a second file of each base. */
+const copyBases = async (history: History, bases: readonly FileFacts[]): Promise<readonly FileFacts[]> => {
+  const copies: FileFacts[] = []
+  for (const base of bases) {
+    const bytes = await leaveOutDamaged(ignore, () => findFile(history, base, ignore).bytes)
+    const copy = { ...base, name: base.name.replace(`${BASES}/`, `${BASES}/copy-`) }
+    if (bytes === undefined) continue
+    await writeFileAtomically(toHistoryPath(history.root, copy.name), [bytes])
+    copies.push(copy)
+  }
+  return copies
+}
+
+const ignore = (): void => undefined

@@ -77,7 +77,8 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
 - \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
   first final record of a day answers, without one the last of the session, then the first late one. A record is left out if later ones show that
   the clock was ahead. \`views.sql\` has that choice.
-- \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten.parquet\` the candle files that were replaced.
+- \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten\` in \`record.json\` the candle files that were replaced.
+- A record with \`deleted\` in \`record.json\` was deleted on request; \`bases/copy-…\` are second files of bases.
 - **Run \`scripstream verify --history\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from
   a damaged file they may read wrong rows without an error. \`scripstream history\` lists the days.
 

@@ -47,7 +47,7 @@ interface NewLists {
   /** ISO 8601. */
   readonly knownAt: string
   readonly read: ReadTable
-  /** Whether a list is left out that the record of the day has already. */
+  /** Whether a record of the day already has the list with this content, so that it is left out. */
   readonly isKnown?: (table: Table, content: string) => boolean
   /** Whether each list is read back and compared before it is stored. */
   readonly isProven?: boolean
@@ -57,7 +57,7 @@ interface NewLists {
 /** Encodes lists one after the other, so that the memory of only one is needed. */
 export const encodeLists = async (history: History, { tables, read, isKnown, isProven, ...request }: NewLists): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
-  const folder = nameRecord(request, history.records)
+  const folder = nameRecord(request, [...history.records, ...history.deleted])
   for (const { table, stream } of tables) {
     const described = await read(table)
     if (described === undefined || isKnown?.(table, described.content)) continue
@@ -76,11 +76,12 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
   return encoded
 }
 
-/** Rows with digests of their content: of each one, and of all in whatever order. */
+/** Rows with digests of their content: of each one, and of all in whatever order, under the names of their columns. */
 export const describeRows = (table: Table, rows: readonly TableRow[]) => {
   const toText = createRowText(table)
   const keys = rows.map((row) => hash('md5', toText(row), 'base64'))
-  return { rows, keys, content: digestOf([...keys].sort().join('\n')) }
+  const names = listColumns(table).map(({ name }) => name)
+  return { rows, keys, content: digestOf([...names, ...[...keys].sort()].join('\n')) }
 }
 
 export type DescribedRows = ReturnType<typeof describeRows>
@@ -88,7 +89,7 @@ export type DescribedRows = ReturnType<typeof describeRows>
 interface Base {
   readonly facts: FileFacts
   readonly bytes: Buffer
-  /** That of the list; undefined if its record was deleted. */
+  /** The content of the list; undefined if its record was deleted. */
   readonly content: string | undefined
   /** Whether it is not yet stored as a base. */
   readonly isNew: boolean
@@ -114,7 +115,7 @@ const toQuarter = (day: Day): string => `${day.slice(0, 4)} ${Math.ceil(Number(d
 interface NewList extends Pick<NewLists, 'knownAt'> {
   readonly table: Table
   readonly base: Base | undefined
-  /** That of the record. */
+  /** The folder of the record. */
   readonly folder: string
 }
 
@@ -150,7 +151,9 @@ const findChanges = (table: Table, { rows, keys }: DescribedRows, base: Describe
   base.keys.forEach((key, place) => void getOrAdd(places, key, (): number[] => []).push(place))
   const added = rows.filter((_, at) => places.get(keys[at] as string)?.pop() === undefined)
   const gone = [...places.values()].flat().sort((one, other) => other - one)
-  const toNames = createNames(table)
+  const names = table.key ?? table.columns.flatMap(({ name }) => (NAMES.includes(name) ? [name] : []))
+  const toNames = (row: TableRow): string =>
+    JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
   const byNames = new Map<string, number[]>()
   for (const place of gone) getOrAdd(byNames, toNames(base.rows[place] as TableRow), (): number[] => []).push(place)
   const changes = added.map((row): TableRow => {
@@ -161,13 +164,8 @@ const findChanges = (table: Table, { rows, keys }: DescribedRows, base: Describe
   return [...changes, ...removed.map((place): TableRow => ({ ...base.rows[place], [CHANGE]: 'removed', [BASE_ROW]: place }))]
 }
 
-/** Columns that name what a row is about, in any list that has them. */
+/** Columns that name what a row is about, in any list that has them and no `key`. */
 const NAMES = ['list', 'side', 'isin', 'symbol', 'series', 'sid', 'indicator', 'action', 'ex_date']
-
-const createNames = ({ columns }: Table): ((row: TableRow) => string) => {
-  const own = columns.map(({ name }) => name).filter((name) => NAMES.includes(name))
-  return (row) => JSON.stringify(own.map((name) => String(row[name])))
-}
 
 /** Creates a function that reads a list of a record. The last base is kept: the next list probably needs it, too. @throws DamagedFileError */
 export const createListReader = (history: History, warn: Warn = () => undefined) => {

@@ -8,7 +8,7 @@ import { migrateDays } from '../former-history/migrate.js'
 import { readSessionDays } from '../session-days.js'
 import { readTable } from '../table-rows.js'
 import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
-import { encodeRewritten, encodeSeen } from './first-seen.js'
+import { encodeSeen, listRewritten } from './first-seen.js'
 import { writeGuide } from './guide.js'
 import { type DescribedRows, describeRows, encodeLists, type ReadTable } from './lists.js'
 import { type History, leaveOutDamaged, openHistory, type Warn } from './record.js'
@@ -127,14 +127,9 @@ const addRecord = async (history: History, { run, place, tables, rewrittenOn, re
     return known !== undefined && !isBetterTiming(timing, known.record.timing) && known.list.content === content
   }
   const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read })
-  const others = rewrittenOn !== undefined && {
-    'first-seen': await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }),
-    rewritten: encodeRewritten(run.report, { ...place, day: rewrittenOn }),
-  }
-  if (Object.keys(encoded.lists).length === 0 && !(others && Object.values(others).some((file) => file !== undefined))) return history
-  return writeRecord(history, {
-    ...encoded,
-    ...(others ? { others } : {}),
-    facts: { day, knownAt, timing, isConfirmed, run: run.record.run },
-  })
+  const seen = rewrittenOn && (await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }))
+  const rewritten = rewrittenOn ? listRewritten(run.report, { ...place, day: rewrittenOn }) : []
+  if (Object.keys(encoded.lists).length === 0 && !seen && rewritten.length === 0) return history
+  const facts = { day, knownAt, timing, isConfirmed, run: run.record.run, ...(rewritten.length === 0 ? {} : { rewritten }) }
+  return writeRecord(history, { ...encoded, seen: seen || undefined, facts })
 }

@@ -43,14 +43,18 @@ export interface RecordFacts {
   readonly run: string
   /** By the name of their table. */
   readonly lists: Readonly<Record<string, RecordedList>>
-  /** Files that are no lists. */
-  readonly others: Readonly<Partial<Record<OtherName, FileFacts>>>
+  /** The file with the keys of records that were new. */
+  readonly others: { readonly 'first-seen'?: FileFacts }
+  /** The candle files that were replaced. */
+  readonly rewritten?: readonly RewrittenRow[]
+  /** Only of a record that was deleted on request: when, the digest of the facts that it had, and copies of bases that other records need. */
+  readonly deleted?: { readonly at: string; readonly digest: string; readonly copies: readonly FileFacts[] }
   /** The file of the former format that it was made of, with its digest. */
   readonly migrated?: { readonly name: string; readonly digest: string }
 }
 
-/** The keys of records that were new, and the candle files that were replaced. */
-export type OtherName = 'first-seen' | 'rewritten'
+/** A candle file that was replaced: the session until which its prices had been known otherwise, and when that was, in India. */
+export type RewrittenRow = Readonly<Record<'day' | 'known_at' | 'stream' | 'item' | 'reason', string>>
 
 /** A record in its folder: its facts, its place below the history, and the digest of its facts. */
 export interface StoredRecord extends RecordFacts {
@@ -72,6 +76,8 @@ export const describeDamage = ({ file, detail }: Damage): string => `${file} can
 export interface History {
   readonly root: string
   readonly records: readonly StoredRecord[]
+  /** What is left of the records that were deleted on request. */
+  readonly deleted: readonly StoredRecord[]
   readonly damages: readonly Damage[]
   /** Days of the former format, which the next run moves to the present one. */
   readonly former: readonly Day[]
@@ -106,9 +112,10 @@ export const nameRecord = ({ day, knownAt }: Pick<RecordFacts, 'day' | 'knownAt'
 }
 
 /** The facts of all files of a record; bases are also those of others. */
-export const listRecordFiles = ({ lists, others }: RecordFacts): readonly FileFacts[] => [
+export const listRecordFiles = ({ lists, others, deleted }: RecordFacts): readonly FileFacts[] => [
   ...Object.values(lists).flatMap(({ whole, changes }) => (changes ? [whole, changes] : [whole])),
   ...Object.values(others),
+  ...(deleted?.copies ?? []),
 ]
 
 /** One line with a value and its digest. */
@@ -117,7 +124,11 @@ export const formatWithDigest = (name: string, value: unknown): string => {
   return `{"${name}":${text},"digest":"${digestOf(text)}"}\n`
 }
 
-export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({ ...facts, name, digest: digestOf(JSON.stringify(facts)) })
+export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({
+  ...facts,
+  name,
+  digest: facts.deleted?.digest ?? digestOf(JSON.stringify(facts)),
+})
 
 /** Reads the facts of all records. A record whose facts are damaged is left out, and named. */
 export const openHistory = async (root: string): Promise<History> => {
@@ -130,7 +141,10 @@ export const openHistory = async (root: string): Promise<History> => {
       if (typeof facts === 'object') records.push(toStored(name, facts))
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
-  return { root, records: records.sort((one, other) => one.number - other.number), damages, former: await listFormerDays(root) }
+  records.sort((one, other) => one.number - other.number)
+  const isDeleted = (one: StoredRecord): boolean => one.deleted !== undefined
+  const [present, deleted] = [records.filter((one) => !isDeleted(one)), records.filter(isDeleted)]
+  return { root, records: present, deleted, damages, former: await listFormerDays(root) }
 }
 
 /** The days that have a folder in the history, oldest first. */
@@ -185,8 +199,8 @@ export const readVerified = (history: Pick<History, 'root'>, file: FileFacts): B
 }
 
 /** Another file that is the same. */
-export const findCopy = ({ records }: Pick<History, 'records'>, file: FileFacts): FileFacts | undefined =>
-  records.flatMap(listRecordFiles).find(({ name, digest }) => digest === file.digest && name !== file.name)
+export const findCopy = ({ records, deleted }: Pick<History, 'records' | 'deleted'>, file: FileFacts): FileFacts | undefined =>
+  [...records, ...deleted].flatMap(listRecordFiles).find(({ name, digest }) => digest === file.digest && name !== file.name)
 
 /** The name and bytes of a file, or else of its copy. @throws DamagedFileError if neither can be read */
 export const findFile = (history: History, file: FileFacts, warn: Warn): { readonly name: string; readonly bytes: Buffer } => {

@@ -4,9 +4,8 @@ import { omitUndefined } from '../../model/row.js'
 import { fileCalls, listNames, statFile, syncFolders } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { statePaths } from '../run-state.js'
-import { readDeleted } from './delete.js'
 import { readHead } from './guide.js'
-import type { EncodedLists } from './lists.js'
+import type { EncodedLists, NewFile } from './lists.js'
 import {
   BASES,
   describeFile,
@@ -14,7 +13,7 @@ import {
   formatWithDigest,
   type History,
   nameRecord,
-  type OtherName,
+  openHistory,
   type RecordFacts,
   toHistoryPath,
   toStored,
@@ -23,37 +22,35 @@ import {
 /** A record to be stored. */
 interface NewRecord extends EncodedLists {
   readonly facts: Omit<RecordFacts, 'format' | 'number' | 'previous' | 'lists' | 'others'>
-  /** Files that are no lists. */
-  readonly others?: Readonly<Partial<Record<OtherName, Buffer | undefined>>>
+  /** The file with the keys of records that were new. */
+  readonly seen?: Buffer | undefined
 }
 
 /** What the names of folders with temporary files begin with. */
 export const WORK_FOLDER = 'work-'
 
-/** Deletes what a killed run has left half-written. Call with the folder locked. */
+/** Deletes what a killed run has left half-written, or half-deleted. Call with the folder locked. */
 export const deleteInterruptedWrites = async (root: string): Promise<void> => {
   const { history } = statePaths(root)
   await deleteTemporaryFiles(history)
   for (const name of await listNames(history))
     if (name.startsWith(WORK_FOLDER)) await rm(join(history, name), { recursive: true, force: true })
+  for (const { name } of (await openHistory(root)).deleted)
+    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await rm(join(history, name, file))
 }
 
 /**
  * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it or nothing. Resolves to the history
  * with it.
  */
-export const writeRecord = async (history: History, { facts, lists, files, others = {} }: NewRecord): Promise<History> => {
-  const { root, records } = history
-  const name = nameRecord(facts, records)
-  const further = Object.entries(others).flatMap(([other, bytes]) =>
-    bytes ? [[other, describeFile(`${name}/${other}.parquet`, bytes), bytes] as const] : [],
-  )
-  const { day, knownAt, timing, isConfirmed, run, migrated } = facts
-  const whole: RecordFacts = omitUndefined({
-    ...{ format: 2 as const, ...(await findLink(history)), day, knownAt, timing, isConfirmed, run, lists },
-    ...{ others: Object.fromEntries(further.map(([other, file]) => [other, file])), migrated },
-  })
-  const own = [...files, ...further.map(([, file, bytes]) => [file, bytes] as const)].map(([file, bytes]) => [file.name, bytes] as const)
+export const writeRecord = async (history: History, { facts, lists, files, seen }: NewRecord): Promise<History> => {
+  const { root, records, deleted } = history
+  const name = nameRecord(facts, [...records, ...deleted])
+  const further: readonly NewFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
+  const others = Object.fromEntries(further.map(([file]) => ['first-seen', file]))
+  const { day } = facts
+  const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })
+  const own = [...files, ...further].map(([file, bytes]) => [file.name, bytes] as const)
   await mkdir(toHistoryPath(root, BASES), { recursive: true })
   const work = await mkdtemp(toHistoryPath(root, WORK_FOLDER))
   try {
@@ -73,11 +70,10 @@ export const writeRecord = async (history: History, { facts, lists, files, other
 }
 
 /** The number of the next record, and the one before it. That one may be missing: then `verify` names it. */
-const findLink = async ({ root, records, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
+const findLink = async ({ root, records, deleted, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
   const last = records.at(-1)
   const head = await readHead(root)
   const previous = head && head.number > (last?.number ?? 0) ? head : last
-  const deleted = await readDeleted(root)
   const newest = Math.max(head?.number ?? 0, (last?.number ?? 0) + damages.length, ...deleted.map((one) => one.number))
   return omitUndefined({ number: newest + 1, previous: previous && { name: previous.name, digest: previous.digest } })
 }

@@ -645,6 +645,16 @@ const faults: readonly Planted[] = [
     detail: /^line 3 is no candle/,
   },
   {
+    fault: 'numbers with a fraction in a field of whole numbers',
+    plant: (folder) => {
+      const deals = folder.rows('bulk_block_deals.json')
+      folder.putRows('bulk_block_deals.json', [...deals.slice(2), ...deals.slice(0, 2).map((deal) => ({ ...deal, qty: 10.5 }))])
+      return 'bulk_block_deals.json'
+    },
+    found: 'files warning',
+    detail: /^qty: 2 numbers have a fraction, such as 10\.5; the column is NULL there/,
+  },
+  {
     fault: 'a write that was broken off',
     plant: (folder) => {
       const file = 'ohlcv_data/.A.csv.0b0b0b0b-0b0b-0b0b-0b0b-0b0b0b0b0b0b.tmp'

@@ -22,7 +22,7 @@ const record = (number: number, timing: Timing, facts: Partial<StoredRecord> = {
 })
 
 const historyOf = (records: readonly StoredRecord[], damaged: readonly string[] = []): History => ({
-  ...{ root: '/data', records, former: [] },
+  ...{ root: '/data', records, deleted: [], former: [] },
   damages: damaged.map((day) => ({ day, file: `.scripstream/history/${day}/0/record.json`, detail: 'its digest is wrong' })),
 })
 

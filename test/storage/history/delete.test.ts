@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findDamages } from '../../../src/storage/history/check.js'
-import { deleteDays, findDeletable, readDeleted } from '../../../src/storage/history/delete.js'
+import { deleteDays, findDeletable } from '../../../src/storage/history/delete.js'
 import { openHistory } from '../../../src/storage/history/record.js'
 import { snapshotFolder } from '../../support/folders.js'
 import { createRecorded, readVersion, record, storeVersion, toHistoryFolder } from './support.js'
@@ -10,7 +10,7 @@ import { createRecorded, readVersion, record, storeVersion, toHistoryFolder } fr
 const DAYS = ['2026-03-30', '2026-03-31', '2026-04-01', '2026-04-02'] as const
 const NOW = Date.parse('2026-04-03T00:00:00Z')
 
-const listFolders = (root: string): readonly string[] => readdirSync(toHistoryFolder(root)).filter((name) => /^\d/.test(name))
+const listDays = async (root: string): Promise<readonly string[]> => (await openHistory(root)).records.map(({ day }) => day)
 const listBases = (root: string): readonly string[] => readdirSync(join(toHistoryFolder(root), 'bases')).map((name) => name.slice(0, -25))
 const checkAll = async (root: string) => findDamages(await openHistory(root))
 const bases = (day: string): readonly string[] => ['listed', 'prices'].map((table) => `${table}-${day}`)
@@ -25,15 +25,17 @@ describe('deleting from the history', () => {
       ...['about.parquet', 'listed.parquet', 'prices.parquet', 'record.json'],
     ])
     expect(found.files.every(({ bytes }) => bytes > 0)).toBe(true)
-    expect(listFolders(root)).toEqual(DAYS)
+    expect(await listDays(root)).toEqual(DAYS)
     expect(await deleteDays(root, { day: '2026-03-30' }, NOW)).toEqual(found)
-    expect(listFolders(root)).toEqual(DAYS.slice(1))
+    expect(await listDays(root)).toEqual(DAYS.slice(1))
     for (const [index, day] of DAYS.entries()) expect(await readVersion(root, day)).toBe(index === 0 ? undefined : index + 1)
     // The hole in the chain of records has a reason.
     expect(await checkAll(root)).toEqual([])
-    expect(await readDeleted(root)).toMatchObject([
-      { number: 1, name: '2026-03-30/20260330T143000Z', deletedAt: '2026-04-03T00:00:00.000Z' },
+    expect((await openHistory(root)).deleted).toMatchObject([
+      { number: 1, name: '2026-03-30/20260330T143000Z', lists: {}, deleted: { at: '2026-04-03T00:00:00.000Z' } },
     ])
+    expect(readdirSync(join(toHistoryFolder(root), '2026-03-30', '20260330T143000Z'))).toEqual(['record.json'])
+    await expect(deleteDays(root, { day: '2026-03-30' }, NOW)).rejects.toThrow('2026-03-30 is not recorded in')
   })
 
   it('of the days before a day takes the bases that only they need', async () => {
@@ -58,7 +60,7 @@ describe('deleting from the history', () => {
   it('of all days leaves a history that can be continued', async () => {
     const root = await createRecorded(...DAYS)
     await deleteDays(root, { before: '2027-01-01' }, NOW)
-    expect([listFolders(root), listBases(root)]).toEqual([[], []])
+    expect([await listDays(root), listBases(root)]).toEqual([[], []])
     storeVersion(root, 9)
     expect(await record(root, '2026-04-03')).toBeUndefined()
     expect(await readVersion(root, '2026-04-03')).toBe(9)
@@ -102,13 +104,38 @@ describe('deleting from the history', () => {
     expect(await readVersion(root, '2026-04-01')).toBe(3)
   })
 
+  it('of the day that a base was copied from leaves a second file of the base', async () => {
+    const root = await createRecorded(...DAYS.slice(0, 3), '2026-04-02')
+    await deleteDays(root, { day: '2026-03-30' }, NOW)
+    const folder = join(toHistoryFolder(root), 'bases')
+    const copies = bases('2026-03-30').map((name) => `copy-${name}`)
+    expect(listBases(root).toSorted()).toEqual([...bases('2026-03-30'), ...bases('2026-04-01'), ...copies].sort())
+    const [base = ''] = readdirSync(folder).filter((name) => name.startsWith('prices-2026-03-30'))
+    for (const [damaged, other] of [
+      [base, `copy-${base}`],
+      [`copy-${base}`, base],
+    ] as const) {
+      const bytes = readFileSync(join(folder, damaged))
+      writeFileSync(join(folder, damaged), 'x')
+      expect(await readVersion(root, '2026-03-31')).toBe(2)
+      expect(await checkAll(root)).toMatchObject([
+        { file: `.scripstream/history/bases/${damaged}`, detail: expect.stringContaining(`bases/${other} is the same file`) },
+      ])
+      writeFileSync(join(folder, damaged), bytes)
+    }
+    // They go with the last day that needs the base.
+    const { files } = await deleteDays(root, { day: '2026-03-31' }, NOW)
+    expect(files.filter(({ path }) => path.includes('2026-03-30'))).toHaveLength(4)
+    expect(listBases(root).toSorted()).toEqual(bases('2026-04-01'))
+    expect(await checkAll(root)).toEqual([])
+  })
+
   it('that a kill broke off is finished by the next run', async () => {
     const root = await createRecorded(...DAYS)
     const history = toHistoryFolder(root)
     await deleteDays(root, { day: '2026-03-31' }, NOW)
-    const left = join(history, 'work-2026-03-31')
-    mkdirSync(left)
-    writeFileSync(join(left, 'record.json'), 'x')
+    const left = join(history, '2026-03-31', '20260331T143000Z', 'about.parquet')
+    writeFileSync(left, 'x')
     expect(await checkAll(root)).toEqual([])
     await record(root, '2026-04-03')
     expect(existsSync(left)).toBe(false)
@@ -153,7 +180,8 @@ describe('a hole in the records', () => {
       'a folder under another day',
       (root) => renameSync(join(toHistoryFolder(root), '2026-03-31'), join(toHistoryFolder(root), '2026-03-29')),
     ],
-    ['a note of deleted records that was edited', (root) => edit(join(toHistoryFolder(root), 'deleted.json'))],
+    ['a note of a deleted record that was edited', (root) => edit(join(toHistoryFolder(root), '2026-03-30/20260330T143000Z/record.json'))],
+    ['a note of a deleted record that is gone', (root) => rmSync(join(toHistoryFolder(root), '2026-03-30'), { recursive: true })],
     ['views.sql that was edited', (root) => edit(join(toHistoryFolder(root), 'views.sql'))],
     ['views.sql that is missing', (root) => rmSync(join(toHistoryFolder(root), 'views.sql'))],
     ['the README that was edited', (root) => edit(join(toHistoryFolder(root), 'README.md'))],

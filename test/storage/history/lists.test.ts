@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { describeRows, encodeLists } from '../../../src/storage/history/lists.js'
 import { type History, openHistory, type StoredRecord } from '../../../src/storage/history/record.js'
 import { writeRecord } from '../../../src/storage/history/write-record.js'
+import { readParquet } from '../../../src/storage/parquet.js'
 import { createRowText, type TableRow, type Value } from '../../../src/storage/table-rows.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { readRecordedList } from '../../support/history.js'
@@ -21,9 +22,9 @@ const TABLE = createTable('rows', 'rows.json', {
 })
 
 /** Records a version of the list on a day. */
-const recordRows = async (history: History, day: string, rows: readonly TableRow[]): Promise<History> => {
+const recordRows = async (history: History, day: string, rows: readonly TableRow[], table = TABLE): Promise<History> => {
   const knownAt = `${day}T14:30:00.000Z`
-  const recorded = { table: TABLE, stream: 'rows', isPerItem: false, changesDaily: false, followsAsOf: true }
+  const recorded = { table, stream: 'rows', isPerItem: false, changesDaily: false, followsAsOf: true }
   const encoded = await encodeLists(history, {
     ...{ tables: [recorded], day, knownAt, warn: (text) => expect.fail(text), isProven: true },
     read: (table) => Promise.resolve(describeRows(table, rows)),
@@ -136,6 +137,20 @@ describe('a recorded list', () => {
     ])
     for (const [day, rows] of Object.entries({ '2026-02-10': base, '2026-02-11': changed(5), '2026-02-12': changed(6) }))
       expect(sortRows(await readRecordedList(root, 'rows', day))).toEqual(sortRows(rows))
+  })
+
+  it.each([
+    ['nothing that names its rows', undefined, 'added'],
+    ['a key', ['Id'], 'changed'],
+  ])('of a table with %s has as changed rows only those that are about the same', async (_, key, change) => {
+    const table = { ...createTable('rows', 'rows.json', { Id: ['Id', 'BIGINT'], Value: ['Value', 'BIGINT'] }), ...(key ? { key } : {}) }
+    const base = Array.from({ length: 10 }, (_, at): TableRow => ({ Id: at, Value: 9_007_199_254_740_993n, extra: null }))
+    let history = await openHistory(temporaryFolder())
+    for (const [day, rows] of [['2026-02-09', base] as const, ['2026-02-10', base.with(3, { Id: 3, Value: 0, extra: null })] as const])
+      history = await recordRows(history, day, rows, table)
+    const changes = history.records[1]?.lists.rows?.changes?.name ?? ''
+    const rows = await readParquet(readFileSync(join(toHistoryFolder(history.root), changes)))
+    expect(rows.map((row) => row._change)).toEqual(change === 'changed' ? ['changed'] : ['added', 'removed'])
   })
 
   it('that changes as a whole each day is stored whole, without a base', async () => {

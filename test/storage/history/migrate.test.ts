@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { fileCalls } from '../../../src/storage/file-system.js'
 import { migrateDays } from '../../../src/storage/former-history/migrate.js'
 import { findDamages } from '../../../src/storage/history/check.js'
-import { readOthers } from '../../../src/storage/history/first-seen.js'
+import { readSeen } from '../../../src/storage/history/first-seen.js'
 import { writeGuide } from '../../../src/storage/history/guide.js'
 import { openHistory } from '../../../src/storage/history/record.js'
 import { createFormer, DAYS, EXPECTED, expectMigrated, listFormer, REQUEST, readExpected, readMigrated } from './former.js'
@@ -48,14 +48,16 @@ describe('days of the former format', () => {
         const files = table?.files.flatMap(({ path }) => EXPECTED[String(migrated?.name.slice(0, 10))]?.[path]?.knownAt ?? []) ?? []
         expect(files.sort().at(-1)).toBe(knownAt)
       }
-    const readAll = (other: 'first-seen' | 'rewritten') => readOthers(history, other, (text) => expect.fail(text))
     const seen = DAYS.flatMap((day) => {
       const keys = (EXPECTED[day]?.['.first-seen']?.content ?? {}) as Readonly<Record<string, readonly string[] | 'all'>>
       return Object.entries(keys).flatMap(([file, own]) => [own].flat().map((key) => ({ file, key, day })))
     })
     expect(seen.length).toBeGreaterThan(9)
-    expect((await readAll('first-seen')).map((row) => JSON.stringify(row)).sort()).toEqual(seen.map((row) => JSON.stringify(row)).sort())
-    expect(await readAll('rewritten')).toMatchObject([{ day: '2026-02-05', stream: 'all-ohlcv', item: 'S10', reason: 'a split of 10:1' }])
+    const found = await readSeen(history, (text) => expect.fail(text))
+    expect(found.map((row) => JSON.stringify(row)).sort()).toEqual(seen.map((row) => JSON.stringify(row)).sort())
+    expect(history.records.flatMap(({ rewritten = [] }) => rewritten)).toMatchObject([
+      { day: '2026-02-05', stream: 'all-ohlcv', item: 'S10', reason: 'a split of 10:1' },
+    ])
   })
 
   it('leave a record without damages once a run has written its views', async () => {

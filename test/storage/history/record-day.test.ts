@@ -5,16 +5,15 @@ import type { RewrittenFile } from '../../../src/model/report.js'
 import { fileCalls } from '../../../src/storage/file-system.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { listListedDays } from '../../../src/storage/history/choose.js'
-import { readOthers as readAll } from '../../../src/storage/history/first-seen.js'
-import { type OtherName, openHistory } from '../../../src/storage/history/record.js'
+import { readSeen as readAll } from '../../../src/storage/history/first-seen.js'
+import { openHistory } from '../../../src/storage/history/record.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
 import { readRecordedList } from '../../support/history.js'
 import { createRecorded, type Given, HISTORY, readVersion, record, storeSessions, storeVersion, toHistoryFolder } from './support.js'
 
 const file = (item: string, reason: string): RewrittenFile => ({ item, reason })
 
-const readOthers = async (root: string, other: OtherName): Promise<readonly object[]> =>
-  readAll(await openHistory(root), other, (text) => expect.fail(text))
+const readSeen = async (root: string): Promise<readonly object[]> => readAll(await openHistory(root), (text) => expect.fail(text))
 
 /** The records as `day time timing`. */
 const listRecords = async (root: string): Promise<readonly string[]> =>
@@ -216,7 +215,7 @@ describe('the record of a day', () => {
     const row = (stream: string, item: string, reason: string, hour: string) => ({
       ...{ day: '2026-02-10', known_at: `2026-02-10 ${hour}:00`, stream, item, reason },
     })
-    expect(await readOthers(root, 'rewritten')).toEqual([
+    expect((await openHistory(root)).records.flatMap(({ rewritten = [] }) => rewritten)).toEqual([
       row('prices', 'A', 'first', '19:30'),
       row('prices', 'B', 'first', '19:30'),
       row('lists', 'X', 'first', '19:30'),
@@ -345,7 +344,7 @@ describe('the first day of a record of a file for each stock', () => {
     const before = { 'A.json': news('one', 'two'), 'B.json': news('one') }
     const root = folderWithNews(before, { ...before, 'A.json': news('one', 'two', 'three'), 'C.json': news('x', 'y') })
     await record(root, day)
-    expect(await readOthers(root, 'first-seen')).toEqual([
+    expect(await readSeen(root)).toEqual([
       { file: 'news/A.json', key, day },
       { file: 'news/C.json', key: 'all', day },
     ])
@@ -357,7 +356,7 @@ describe('the first day of a record of a file for each stock', () => {
     writeFileSync(join(root, 'news', 'A.json'), news('one', 'two', 'three'))
     cpSync(join(root, 'news', 'A.json'), join(root, 'news', 'B.json'))
     await record(root, day, { at: `${day}T16:00:00.000Z` })
-    const seen = await readOthers(root, 'first-seen')
+    const seen = await readSeen(root)
     expect(seen).toEqual([
       { file: 'news/A.json', key, day },
       { file: 'news/A.json', key, day },
@@ -371,14 +370,14 @@ describe('the first day of a record of a file for each stock', () => {
     storeVersion(root, 1)
     // A Saturday.
     await record(root, '2026-02-14')
-    expect(await readOthers(root, 'first-seen')).toEqual([{ file: 'news/A.json', key, day: '2026-02-14' }])
+    expect(await readSeen(root)).toEqual([{ file: 'news/A.json', key, day: '2026-02-14' }])
     expect(await readVersion(root, '2026-02-13')).toBe(1)
   })
 
   it('is not that of a record whose broken text was repaired', async () => {
     const root = folderWithNews({ 'A.json': news('one \ud83d\0') }, { 'A.json': news('one \ufffd\ufffd', 'two') })
     await record(root, '2026-02-10')
-    expect(await readOthers(root, 'first-seen')).toEqual([{ file: 'news/A.json', key, day }])
+    expect(await readSeen(root)).toEqual([{ file: 'news/A.json', key, day }])
   })
 
   it('is unknown for what the first run found', async () => {
@@ -386,6 +385,6 @@ describe('the first day of a record of a file for each stock', () => {
     writeFileSync(join(root, '.scripstream', 'previous', 'note.json'), JSON.stringify({ outputs: ['news/*.json'] }))
     storeVersion(root, 1)
     await record(root, day)
-    expect(await readOthers(root, 'first-seen')).toEqual([])
+    expect(await readSeen(root)).toEqual([])
   })
 })

@@ -4,9 +4,9 @@ import { quoteText } from '../../storage/duckdb.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
-import { FIRST_SEEN_VIEW, undated } from '../tables/first-seen.js'
-import type { View } from '../tables/view.js'
-import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from './as-of.js'
+import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from '../history/as-of.js'
+import { FIRST_SEEN_VIEW, undated } from './first-seen.js'
+import type { View } from './view.js'
 
 /** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */
 const LISTS = [
