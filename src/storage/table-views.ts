@@ -1,7 +1,7 @@
 import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { SqlType, TableColumn } from '../model/row-schema.js'
 import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
-import { quoteName, quoteText, toJsonPath } from './duckdb.js'
+import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
 import { buildCandleSource, buildCsvSource, buildJsonSource, buildList, buildRecord, readHeader } from './file-sources.js'
 import { buildKnownSelect, type KnownOn } from './seen-records.js'
 import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
@@ -102,7 +102,9 @@ export const buildRecordedValues = (table: Table): string => {
     return `${keys.length === 0 ? own : `coalesce(${own}, ${buildField(RECORDED_EXTRA, keys, column)})`} AS ${quoteName(column.name)}`
   })
   const rest = `NULLIF(${buildRest(RECORDED_EXTRA, table)}, '{}')`
-  const extra = `CASE WHEN json_type(${RECORDED_EXTRA}) = 'OBJECT' THEN ${rest} ELSE CAST(${RECORDED_EXTRA} AS JSON) END`
+  // Few rows have such a field, and to merge JSON is slow.
+  const keys = quoteList(table.columns.flatMap((column) => listKeys(RECORDED_EXTRA, column)))
+  const extra = `CASE WHEN list_has_any(json_keys(${RECORDED_EXTRA}), ${keys}) THEN ${rest} ELSE CAST(${RECORDED_EXTRA} AS JSON) END`
   return [...values, `${extra} AS ${EXTRA.name}`].join(', ')
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
+import { openHistory } from '../../src/storage/history/record.js'
 import { createRecorded, record, storeVersion, toHistoryFolder } from '../storage/history/support.js'
 import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
@@ -21,7 +22,7 @@ const history = async (out: string, args: readonly string[], { answer, columns =
   return { code, text: io.out.text(), err: io.err.text() }
 }
 
-const listDays = (out: string): readonly string[] => readdirSync(toHistoryFolder(out)).filter((name) => /^\d/.test(name))
+const listDays = async (out: string): Promise<readonly string[]> => (await openHistory(out)).records.map(({ day }) => day)
 
 /** Expects that the history has not changed. */
 const expectUnchanged = async <T>(out: string, run: () => Promise<T>): Promise<T> => {
@@ -81,7 +82,7 @@ describe('history', () => {
         /^ {2}2026-02-10\nTo be deleted: 1 day, 4 files, .*\nDelete 1 recorded day\? It cannot be fetched again\. \[y\/N\] $/,
       )
       expect([code, text]).toEqual([0, expect.stringMatching(/^Deleted 1 day, 4 files, .*\.\n$/)])
-      expect(listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
+      expect(await listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
     }
   })
 
@@ -104,7 +105,7 @@ describe('history', () => {
       expect(err).toContain('add --yes to confirm')
     }
     expect((await history(out, ['delete', '2026-02-10', '--yes'])).code).toBe(0)
-    expect(listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
+    expect(await listDays(out)).toEqual(['2026-02-09', '2026-02-11'])
   })
 
   it('names the days before a day with --dry-run, and deletes none', async () => {
@@ -119,7 +120,7 @@ describe('history', () => {
   it('deletes the days before a day', async () => {
     const out = await createRecorded(...DAYS)
     expect((await history(out, ['prune', '--before', '2026-02-11', '--yes'])).text).toMatch(/^Deleted 2 days, \d+ files, .*\.\n$/)
-    expect(listDays(out)).toEqual(['2026-02-11'])
+    expect(await listDays(out)).toEqual(['2026-02-11'])
     expect((await history(out, ['compact'])).text).toBe('Nothing to delete.\n')
     expect((await history(out, ['prune', '--before', '2026-02-11'])).text).toBe('Nothing to delete.\n')
   })
@@ -132,7 +133,7 @@ describe('history', () => {
     expect(err).toMatch(/1 base that no other day needs\nTo be deleted: 1 file, .*\nDelete 1 base\? \[y\/N\] $/)
     expect(text).toMatch(/^Deleted 1 file/)
     expect(existsSync(base)).toBe(false)
-    expect(listDays(out)).toEqual(DAYS)
+    expect(await listDays(out)).toEqual(DAYS)
   })
 
   it.each([40, 80, 200])('fits %i columns', async (columns) => {
