@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { openHistory } from '../../src/storage/history/record.js'
-import { createRecorded, record, storeVersion, toHistoryFolder } from '../storage/history/support.js'
+import { createRecorded, record, storeSessions, storeVersion, toHistoryFolder } from '../storage/history/support.js'
 import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
@@ -50,6 +50,19 @@ describe('history', () => {
     const [folder = ''] = readdirSync(join(toHistoryFolder(out), DAYS[1]))
     writeFileSync(join(toHistoryFolder(out), DAYS[1], folder, 'record.json'), '{}')
     expect((await history(out, [])).text).toMatch(/^2026-02-10 .* damaged$/m)
+  })
+
+  it('marks a day of a clock that was ahead, which is no last day', async () => {
+    const out = temporaryFolder()
+    storeSessions(out, [DAYS[0]])
+    for (const [version, day] of [DAYS[0], '2036-02-11', DAYS[1]].entries()) {
+      storeVersion(out, version)
+      await record(out, day, version === 1 ? { outcomes: { lists: 'partial' } } : {})
+    }
+    const { text } = await history(out, [])
+    expect(text).toMatch(/^2036-02-11 .* \(wrong clock\) /m)
+    expect(text).toContain('2 days from 2026-02-09 to 2026-02-10')
+    expect(text).toContain('no session without a record')
   })
 
   it('says that nothing is recorded yet', async () => {
