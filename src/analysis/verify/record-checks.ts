@@ -4,6 +4,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
+import { nameFirst } from '../../model/text.js'
 import { readRecords } from '../../storage/record-file.js'
 import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
@@ -129,8 +130,6 @@ const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly 
   return [{ check: 'duplicate-records', severity: 'error', file, detail: `${count} of its ${rows.length} records repeat another one` }]
 }
 
-const MAX_STRAYS_SHOWN = 3
-
 /** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
 const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
   const strays = records
@@ -153,10 +152,8 @@ const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }:
 const createStrayFinding = (file: string, strays: readonly string[], severity: Finding['severity']): readonly Finding[] => {
   const count = strays.length
   if (count === 0) return []
-  const names = [...new Set(strays)]
-  const named = names.slice(0, MAX_STRAYS_SHOWN).join(', ')
-  const more = names.length > MAX_STRAYS_SHOWN ? ` and ${names.length - MAX_STRAYS_SHOWN} more` : ''
-  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${named}${more}`
+  const names = nameFirst([...new Set(strays)])
+  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${names}`
   return [{ check: 'stray-records', severity, file, detail }]
 }
 
