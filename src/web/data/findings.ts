@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { compareWithBaseline, readBaseline } from '../../analysis/verify/baseline.js'
+import { compareWithBaseline, readBaseline } from '../../analysis/verify/life-of-findings.js'
 import { checkSeries } from '../../analysis/verify/candle-summaries.js'
 import type { Finding } from '../../analysis/verify/finding.js'
 import { readKnownActions } from '../../analysis/verify/stock-facts.js'
