@@ -10,7 +10,7 @@ import { type ChosenList, chooseEachDay, listListedDays } from '../../../storage
 import { createListReader, describeRows } from '../../../storage/history/lists.js'
 import { type Damage, type History, openHistory } from '../../../storage/history/record.js'
 import { createRecordReader } from '../../../storage/row-records.js'
-import type { CheckName, Finding, HistoryRange, Unchecked } from '../finding.js'
+import type { CheckName, Finding } from '../finding.js'
 import { findFailingStreams } from './failing.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
@@ -21,29 +21,15 @@ const MIN_DAYS = 2
 /** The checks that compare recorded days. */
 const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
 
-export interface HistoryChecks {
-  readonly findings: readonly Finding[]
-  readonly range: HistoryRange
-  readonly unchecked: readonly Unchecked[]
-}
-
-interface CheckedHistory {
-  /** Day numbers, oldest first; without any, each weekday is a session. */
-  readonly sessions: readonly number[]
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-  /** Whether every byte of all days is read. */
-  readonly isWhole: boolean
-}
-
 /**
  * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A record
- * or a base that is damaged is a finding; the other days are compared without it.
+ * or a base that is damaged is a finding; the other days are compared without it. `isWhole`: every byte of all days is read.
  */
 export const verifyHistory = async (
   root: string,
-  { sessions, streams: all, exchange, isWhole }: CheckedHistory,
-): Promise<HistoryChecks> => {
+  options: { sessions: readonly number[]; streams: readonly StreamDefinition[]; exchange: string; isWhole: boolean },
+) => {
+  const { sessions, streams: all, exchange, isWhole } = options
   const history = await openHistory(root)
   const findings = (isWhole ? await findDamages(history) : history.damages).map(toFinding)
   const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
