@@ -132,9 +132,8 @@ const readBandDay = ({ stocks }: Summaries, { asOf }: Pick<CandleContext, 'asOf'
 
 const findBandViolations = (summaries: Summaries, context: CandleContext): readonly Finding[] => {
   const day = readBandDay(summaries, context)
-  const { bands, actions, rows } = context
-  const unknown = findUnknownBands(rows.get(BAND_FILE) ?? [], BAND_FILE)
-  return day === undefined ? unknown : [...unknown, ...findOutsideBands(summaries.stocks, { bands, actions, day })]
+  const unknown = findUnknownBands(context.rows.get(BAND_FILE) ?? [], BAND_FILE)
+  return day === undefined ? unknown : [...unknown, ...findOutsideBands(summaries.stocks, day, context)]
 }
 
 /** The inputs of the checks of candles that are missing. */

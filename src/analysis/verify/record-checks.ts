@@ -10,12 +10,6 @@ import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
 
-export interface RecordChecks {
-  readonly findings: readonly Finding[]
-  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
-  readonly rows: ReadonlyMap<string, readonly Row[]>
-}
-
 interface RecordContext {
   readonly listed: StockIndex
   readonly exchange: string
@@ -25,51 +19,42 @@ interface RecordContext {
 const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
 
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
-export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext): Promise<RecordChecks> => {
+export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
   const findings: Finding[] = []
+  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   const rows = new Map<string, readonly Row[]>()
   for (const { stream, files } of all)
     for (const file of files) {
       if (file.output.shape === 'candles-per-item') continue
       try {
         findings.push(
-          ...(await checkFile(root, file, { against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...(await checkFile(root, file, { ...against, rows, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
         if (!(error instanceof SyntaxError || error instanceof DamagedFileError)) throw error
-        findings.push({
-          check: 'files',
-          severity: 'error',
-          file: file.file,
-          ...(file.item === undefined ? {} : { symbol: file.item.key }),
-          detail: 'it is not valid JSON',
-        })
+        findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail: 'it is not valid JSON' })
       }
       await yieldTurn()
     }
   return { findings, rows }
 }
 
+const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
+
 const BROKEN_TEXTS =
   'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
 
 /** A file of an earlier version with texts that DuckDB refuses. */
-const findBrokenTexts = (root: string, { output, file, item }: OutputFile): readonly Finding[] =>
-  output.shape === 'text' || readRepaired(join(root, file)) === undefined
+const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
+  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
     ? []
-    : [{ check: 'files', severity: 'warning', ...(item === undefined ? {} : { symbol: item.key }), file, detail: BROKEN_TEXTS }]
-
-interface FileContext {
-  readonly against: RecordContext
-  readonly rows: Map<string, readonly Row[]>
-  readonly isOfStocks: boolean
-}
+    : [{ check: 'files', severity: 'warning', ...ofItem(output), file: output.file, detail: BROKEN_TEXTS }]
 
 const checkFile = async (
   root: string,
   { output, file, item }: OutputFile,
-  { against: { listed, exchange }, rows, isOfStocks }: FileContext,
+  { listed, exchange, rows, isOfStocks }: RecordContext & { readonly rows: Map<string, readonly Row[]>; readonly isOfStocks: boolean },
 ): Promise<readonly Finding[]> => {
   const path = join(root, file)
   switch (output.shape) {
