@@ -26,10 +26,18 @@ import {
 } from './finding.js'
 import { verifyHistory } from './history/verify-history.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import { checkDigests, checkFileSizes, readRecordedFiles } from './output-files.js'
+import {
+  checkDigests,
+  checkFileSizes,
+  describeUncheckedFiles,
+  findInterruptedWrites,
+  findLeftovers,
+  findStreamFiles,
+  mergePerFile,
+  readRecordedFiles,
+} from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
-import { describeUncheckedFiles, findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
@@ -103,7 +111,7 @@ const checkOutputs = async (
 ) => {
   const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
-  const all = await findStreamFiles(root, streams, { exchange, stocks })
+  const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const recorded = await readRecordedFiles(root, report)
   const { findings: damaged, noted } = deep ? await checkDigests(root, all, recorded) : { findings: [], noted: recorded }
   const listed = createStockIndex(stocks)
