@@ -54,6 +54,7 @@ const writeRecords = async (
 ): Promise<void> => {
   for (const [path, { records }] of createRecordReader(table)(rows)) await writeFile(join(target, path), JSON.stringify(records))
 }
+
 /** Two recorded days, and the days whose records have their lists; without `until`, the present. */
 interface ComparedDays {
   readonly since: Day
