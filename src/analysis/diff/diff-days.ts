@@ -5,12 +5,10 @@ import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { createHistoryRequest } from '../../pipeline/history-request.js'
-import { chooseList, findUsedDay, listListedDays } from '../../storage/history/choose.js'
-import { createListReader } from '../../storage/history/lists.js'
-import { describeDamage, type History, leaveOutDamaged, openHistory, type Warn } from '../../storage/history/record.js'
+import { findUsedDay, listListedDays } from '../../storage/history/choose.js'
+import { describeDamage, type History, openHistory } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
-import type { Change } from './change.js'
-import { warnOfGaps, writeLists, writePresentLists } from './day-lists.js'
+import { addListingDays, createListingReader, markReturned, warnOfGaps, writeLists, writePresentLists } from './day-lists.js'
 import { compareOutputs, type Difference, type DiffOptions } from './diff.js'
 import type { FileComparison } from './file-comparison.js'
 import { addSeenDocuments } from './seen-documents.js'
@@ -100,59 +98,5 @@ const compareDays = async (
       ...warnings,
     ],
     changes: listed,
-  }
-}
-
-/** The symbols and ISINs of the master list of a day; undefined without a record of it. */
-type ReadListed = (day: Day) => Promise<ReadonlySet<string> | undefined>
-
-const isOfListing = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
-
-/** Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. */
-const addListingDays = async (readListed: ReadListed, range: readonly Day[], changes: readonly Change[]): Promise<readonly Change[]> => {
-  if (!changes.some(isOfListing)) return changes
-  const lists: (readonly [day: Day, ids: ReadonlySet<string>])[] = []
-  for (const day of range) {
-    const ids = await readListed(day)
-    if (ids) lists.push([day, ids])
-  }
-  return changes.map((change) => {
-    if (!isOfListing(change)) return change
-    const isListed = change.change !== 'left'
-    const id = change.section === 'renames' ? (change.to ?? change.symbol) : ((isListed ? change.to : change.from) ?? '')
-    const last = lists.findLastIndex(([, ids]) => ids.has(id) !== isListed)
-    const day = lists[last + 1]?.[0]
-    return day === undefined ? change : { ...change, day, detail: `${change.detail} since ${day}` }
-  })
-}
-
-/** Stocks that are new, but were listed on a recorded day before, are back. */
-const markReturned = async (readListed: ReadListed, earlier: readonly Day[], changes: readonly Change[]): Promise<readonly Change[]> => {
-  const isNew = ({ section, change }: Change): boolean => section === 'listings' && change === 'new'
-  const unknown = new Set(changes.filter(isNew).map(({ to = '' }) => to))
-  const lastDays = new Map<string, Day>()
-  for (const day of earlier.toReversed()) {
-    if (unknown.size === 0) break
-    const ids = await readListed(day)
-    for (const isin of unknown)
-      if (ids?.has(isin)) {
-        unknown.delete(isin)
-        lastDays.set(isin, day)
-      }
-  }
-  return changes.map((change) => {
-    const day = isNew(change) ? lastDays.get(change.to ?? '') : undefined
-    if (day === undefined) return change
-    return { ...change, change: 'back', detail: change.detail.replace(/ is new$/, `, last listed on ${day}, is back`) }
-  })
-}
-
-/** Reads the recorded master lists, one after the other. `warn` gets the damaged ones, which are left out. */
-const createListingReader = (history: History, warn: Warn): ReadListed => {
-  const read = createListReader(history, warn)
-  return async (day) => {
-    const chosen = chooseList(history.records, 'master', day)
-    const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
-    return rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)]))
   }
 }
