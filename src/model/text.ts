@@ -1,6 +1,10 @@
 /** ` (did you mean X?)`, or an empty text. */
 export const suggest = (meant: string | undefined): string => (meant === undefined ? '' : ` (did you mean ${meant}?)`)
 
+/** `A, B, C and 4 more`. */
+export const nameFirst = (names: readonly string[], max = 3): string =>
+  names.length > max ? `${names.slice(0, max).join(', ')} and ${names.length - max} more` : names.join(', ')
+
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined without one. */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2

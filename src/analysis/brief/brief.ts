@@ -80,26 +80,27 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   const { report, runs, streams, exchange, watchlist, findings, newestSession } = options
   const difference = await diff(root, { exchange })
   const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
-  return {
+  const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
+  return omitUndefined({
     folder: root,
-    run: report.run,
-    asOf: report.asOf,
-    ...(report.asOfSession ? { asOfSession: report.asOfSession } : {}),
-    outcome: report.outcome,
-    ...(report.error === undefined ? {} : { error: report.error }),
-    durationMs: report.durationMs,
-    stocks: report.stocks,
-    ...(newestSession === undefined ? {} : { newestSession }),
+    run,
+    asOf,
+    asOfSession,
+    outcome,
+    error,
+    durationMs,
+    stocks,
+    newestSession,
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
-    ...(report.stale ? { stale: describeStale(report) } : {}),
+    stale: stale && describeStale(report),
     changes: groupByStock(difference.changes, wanted ?? new Set()),
     counts: difference.counts,
-    rewritten: Object.values(report.scripts).flatMap(({ rewritten = [] }) => rewritten),
+    rewritten: Object.values(scripts).flatMap(({ rewritten = [] }) => rewritten),
     since: difference.since,
-    ...(findings === undefined ? {} : { findings: orderFindings(findings) }),
-    wrongSymbols: [...new Set([...listWrongSymbols(report.wrongSymbols ?? []), ...listWrongSymbols(wrong)])],
+    findings: findings && orderFindings(findings),
+    wrongSymbols: [...new Set([...listWrongSymbols(wrongSymbols), ...listWrongSymbols(wrong)])],
     notes: difference.notes,
-  }
+  })
 }
 
 /** How a stream stands after a run. */

@@ -8,10 +8,9 @@ import { createHistoryRequest } from '../../pipeline/history-request.js'
 import { findUsedDay, listListedDays } from '../../storage/history/choose.js'
 import { describeDamage, type History, openHistory } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
-import { warnOfGaps, writeLists, writePresentLists } from './day-lists.js'
+import { addListingDays, createListingReader, markReturned, warnOfGaps, writeLists, writePresentLists } from './day-lists.js'
 import { compareOutputs, type Difference, type DiffOptions } from './diff.js'
 import type { FileComparison } from './file-comparison.js'
-import { addListingDays, createListingReader, markReturned } from './listing-days.js'
 import { addSeenDocuments } from './seen-documents.js'
 
 export interface DayDiffOptions extends DiffOptions {
@@ -42,14 +41,16 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   }
 }
 
-interface DayComparison extends DiffOptions {
-  readonly streams: readonly StreamDefinition[]
-  readonly from: Day
-  readonly to: Day | undefined
-  readonly work: string
-}
-
-const compareDays = async (history: History, { streams, from, to, work, ...options }: DayComparison): Promise<Difference> => {
+const compareDays = async (
+  history: History,
+  {
+    streams,
+    from,
+    to,
+    work,
+    ...options
+  }: DiffOptions & { streams: readonly StreamDefinition[]; from: Day; to: Day | undefined; work: string },
+): Promise<Difference> => {
   const { root } = history
   const days = listListedDays(history)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' }) as const)

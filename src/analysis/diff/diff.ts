@@ -3,6 +3,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { type Day, toDay } from '../../model/trading-day.js'
+import { MASTER_MAP } from '../../pipeline/known-stocks.js'
 import { statFile } from '../../storage/file-system.js'
 import { type PreviousOutputs, readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
 import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
@@ -56,7 +57,7 @@ export const diff = async (root: string, options: DiffOptions): Promise<Differen
   const now = { folder: root, ...last }
   const after = await readStocks(root)
   const previous = await readPreviousOutputs(root)
-  if (previous?.run === undefined || !(await isStockList(previous.root))) {
+  if (previous?.run === undefined || statFile(join(previous.root, MASTER_MAP)) === undefined) {
     const notes = [...damage, ...describeUnlisted(await selectFolderSymbols(root, options, { stocks: after }))]
     return { ...now, since: null, notes, counts: {}, changes: [] }
   }
@@ -102,8 +103,6 @@ export const compareOutputs = async (
   }
 }
 
-const isStockList = async (root: string): Promise<boolean> => statFile(join(root, 'master_isin_map.json')) !== undefined
-
 interface DiffContext {
   readonly files: FileComparison
   readonly before: readonly Stock[]
@@ -114,16 +113,14 @@ interface DiffContext {
   readonly notes: string[]
 }
 
-const findChanges = async (
-  section: Section,
-  { files, before, after, exchange, sinceDay, notes }: DiffContext,
-): Promise<readonly Change[]> => {
+const findChanges = async (section: Section, context: DiffContext): Promise<readonly Change[]> => {
+  const { files, before, after, exchange, sinceDay, notes } = context
   const lists = (...names: readonly string[]): ListVersions => joinVersions(names.map((name) => readListVersions(files, name, notes)))
   const prefix = exchange.toLowerCase()
   switch (section) {
     case 'listings':
     case 'renames':
-      return findListingChanges(before, after, findReturned({ files, before, after })).filter((change) => change.section === section)
+      return findListingChanges(before, after, findReturned(context)).filter((change) => change.section === section)
     case 'surveillance':
       return ['asm', 'gsm'].flatMap((list) => findSurveillanceChanges(list.toUpperCase(), lists(`${prefix}_${list}_list.json`)))
     case 'bands':
@@ -137,18 +134,12 @@ const findChanges = async (
     case 'actions':
       return findNewActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'), sinceDay)
     case 'filings':
-      return findDocumentChanges({
-        before,
-        after,
-        files,
-        fileOf: (name) => `company_filings/${name}_filings.json`,
-        changes: findNewFilings,
-      })
+      return findDocumentChanges(context, (name) => `company_filings/${name}_filings.json`, findNewFilings)
     case 'announcements':
       if (files.isSame(ANNOUNCEMENTS, ANNOUNCEMENTS)) return []
       return findNewAnnouncements(lists(ANNOUNCEMENTS), new Set(before.map(({ ISIN }) => ISIN)))
     case 'news':
-      return findDocumentChanges({ before, after, files, fileOf: (name) => `market_news/${name}_news.json`, changes: findNewNews })
+      return findDocumentChanges(context, (name) => `market_news/${name}_news.json`, findNewNews)
   }
 }
 
@@ -159,13 +150,8 @@ const joinVersions = (all: readonly (FileVersions | undefined)[]): ListVersions 
   return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
 }
 
-interface DocumentDiff extends Omit<DiffContext, 'exchange' | 'sinceDay' | 'notes'> {
-  readonly fileOf: (name: string) => string
-  readonly changes: typeof findNewFilings
-}
-
 /** The ISINs of added stocks that were listed before: files of stocks that leave the list stay. */
-const findReturned = ({ files, before, after }: Pick<DiffContext, 'files' | 'before' | 'after'>): ReadonlySet<string> => {
+const findReturned = ({ files, before, after }: DiffContext): ReadonlySet<string> => {
   const known = new Set(before.map(({ ISIN }) => ISIN))
   const added = toStockItems(after).filter(({ value }) => !known.has(value.ISIN))
   const documents = added.flatMap(({ fileName }) =>
@@ -177,7 +163,11 @@ const findReturned = ({ files, before, after }: Pick<DiffContext, 'files' | 'bef
 const STOCKS_PER_TURN = 100
 
 /** The changes in the files of each stock. The file of a renamed stock is compared with that of its earlier symbol. */
-const findDocumentChanges = async ({ before, after, files, fileOf, changes }: DocumentDiff): Promise<readonly Change[]> => {
+const findDocumentChanges = async (
+  { before, after, files }: DiffContext,
+  fileOf: (name: string) => string,
+  findNew: typeof findNewFilings,
+): Promise<readonly Change[]> => {
   const earlierNames = new Map(toStockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
   const all: Change[] = []
   for (const { value, fileName, rank } of toStockItems(after)) {
@@ -185,7 +175,7 @@ const findDocumentChanges = async ({ before, after, files, fileOf, changes }: Do
     const versions = files.isSame(file, earlier) ? undefined : files.readVersions(file, earlier)
     // The first documents of an added stock are not new ones.
     const isFirst = versions?.before === undefined && !earlierNames.has(value.ISIN)
-    if (versions && !isFirst) all.push(...changes(value.Symbol, versions.before, versions.after))
+    if (versions && !isFirst) all.push(...findNew(value.Symbol, versions.before, versions.after))
     if (rank % STOCKS_PER_TURN === 0) await yieldTurn()
   }
   return all

@@ -12,30 +12,26 @@ export interface ListVersions {
 
 /** Stocks that came under surveillance, left it, or changed their stage. `list` is a name such as ASM. */
 export const findSurveillanceChanges = (list: string, { before, after }: ListVersions): readonly Change[] => {
-  const old = new Map(before.map((row) => [toStockKey(row), row]))
+  const old = new Map(before.map((row) => [toStockKey(row), readText(row.Stage)]))
   const now = new Set(after.map(toStockKey))
-  const entered = after.flatMap((row): Change[] => {
-    const [symbol, to] = [readText(row.Symbol), readText(row.Stage)]
-    const earlier = old.get(toStockKey(row))
-    const from = readText(earlier?.Stage)
-    if (earlier === undefined) return [{ section: 'surveillance', change: 'entered', symbol, to, detail: `is in ${list} now: ${to}` }]
-    return from === to
-      ? []
-      : [{ section: 'surveillance', change: 'changed', symbol, from, to, detail: `moves in ${list} from ${from} to ${to}` }]
+  const create = (row: Row, change: Change['change'], values: Pick<Change, 'from' | 'to' | 'detail'>): Change => ({
+    section: 'surveillance',
+    change,
+    symbol: readText(row.Symbol),
+    ...values,
   })
-  const left = before
-    .filter((row) => !now.has(toStockKey(row)))
-    .map((row): Change => {
-      const from = readText(row.Stage)
-      return {
-        section: 'surveillance',
-        change: 'left',
-        symbol: readText(row.Symbol),
-        from,
-        detail: `left ${list}, where it was in ${from}`,
-      }
-    })
-  return [...entered, ...left]
+  const entered = after.flatMap((row): readonly Change[] => {
+    const [from, to] = [old.get(toStockKey(row)), readText(row.Stage)]
+    if (from === undefined) return [create(row, 'entered', { to, detail: `is in ${list} now: ${to}` })]
+    return from === to ? [] : [create(row, 'changed', { from, to, detail: `moves in ${list} from ${from} to ${to}` })]
+  })
+  const left = before.filter((row) => !now.has(toStockKey(row)))
+  return [
+    ...entered,
+    ...left.map((row) =>
+      create(row, 'left', { from: readText(row.Stage), detail: `left ${list}, where it was in ${readText(row.Stage)}` }),
+    ),
+  ]
 }
 
 const toStockKey = (row: Row): string => readText(row.ISIN) || readText(row.Symbol)
@@ -65,12 +61,10 @@ const createBandChange = (row: Row, from: string, to: string): Change => {
 /** Stocks that reached the upper or lower limit, or left it. */
 export const findCircuitChanges = (side: string, { before, after }: ListVersions): readonly Change[] => {
   const [old, now] = [getSymbols(before), getSymbols(after)]
-  const changed = (change: 'entered' | 'left', symbol: string): Change => ({
-    section: 'circuits',
-    change,
-    symbol,
-    detail: change === 'entered' ? `is at its ${side} limit` : `left its ${side} limit`,
-  })
+  const changed = (change: 'entered' | 'left', symbol: string): Change => {
+    const detail = change === 'entered' ? `is at its ${side} limit` : `left its ${side} limit`
+    return { section: 'circuits', change, symbol, detail }
+  }
   return [
     ...[...now].filter((symbol) => !old.has(symbol)).map((symbol) => changed('entered', symbol)),
     ...[...old].filter((symbol) => !now.has(symbol)).map((symbol) => changed('left', symbol)),
@@ -135,49 +129,30 @@ export const findListingChanges = (
     if (sameIsin?.some((earlier) => earlier.Symbol === symbol)) return []
     const [renamed] = sameIsin?.filter((earlier) => !isStillThere(earlier, now)) ?? []
     if (renamed) {
-      return [
-        { section: 'renames', change: 'renamed', symbol, from: renamed.Symbol, to: symbol, detail: `was ${renamed.Symbol} (${ISIN})` },
-      ]
+      const detail = `was ${renamed.Symbol} (${ISIN})`
+      return [{ section: 'renames', change: 'renamed', symbol, from: renamed.Symbol, to: symbol, detail }]
     }
     const [other] = old.bySymbol.get(symbol)?.filter((earlier) => !now.byIsin.has(earlier.ISIN)) ?? []
-    if (other)
-      return [
-        {
-          section: 'renames',
-          change: 'changed',
-          symbol,
-          from: other.ISIN,
-          to: ISIN,
-          detail: `has the ISIN ${ISIN}, which was ${other.ISIN}`,
-        },
-      ]
+    if (other) {
+      const detail = `has the ISIN ${ISIN}, which was ${other.ISIN}`
+      return [{ section: 'renames', change: 'changed', symbol, from: other.ISIN, to: ISIN, detail }]
+    }
     const change = returned.has(ISIN) ? 'back' : 'new'
     return [{ section: 'listings', change, symbol, to: ISIN, detail: `${Name} (${ISIN}) is ${change}` }]
   })
-  const left = before.filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
-  return [
-    ...changes,
-    ...left.map(
-      ({ Symbol: symbol, ISIN, Name }): Change => ({
-        section: 'listings',
-        change: 'left',
-        symbol,
-        from: ISIN,
-        detail: `${Name} (${ISIN}) is no longer listed`,
-      }),
-    ),
-  ]
+  const left = before
+    .filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
+    .map(({ Symbol: symbol, ISIN, Name }): Change => {
+      const detail = `${Name} (${ISIN}) is no longer listed`
+      return { section: 'listings', change: 'left', symbol, from: ISIN, detail }
+    })
+  return [...changes, ...left]
 }
 
-interface StockGroups {
-  readonly byIsin: ReadonlyMap<string, readonly Stock[]>
-  readonly bySymbol: ReadonlyMap<string, readonly Stock[]>
-}
-
-const groupStocks = (stocks: readonly Stock[]): StockGroups => ({
+const groupStocks = (stocks: readonly Stock[]) => ({
   byIsin: groupBy(stocks, ({ ISIN }) => ISIN),
   bySymbol: groupBy(stocks, ({ Symbol: symbol }) => symbol),
 })
 
-const isStillThere = ({ Symbol: symbol, ISIN }: Stock, { byIsin }: StockGroups): boolean =>
+const isStillThere = ({ Symbol: symbol, ISIN }: Stock, { byIsin }: Pick<ReturnType<typeof groupStocks>, 'byIsin'>): boolean =>
   byIsin.get(ISIN)?.some((stock) => stock.Symbol === symbol) ?? false

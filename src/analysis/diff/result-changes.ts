@@ -1,4 +1,5 @@
 import { isRow, type Row, readText } from '../../model/row.js'
+import { nameFirst } from '../../model/text.js'
 import type { Change } from './change.js'
 import type { ListVersions } from './list-changes.js'
 
@@ -34,10 +35,9 @@ const findRestated = (row: Row, earlier: Row): readonly Change[] =>
     const restated = compareFigures(row[name], earlier[name])
     const [first] = restated
     if (first === undefined) return []
-    const texts = restated.slice(0, MAX_RESTATED).map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
-    const more = restated.length > MAX_RESTATED ? ` and ${restated.length - MAX_RESTATED} more` : ''
-    const [symbol, detail] = [readText(row.Symbol), `restated: ${texts.join(', ')}${more}`]
-    return [{ section: 'results', change: 'changed', symbol, from: first.from, to: first.to, detail }]
+    const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
+    const detail = `restated: ${nameFirst(texts, MAX_RESTATED)}`
+    return [{ section: 'results', change: 'changed', symbol: readText(row.Symbol), from: first.from, to: first.to, detail }]
   })
 
 /** A figure of a quarter that both tables have, such as `sales of 2025-09`, with another value. */

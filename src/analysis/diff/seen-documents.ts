@@ -12,7 +12,7 @@ import { type FileComparison, type FileVersions, noteDamage, readDocument } from
 /** The days on which the records of a file appeared, by key: the first day of a key, the last one of `ALL_RECORDS`. */
 type SeenDays = Map<string, Day>
 
-export interface SeenDocuments {
+interface SeenDocuments {
   readonly files: readonly RecordedDocuments[]
   /** The first day of the comparison. */
   readonly after: Day
@@ -23,20 +23,16 @@ export interface SeenDocuments {
   readonly warn: Warn
 }
 
-export interface SeenComparison extends FileComparison {
-  /** How many new records are no longer in their file, so that their text is unknown. */
-  readonly countLost: () => number
-}
-
 /**
  * Adds the files of single stocks to the comparison of two days. The days do not have these files, but the day on which each record of them
  * appeared; the text is that of the present file. A record that appeared on none of the days was there before.
+ * `countLost`: how many new records are no longer in their file, so that their text is unknown.
  */
 export const addSeenDocuments = async (
   history: History,
   lists: FileComparison,
   { files, after, until = '9999', notes, warn }: SeenDocuments,
-): Promise<SeenComparison> => {
+): Promise<FileComparison & { readonly countLost: () => number }> => {
   const { root } = history
   const seen = await readSeenDays(history, after, warn)
   const kinds = files.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))

@@ -1,6 +1,7 @@
-import { numberToDay } from '../../market/candle-file.js'
+import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { countDays, type DayCount, type DaySet, isSessionOf } from '../../market/series-days.js'
-import type { Finding, YearCoverage } from './finding.js'
+import { groupBy } from '../../model/map.js'
+import type { CheckName, Finding, YearCoverage } from './finding.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
 export interface MarketCalendar {
@@ -31,22 +32,19 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
   const sessions: number[] = []
   const findings: Finding[] = []
   const ofIndicesOnly: number[][] = []
-  let isAfterOne = false
   const newest = stocks.length < MIN_STOCKS ? Number.POSITIVE_INFINITY : byStocks.newest
-  for (const day of days) {
+  for (const [index, day] of days.entries()) {
     const stocksThen = byStocks.on(day)
     const indicesThen = byIndices.on(day)
-    const isContinued = isAfterOne
-    isAfterOne = false
     const isIndexSession = indicesThen.listed >= MIN_INDICES && isSessionOf(indicesThen)
     if (stocksThen.listed < MIN_STOCKS && day <= newest) {
       if (isIndexSession) sessions.push(day)
     } else if (isSessionOf(stocksThen)) sessions.push(day)
     else if (stocksThen.trading > 0) findings.push(createOddDayFinding(day, stocksThen, indicesThen))
     else if (isIndexSession) {
-      if (isContinued) ofIndicesOnly.at(-1)?.push(day)
+      const before = ofIndicesOnly.at(-1)
+      if (before && before.at(-1) === days[index - 1]) before.push(day)
       else ofIndicesOnly.push([day])
-      isAfterOne = true
     }
   }
   return {
@@ -82,12 +80,8 @@ export const countCoverage = (
   const years = new Map<number, { sessions: number; candles: number; listed: number }>()
   for (const day of sessions) {
     const year = yearOf(day)
-    const known = years.get(year) ?? { sessions: 0, candles: 0, listed: 0 }
-    years.set(year, {
-      sessions: known.sessions + 1,
-      candles: known.candles + countTrading(day),
-      listed: known.listed + countListed(day),
-    })
+    const { sessions: count, candles, listed } = years.get(year) ?? { sessions: 0, candles: 0, listed: 0 }
+    years.set(year, { sessions: count + 1, candles: candles + countTrading(day), listed: listed + countListed(day) })
   }
   const ranges = stocks.map(({ first, last }) => [yearOf(first), yearOf(last)] as const)
   return [...years]
@@ -99,4 +93,39 @@ export const countCoverage = (
       share: listed === 0 ? 0 : Math.round((candles / listed) * 10_000) / 10_000,
     }))
     .reverse()
+}
+
+/** If so many stocks have the same finding on one day, it is a finding about the day. */
+const MIN_SAME = 5
+const MIN_SAME_SHARE = 0.05
+/** Half of the market never really moves by 30 % in one session. */
+const ERROR_SHARE = 0.5
+
+/** How a finding about the market describes what the stocks have on that day. */
+const DESCRIPTIONS: Partial<Readonly<Record<CheckName, string>>> = {
+  'large-moves': 'have a close more than 30 % from the previous one on',
+  volumes: 'have an impossible volume on',
+  'missing-sessions': 'lack the session of',
+  'newest-sessions': 'have no candle since',
+  'stale-symbols': 'have no candle after',
+}
+
+/** Checks that find wrong candles. Those that find missing candles are never an error of the whole market: the next run may bring them. */
+const OF_CANDLES: readonly CheckName[] = ['large-moves', 'volumes']
+
+/** Replaces the findings that many stocks have on the same day by one about the day. */
+export const mergeMarketDays = (findings: readonly Finding[], { countListed }: MarketCalendar): readonly Finding[] => {
+  const isOfDay = ({ check, day }: Finding): boolean => day !== undefined && check in DESCRIPTIONS
+  const groups = groupBy(findings.filter(isOfDay), ({ check, day }) => `${check} ${day}`)
+  const merged = [...groups.values()].flatMap((group): readonly Finding[] => {
+    const { check, day = '' } = group[0] as Finding
+    const symbols = [...new Set(group.map(({ symbol }) => symbol))]
+    const listed = countListed(dayToNumber(day))
+    const all = check === 'newest-sessions' ? listed + symbols.length : listed
+    if (symbols.length < MIN_SAME || symbols.length < MIN_SAME_SHARE * all) return group
+    const severity = OF_CANDLES.includes(check) && symbols.length >= ERROR_SHARE * all ? 'error' : 'warning'
+    const detail = `${symbols.length} of ${all} stocks ${DESCRIPTIONS[check]} ${day}, such as ${symbols.slice(0, 3).join(', ')}`
+    return [{ check: 'odd-days', severity, day, detail }]
+  })
+  return [...findings.filter((finding) => !isOfDay(finding)), ...merged]
 }

@@ -1,26 +1,13 @@
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
-import { toDay } from '../../model/trading-day.js'
-import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES } from './calendar.js'
+import { lastWeekday, toDay } from '../../model/trading-day.js'
+import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { type CandleContext, type Summaries, summarizeCandles } from './candle-summaries.js'
-import type { CheckName, Finding, Unchecked, YearCoverage } from './finding.js'
-import { mergeMarketDays } from './market-days.js'
+import type { CheckName, Finding, Unchecked } from './finding.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBands, findUnknownBands, findWidestBands } from './price-bands.js'
 import { findRecordedValues } from './recorded-values.js'
-import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, STALE_SESSIONS } from './sessions.js'
+import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, isWeekendNumber, STALE_SESSIONS } from './sessions.js'
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
-
-export interface CandleChecks {
-  readonly findings: readonly Finding[]
-  readonly unchecked: readonly Unchecked[]
-  /** How many candles were read. */
-  readonly count: number
-  /** Day numbers. */
-  readonly sessions: readonly number[]
-  readonly coverage: readonly YearCoverage[]
-  /** Rupees per session, by symbol. */
-  readonly tradedValues: ReadonlyMap<string, number>
-}
 
 const CANDLE_CHECKS: readonly CheckName[] = [
   'unadjusted-actions',
@@ -35,17 +22,12 @@ const CANDLE_CHECKS: readonly CheckName[] = [
  * Reads all candle files once. Checks that need the market's calendar follow after the last file. Indices are checked for impossible
  * candles only: they may move freely and have calendars of their own.
  */
-export const verifyCandles = async (
-  root: string,
-  files: readonly StreamFiles[],
-  context: Omit<CandleContext, 'bands'>,
-): Promise<CandleChecks> => {
+export const verifyCandles = async (root: string, files: readonly StreamFiles[], context: Omit<CandleContext, 'bands'>) => {
   const bands = findWidestBands(context.rows.get(BAND_FILE) ?? [], context.rows.get('incremental_price_bands.json') ?? [])
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)
   const shared = await findSharedCandles(root, summaries.prints)
   const damaged = new Set(summaries.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
-  const days = summaries.stocks.map((series) => series.days)
   const missing = summaries.stocks.flatMap((series) => findMissingSessions(series, calendar))
   const recorded = findRecordedValues({ ...context, ...summaries, listDay: readBandDay(summaries, context) })
   return {
@@ -66,8 +48,13 @@ export const verifyCandles = async (
     ),
     unchecked: [...describeUnchecked(summaries, calendar, context), ...recorded.unchecked],
     count: summaries.count,
+    /** Day numbers. */
     sessions: calendar.sessions,
-    coverage: countCoverage(days, calendar),
+    coverage: countCoverage(
+      summaries.stocks.map(({ days }) => days),
+      calendar,
+    ),
+    /** Rupees per session, by symbol. */
     tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
   }
 }
@@ -108,10 +95,9 @@ const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: Pick<Candle
   return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
 }
 
-/** 1970 began on a Thursday. */
 const countWeekdays = (from: number, until: number): number => {
   let count = 0
-  for (let day = from; day < until; day += 1) if ((day + 3) % 7 < 5) count += 1
+  for (let day = from; day < until; day += 1) if (!isWeekendNumber(day)) count += 1
   return count
 }
 
@@ -141,15 +127,13 @@ const BAND_FILE = 'complete_price_bands.json'
 const readBandDay = ({ stocks }: Summaries, { asOf }: Pick<CandleContext, 'asOf'>): number | undefined => {
   if (asOf === undefined) return undefined
   const day = dayToNumber(toDay(asOf))
-  const weekday = (day + 3) % 7
-  return weekday < 5 || stocks.some(({ days }) => days.last === day) ? day : day - weekday + 4
+  return stocks.some(({ days }) => days.last === day) ? day : dayToNumber(lastWeekday(toDay(asOf)))
 }
 
 const findBandViolations = (summaries: Summaries, context: CandleContext): readonly Finding[] => {
   const day = readBandDay(summaries, context)
-  const { bands, actions, rows } = context
-  const unknown = findUnknownBands(rows.get(BAND_FILE) ?? [], BAND_FILE)
-  return day === undefined ? unknown : [...unknown, ...findOutsideBands(summaries.stocks, { bands, actions, day })]
+  const unknown = findUnknownBands(context.rows.get(BAND_FILE) ?? [], BAND_FILE)
+  return day === undefined ? unknown : [...unknown, ...findOutsideBands(summaries.stocks, day, context)]
 }
 
 /** The inputs of the checks of candles that are missing. */
@@ -158,31 +142,27 @@ const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, conte
   if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks' }]
   const bandDay = readBandDay(summaries, context)
   const hasBands = (context.rows.get(BAND_FILE) ?? []).length > 0
-  const unchecked = (isMissing: boolean, check: CheckName, text: string): readonly Unchecked[] =>
-    isMissing ? [{ checks: [check], text }] : []
-  return [
-    ...unchecked(
+  const missing: readonly (readonly [isMissing: boolean, check: CheckName, text: string])[] = [
+    [
       hasSelectedStocks(summaries, context),
       'stale-symbols',
       `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks`,
-    ),
-    ...unchecked(
+    ],
+    [
       (context.rows.get('history_corporate_actions.json') ?? []).length === 0,
       'unadjusted-actions',
       'splits and other adjustments: no corporate actions',
-    ),
-    ...unchecked(context.listedOn.size === 0, 'spliced-series', 'candles before the day of listing: no list with listing days'),
-    ...(last === undefined
-      ? unchecked(true, 'missing-sessions', `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few`)
-      : unchecked(indices.length < MIN_INDICES, 'odd-days', 'days that all stocks lack: too few indices have candles')),
-    ...(!hasBands
-      ? unchecked(true, 'price-bands', 'price bands: no list of them')
-      : bandDay === undefined
-        ? unchecked(true, 'price-bands', 'price bands: no report with their day')
-        : unchecked(
-            !stocks.some(({ days }) => days.last === bandDay),
-            'price-bands',
-            `price bands: no candles of their day, ${numberToDay(bandDay)}`,
-          )),
+    ],
+    [context.listedOn.size === 0, 'spliced-series', 'candles before the day of listing: no list with listing days'],
+    [last === undefined, 'missing-sessions', `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few`],
+    [last !== undefined && indices.length < MIN_INDICES, 'odd-days', 'days that all stocks lack: too few indices have candles'],
+    [!hasBands, 'price-bands', 'price bands: no list of them'],
+    [hasBands && bandDay === undefined, 'price-bands', 'price bands: no report with their day'],
+    [
+      hasBands && bandDay !== undefined && !stocks.some(({ days }) => days.last === bandDay),
+      'price-bands',
+      `price bands: no candles of their day, ${numberToDay(bandDay ?? 0)}`,
+    ],
   ]
+  return missing.filter(([isMissing]) => isMissing).map(([, check, text]) => ({ checks: [check], text }))
 }

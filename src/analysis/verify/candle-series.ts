@@ -52,7 +52,7 @@ export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandl
   const { day, close } = candles
   const lastOf = new Map<number, number>()
   const twice: number[] = []
-  let atTwoPrices: readonly [earlier: number, later: number][] = []
+  const atTwoPrices: (readonly [earlier: number, later: number])[] = []
   let unordered: number | undefined
   let newest = 0
   for (let index = 0; index < candles.length; index += 1) {
@@ -60,7 +60,7 @@ export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandl
     const earlier = lastOf.get(today)
     if (earlier !== undefined) {
       twice.push(today)
-      if (isFarApart(close[earlier] as number, close[index] as number)) atTwoPrices = [...atTwoPrices, [earlier, index]]
+      if (isFarApart(close[earlier] as number, close[index] as number)) atTwoPrices.push([earlier, index])
     } else if (today < newest) unordered ??= index
     lastOf.set(today, index)
     newest = Math.max(newest, today)
@@ -74,11 +74,10 @@ export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandl
       atTwoPrices.map((pair) => readFactor(close, pair)),
       SAME_FACTOR,
     )
-    const [check, detail] =
-      factor === undefined
-        ? (['spliced-series', text] as const)
-        : (['unadjusted-actions', `${text}, at a constant factor of ${formatFactor(factor)}`] as const)
-    return { findings: [{ check, severity: 'error', symbol, day: on, file, detail }] }
+    const of = { severity: 'error', symbol, day: on, file } as const
+    return factor === undefined
+      ? { findings: [{ check: 'spliced-series', ...of, detail: text }] }
+      : { findings: [{ check: 'unadjusted-actions', ...of, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }] }
   }
   return {
     findings: [

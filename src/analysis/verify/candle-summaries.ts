@@ -9,7 +9,7 @@ import { type CandleSeries, getRecent, orderDays, parseCandles } from './candle-
 import type { Finding } from './finding.js'
 import { findImpossibleCandles, findOddVolumes, findRepeatedCandles, measureTradedValue } from './odd-candles.js'
 import type { StreamFiles } from './output-files.js'
-import { findPriceMoves } from './price-moves.js'
+import { findPriceMoves, type StockFacts } from './price-moves.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
 import type { KnownAction } from './stock-facts.js'
@@ -59,14 +59,14 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
   return summaries
 }
 
-/** What the checks of one series know about it. */
-export interface SeriesFacts extends Omit<Parameters<typeof findPriceMoves>[1], 'impossibleDays'> {
-  /** Indices are checked for impossible candles only: they may move freely. */
-  readonly isStock: boolean
-}
-
-/** The checks of one series alone. `candles` are absent if the file mixes two series. */
-export const checkSeries = (series: CandleSeries, { isStock, ...facts }: SeriesFacts) => {
+/**
+ * The checks of one series alone. `candles` are absent if the file mixes two series. Indices are checked for impossible candles only: they may
+ * move freely.
+ */
+export const checkSeries = (
+  series: CandleSeries,
+  { isStock, ...facts }: Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean },
+) => {
   const { findings, candles } = orderDays(series)
   const impossible = findImpossibleCandles(series)
   const ordered = candles && { ...series, candles }
@@ -75,14 +75,11 @@ export const checkSeries = (series: CandleSeries, { isStock, ...facts }: SeriesF
   return { findings: [...findings, ...impossible.findings, ...moves, ...volumes], moves, candles }
 }
 
-interface SeriesContext {
-  readonly summaries: Summaries
-  readonly isStock: boolean
-  readonly context: CandleContext
-  readonly item: Item
-}
-
-const addSeries = (series: CandleSeries, { summaries, isStock, context, item }: SeriesContext): void => {
+const addSeries = (
+  series: CandleSeries,
+  of: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext; readonly item: Item },
+): void => {
+  const { summaries, isStock, context, item } = of
   const { symbol, file } = series
   const hasBand = Number.isFinite(context.bands.get(symbol))
   const facts = { isStock, actions: context.actions.get(symbol) ?? [], listedOn: context.listedOn.get(symbol), hasBand }

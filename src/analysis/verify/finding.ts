@@ -181,19 +181,17 @@ export interface Verification {
   readonly passed: readonly ExceededLimit[]
 }
 
-/** What makes a finding important. */
-export interface Importance {
-  /** Rupees per session, by symbol. */
-  readonly tradedValues: ReadonlyMap<string, number>
-  /** The newest session. */
-  readonly last: Day | undefined
-}
-
 /** More than any stock: what concerns the whole market comes first. */
 const MARKET_VALUE = 1e12
 
-/** Findings in the order of checks, then of severity, then by weight: a tenfold traded value weighs as much as a year. */
-export const sortFindings = (findings: readonly Finding[], { tradedValues, last }: Importance): readonly Finding[] => {
+/**
+ * Findings in the order of checks, then of severity, then by weight: a tenfold traded value (rupees per session, by symbol) weighs as much as
+ * a year before the newest session.
+ */
+export const sortFindings = (
+  findings: readonly Finding[],
+  { tradedValues, last }: { readonly tradedValues: ReadonlyMap<string, number>; readonly last: Day | undefined },
+): readonly Finding[] => {
   const now = Date.parse(last ?? '')
   const weigh = ({ symbol, day }: Finding): number => {
     const value = symbol === undefined ? MARKET_VALUE : (tradedValues.get(symbol) ?? 0)
@@ -222,16 +220,11 @@ export const countFindings = (findings: readonly Finding[], checks: readonly Che
 /** The limits that the findings exceed. */
 export const findExceededLimits = (findings: readonly Finding[], limits: FindingLimits): readonly ExceededLimit[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
-    const counts =
-      limit === 'errors' ? hasSeverity('error') : limit === 'warnings' ? hasSeverity('warning') : ({ check }: Finding) => check === limit
-    const found = findings.filter(counts).length
+    const isCounted = ({ check, severity }: Finding): boolean =>
+      limit === check || (limit === 'errors' && severity === 'error') || (limit === 'warnings' && severity === 'warning')
+    const found = findings.filter(isCounted).length
     return found > allowed ? [{ limit, allowed, found }] : []
   })
 
-const hasSeverity =
-  (severity: Severity) =>
-  (finding: Finding): boolean =>
-    finding.severity === severity
-
 /** The names that a limit may have. */
-export const limitNames: readonly string[] = ['errors', 'warnings', ...Object.keys(CHECKS)]
+export const limitNames: readonly string[] = ['errors', 'warnings', ...checkNames]

@@ -6,57 +6,37 @@ import type { Finding } from './finding.js'
 /** The share by which rounding to four digits may change a price. */
 const ROUNDING_SHARE = 1e-4
 
-export interface ImpossibleCandles {
-  readonly findings: readonly Finding[]
-  /** Day numbers. */
-  readonly days: ReadonlySet<number>
-}
-
-/** Finds impossible candles; one finding per file, about the newest of them. */
-export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries): ImpossibleCandles => {
-  const { day, open, high, low, close, volume, length } = candles
+/** Finds impossible candles and their day numbers; one finding per file, about the newest of them. */
+export const findImpossibleCandles = ({ symbol, file, candles }: CandleSeries) => {
+  const { day, open, high, low, close, length } = candles
   const days = new Set<number>()
-  let [count, newest] = [0, -1]
+  let [count, newest, fault] = [0, -1, '']
   for (let index = 0; index < length; index += 1) {
-    const [top, bottom] = [high[index] as number, low[index] as number]
-    const [start, end] = [open[index] as number, close[index] as number]
-    const most = top * (1 + ROUNDING_SHARE)
-    const least = bottom * (1 - ROUNDING_SHARE)
-    const isPossible =
-      bottom > 0 &&
-      top >= bottom &&
-      start <= most &&
-      end <= most &&
-      start >= least &&
-      end >= least &&
-      isVolume(volume[index] as number) &&
-      top <= Number.MAX_SAFE_INTEGER
-    if (isPossible) continue
+    const found = findFault(candles, index)
+    if (found === undefined) continue
     count += 1
     days.add(day[index] as number)
-    if (newest < 0 || (day[index] as number) > (day[newest] as number)) newest = index
+    if (newest < 0 || (day[index] as number) > (day[newest] as number)) [newest, fault] = [index, found]
   }
   if (newest < 0) return { findings: [], days }
   const on = numberToDay(day[newest] as number)
-  const [o, h, l, c, v] = [open, high, low, close, volume].map((column) => column[newest] as number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
   const more = count === 1 ? '' : `, and ${count - 1} earlier`
-  const detail = `${describeFault(o, h, l, c, v)} on ${on} (open ${o}, high ${h}, low ${l}, close ${c})${more}`
-  return { findings: [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail }], days }
+  const detail = `${fault} on ${on} (open ${open[newest]}, high ${high[newest]}, low ${low[newest]}, close ${close[newest]})${more}`
+  return { findings: [{ check: 'impossible-candles', severity: 'error', symbol, day: on, file, detail } satisfies Finding], days }
 }
 
 const isVolume = (volume: number): boolean => volume >= 0 && Number.isSafeInteger(volume)
 
-const describeFault = (open: number, high: number, low: number, close: number, volume: number): string => {
+/** What is wrong with a candle; undefined if it is possible. */
+const findFault = (candles: CandleArrays, index: number): string | undefined => {
+  const [open, close, volume] = [candles.open[index] as number, candles.close[index] as number, candles.volume[index] as number]
+  const [high, low] = [candles.high[index] as number, candles.low[index] as number]
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
   if (!isVolume(volume)) return `a volume of ${volume}, which is no number of shares,`
   if (high > Number.MAX_SAFE_INTEGER) return 'a price that is too large'
+  const [most, least] = [high * (1 + ROUNDING_SHARE), low * (1 - ROUNDING_SHARE)]
+  if (Math.max(open, close) <= most && Math.min(open, close) >= least) return undefined
   return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
 }
 
@@ -121,10 +101,8 @@ export const findRepeatedCandles = ({ symbol, file, candles }: CandleSeries): re
       if (run >= MIN_REPEATED) [length, end] = [run, index]
     }
     if (length === 0) continue
-    const [first, day] = [end - length + (distance === 1 ? 0 : 1), end].map((index) => numberToDay(candles.day[index] as number)) as [
-      string,
-      string,
-    ]
+    const first = numberToDay(candles.day[end - length + (distance === 1 ? 0 : 1)] as number)
+    const day = numberToDay(candles.day[end] as number)
     const detail =
       distance === 1
         ? `the close is ${candles.close[end]} on each of ${length + 1} sessions from ${first} to ${day}`

@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
 import type { RunReport } from '../../model/report.js'
-import { omitUndefined } from '../../model/row.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { isRow, omitUndefined } from '../../model/row.js'
+import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
-import { describeFileError, statFile } from '../../storage/file-system.js'
+import { isTemporaryName } from '../../storage/atomic-file.js'
+import { describeFileError, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
 import { readCompleteRun } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import { DAMAGED, digestFile, type OutputDigest, readOutputDigests } from '../../storage/output-digests.js'
 import { createOutputMatcher, forEachYielding, isSameStamp, listOutputFiles } from '../../storage/output-files.js'
 import { type OutputSizes, readOutputSizes } from '../../storage/output-sizes.js'
 import { statePaths } from '../../storage/run-state.js'
-import type { Finding } from './finding.js'
+import { checkNames, type Finding, type Unchecked } from './finding.js'
 
 /** A file of an output. */
 export interface OutputFile {
@@ -33,36 +34,50 @@ export interface StreamFiles {
   readonly owns: (file: string) => boolean
 }
 
+/** The files of all streams, with the items that they are about. */
+export const findStreamFiles = async (
+  root: string,
+  streams: readonly StreamDefinition[],
+  { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
+): Promise<readonly StreamFiles[]> => {
+  const offered = new Map([[MASTER, items]])
+  const all: StreamFiles[] = []
+  for (const stream of streams) {
+    const { of } = stream.work
+    if (of !== undefined && !offered.has(of)) offered.set(of, await readItems(root, of, streams))
+    all.push(await findOutputs(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
+  }
+  return all
+}
+
+/** The items that a stream offers to its followers, from its stored list. */
+const readItems = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
+  const stream = streams.find((one) => one.name === name)
+  const rows = await readStateDocument(join(root, stream?.outputs[0].file ?? ''))
+  return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
+}
+
 /** The files of a stream in a folder. `items` are its known items. */
-export const findOutputs = async (
+const findOutputs = async (
   root: string,
   stream: StreamDefinition,
   { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
 ): Promise<StreamFiles> => {
   const files: OutputFile[] = []
-  const owns: ((file: string) => boolean)[] = []
-  let isPerItem = false
+  const patterns: string[] = []
+  const { work } = stream
   for (const output of stream.outputs) {
-    const pattern = toFilePath(output, exchange, { fileName: '*' })
-    if (stream.work.of !== undefined && pattern.includes('*')) {
-      isPerItem = true
-      owns.push(createOutputMatcher([pattern]))
-      const itemOf = new Map(items.map((item) => [toFilePath(output, exchange, item), item]))
-      for (const file of [...(await listOutputFiles(root, pattern))].sort())
-        files.push(...toOutputFile(root, file, output, itemOf.get(file)))
-    } else {
-      const names = stream.work.of === undefined ? stream.work.parts.map((part) => toFilePath(output, exchange, part)) : [pattern]
-      const own = new Set(names)
-      owns.push((file) => own.has(file))
-      for (const file of own) files.push(...toOutputFile(root, file, output))
+    const parts = work.of === undefined ? work.parts : [{ fileName: '*' }]
+    for (const pattern of new Set(parts.map((part) => toFilePath(output, exchange, part)))) {
+      patterns.push(pattern)
+      const itemOf = new Map(pattern.includes('*') ? items.map((item) => [toFilePath(output, exchange, item), item]) : [])
+      await forEachYielding([...(await listOutputFiles(root, pattern))].sort(), (file) => {
+        const [found, item] = [statFile(join(root, file)), itemOf.get(file)]
+        if (found) files.push({ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) })
+      })
     }
   }
-  return { stream, files, isPerItem, owns: (file) => owns.some((isOwn) => isOwn(file)) }
-}
-
-const toOutputFile = (root: string, file: string, output: Output, item?: Item): readonly OutputFile[] => {
-  const found = statFile(join(root, file))
-  return found ? [{ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) }] : []
+  return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
 }
 
 /** What the last runs recorded about their files. */
@@ -97,9 +112,7 @@ const compareEach = ({ files, owns }: StreamFiles, left: OutputSizes): readonly 
     const size = sizes.get(file)
     if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
     if (size !== undefined) return [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
-    return [
-      createFinding(bytes === null ? 'it is missing; an earlier run wrote it' : `it is missing; the last run wrote ${bytes} bytes`, file),
-    ]
+    return [createFinding(`it is missing; ${bytes === null ? 'an earlier run wrote it' : `the last run wrote ${bytes} bytes`}`, file)]
   })
 }
 
@@ -112,14 +125,8 @@ const compareTotals = (
   // The totals exclude files that the run did not need to write, so there may be more.
   const isAll = files.length === count
   const isShort = isAll && !isPerItem ? size !== bytes : size < bytes
-  if (!isShort) return []
-  const [file] = files.length === 1 ? files : []
-  return [
-    createFinding(
-      `${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`,
-      file?.file,
-    ),
-  ]
+  const text = `${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`
+  return isShort ? [createFinding(text, files.length === 1 ? files[0]?.file : undefined)] : []
 }
 
 const createFinding = (detail: string, file?: string): Finding => omitUndefined({ check: 'files', severity: 'error', file, detail })
@@ -127,11 +134,7 @@ const createFinding = (detail: string, file?: string): Finding => omitUndefined(
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
 /** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to `noted`. */
-export const checkDigests = async (
-  root: string,
-  all: readonly StreamFiles[],
-  noted: RecordedFiles,
-): Promise<{ readonly findings: readonly Finding[]; readonly noted: RecordedFiles }> => {
+export const checkDigests = async (root: string, all: readonly StreamFiles[], noted: RecordedFiles) => {
   const digests = await readOutputDigests(root)
   const holder = findLockHolder(statePaths(root).lock)
   const isRunning = holder !== undefined && holder !== 'stale'
@@ -163,4 +166,56 @@ const compareContent = (
   } catch (error) {
     return { severity: 'error', detail: `it cannot be read: ${describeFileError(error, 'read')}; ${WAY_OUT}` }
   }
+}
+
+/** Finds temporary files of interrupted writes. The next run removes them. */
+export const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
+  if (statFile(statePaths(root).lock)) return []
+  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
+  const names = await Promise.all(
+    [...folders].map(async (folder) => (await listNames(join(root, folder))).map((name) => join(folder, name))),
+  )
+  return names
+    .flat()
+    .filter((file) => isTemporaryName(file.slice(file.lastIndexOf('/') + 1)))
+    .sort()
+    .map((file) => ({ check: 'files', severity: 'warning', file, detail: 'a leftover of an interrupted write; the next run removes it' }))
+}
+
+/** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
+export const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
+  all
+    .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
+    .flatMap(({ stream, files }): readonly Finding[] => {
+      const detail = `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`
+      return files.flatMap(({ item, file }) => (item === undefined ? { check: 'leftovers', severity: 'info', file, detail } : []))
+    })
+
+/** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
+export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] => {
+  const first = new Map<string, Finding>()
+  for (const finding of findings) {
+    if (finding.check !== 'files' || finding.file === undefined) continue
+    const known = first.get(finding.file)
+    first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
+  }
+  return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
+}
+
+/** The missing inputs of the checks of files. */
+export const describeUncheckedFiles = (
+  root: string,
+  { report, sizes: left }: RecordedFiles,
+  all: readonly StreamFiles[],
+): readonly Unchecked[] => {
+  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
+  return [
+    ...(report === undefined && Object.keys(left).length === 0
+      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
+      : []),
+    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
+    ...(statFile(statePaths(root).run.record)
+      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
+      : []),
+  ]
 }

@@ -1,17 +1,8 @@
 import { numberToDay } from '../../market/candle-file.js'
-import type { Row } from '../../model/row.js'
-import { readText } from '../../model/row.js'
+import { type Row, readText } from '../../model/row.js'
+import type { CandleContext } from './candle-summaries.js'
 import type { Finding } from './finding.js'
 import type { SeriesDays } from './sessions.js'
-import type { KnownAction } from './stock-facts.js'
-
-export interface Bands {
-  /** In percent, by symbol. */
-  readonly bands: ReadonlyMap<string, number>
-  readonly actions: ReadonlyMap<string, readonly KnownAction[]>
-  /** The day number of the bands. */
-  readonly day: number
-}
 
 /** Limits are rounded to ticks: 5 paise, or a few more on a high price. */
 const TICK = 0.05
@@ -21,7 +12,11 @@ const TICK_SHARE = 0.0005
  * Finds closes of the day of the bands that moved further from the previous close than the stock's band permits. If a band has just changed, the wider one
  * counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
  */
-export const findOutsideBands = (all: readonly SeriesDays[], { bands, actions, day: bandDay }: Bands): readonly Finding[] =>
+export const findOutsideBands = (
+  all: readonly SeriesDays[],
+  bandDay: number,
+  { bands, actions }: Pick<CandleContext, 'bands' | 'actions'>,
+): readonly Finding[] =>
   all.flatMap(({ symbol, file, recent: { candles } }): Finding[] => {
     const [dayBefore = 0, day = 0] = candles.day.slice(-2)
     const [closeBefore = 0, close = 0] = candles.close.slice(-2)

@@ -10,6 +10,8 @@ const MIN_CHANGE = 0.1 + 1e-9
 const NEAR_DAYS = 4
 /** How far the opening price may be from an action's factor. */
 const NEAR_FACTOR = 0.15
+/** Prices that are further apart at a listing are of two stocks. */
+const OTHER_PRICE = 3
 /** A move mentions a longer gap before it. */
 export const NOTED_REST_DAYS = 7
 
@@ -94,10 +96,7 @@ interface Spike {
 }
 
 /** Separates jumps into spikes, each with all jumps from its start to its return, and lasting steps. */
-const separateSpikes = (
-  jumps: readonly Jump[],
-  candles: CandleArrays,
-): { readonly spikes: readonly Spike[]; readonly steps: readonly Jump[] } => {
+const separateSpikes = (jumps: readonly Jump[], candles: CandleArrays) => {
   const spikes: Spike[] = []
   const steps: Jump[] = []
   for (const jump of jumps) {
@@ -138,7 +137,7 @@ const createJumpFinding = ({ symbol, file, candles }: CandleSeries, { index, rat
   }
   const rest = today - before
   const listing = listedOn !== undefined && listedOn > before && listedOn <= today ? [`at its listing of ${numberToDay(listedOn)}`] : []
-  if (listing.length > 0 && isOtherPrice(ratio))
+  if (listing.length > 0 && Math.max(ratio, 1 / ratio) >= OTHER_PRICE)
     return { check: 'spliced-series', severity: 'warning', ...of, detail: [detail, ...listing].join(', ') }
   const [action] = near
   const notes = [
@@ -160,8 +159,3 @@ const describeFactor = (opening: number): readonly string[] => {
   const factor = FACTORS.find((one) => isNear(opening * one, 1, 0.03))
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
 }
-
-const isOtherPrice = (ratio: number): boolean => Math.max(ratio, 1 / ratio) >= OTHER_PRICE
-
-/** Prices that are further apart at a listing are of two stocks. */
-const OTHER_PRICE = 3

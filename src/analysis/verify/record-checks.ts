@@ -4,18 +4,13 @@ import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
+import { nameFirst } from '../../model/text.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import { readRecords } from '../../storage/record-file.js'
 import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
 import { createFractionCheck } from './fractions.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
-
-export interface RecordChecks {
-  readonly findings: readonly Finding[]
-  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
-  readonly rows: ReadonlyMap<string, readonly Row[]>
-}
 
 interface RecordContext {
   readonly listed: StockIndex
@@ -26,8 +21,9 @@ interface RecordContext {
 const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
 
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
-export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext): Promise<RecordChecks> => {
+export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
   const findings: Finding[] = []
+  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   const rows = new Map<string, readonly Row[]>()
   for (const { stream, files } of all)
     for (const file of files) {
@@ -35,36 +31,31 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
       const fractions = createFractionCheck(listTables([stream]))
       try {
         findings.push(
-          ...(await checkFile(root, file, { against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...(await checkFile(root, file, { ...against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
           ...fractions.finish(file.file),
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
         if (!(error instanceof SyntaxError || error instanceof DamagedFileError)) throw error
-        findings.push({
-          check: 'files',
-          severity: 'error',
-          file: file.file,
-          ...(file.item === undefined ? {} : { symbol: file.item.key }),
-          detail: 'it is not valid JSON',
-        })
+        findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail: 'it is not valid JSON' })
       }
       await yieldTurn()
     }
   return { findings, rows }
 }
 
+const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
+
 const BROKEN_TEXTS =
   'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
 
 /** A file of an earlier version with texts that DuckDB refuses. */
-const findBrokenTexts = (root: string, { output, file, item }: OutputFile): readonly Finding[] =>
-  output.shape === 'text' || readRepaired(join(root, file)) === undefined
+const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
+  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
     ? []
-    : [{ check: 'files', severity: 'warning', ...(item === undefined ? {} : { symbol: item.key }), file, detail: BROKEN_TEXTS }]
+    : [{ check: 'files', severity: 'warning', ...ofItem(output), file: output.file, detail: BROKEN_TEXTS }]
 
-interface FileContext {
-  readonly against: RecordContext
+interface FileContext extends RecordContext {
   readonly rows: Map<string, readonly Row[]>
   readonly fractions: ReturnType<typeof createFractionCheck>
   readonly isOfStocks: boolean
@@ -73,7 +64,7 @@ interface FileContext {
 const checkFile = async (
   root: string,
   { output, file, item }: OutputFile,
-  { against: { listed, exchange }, rows, fractions, isOfStocks }: FileContext,
+  { listed, exchange, rows, fractions, isOfStocks }: FileContext,
 ): Promise<readonly Finding[]> => {
   const path = join(root, file)
   switch (output.shape) {
@@ -139,8 +130,6 @@ const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly 
   return [{ check: 'duplicate-records', severity: 'error', file, detail: `${count} of its ${rows.length} records repeat another one` }]
 }
 
-const MAX_STRAYS_SHOWN = 3
-
 /** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
 const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
   const strays = records
@@ -163,10 +152,8 @@ const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }:
 const createStrayFinding = (file: string, strays: readonly string[], severity: Finding['severity']): readonly Finding[] => {
   const count = strays.length
   if (count === 0) return []
-  const names = [...new Set(strays)]
-  const named = names.slice(0, MAX_STRAYS_SHOWN).join(', ')
-  const more = names.length > MAX_STRAYS_SHOWN ? ` and ${names.length - MAX_STRAYS_SHOWN} more` : ''
-  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${named}${more}`
+  const names = nameFirst([...new Set(strays)])
+  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${names}`
   return [{ check: 'stray-records', severity, file, detail }]
 }
 

@@ -8,8 +8,8 @@ import { listNames, statFile } from '../../storage/file-system.js'
 import { findLockHolder } from '../../storage/lock.js'
 import { readLastWriter } from '../../storage/previous-outputs.js'
 import { statePaths } from '../../storage/run-state.js'
-import { toBaselinePath } from './baseline.js'
 import type { TrackedFinding, Verification } from './finding.js'
+import { toBaselinePath } from './life-of-findings.js'
 import { type VerifyOptions, verify } from './verify.js'
 
 /** What `verify` found in the files of a run. Later runs show what is new since then, and the run itself what it left. */
@@ -28,17 +28,15 @@ export interface RecordedChecks {
   readonly acceptedStamp: number
 }
 
-interface CheckedFolder {
-  readonly verification: Verification
-  /** Absent if no run has written the files, or if one did while they were read. */
-  readonly checks?: RecordedChecks
-}
-
 /**
  * Makes the checks and remembers their findings; without a selection, it also keeps the result in the cache of the folder. One that cannot be
  * written, on a read-only disk for example, is not kept; nor is one of files that a run replaced meanwhile.
  */
-export const verifyAndRecord = async (root: string, options: VerifyOptions, now: () => number): Promise<CheckedFolder> => {
+export const verifyAndRecord = async (
+  root: string,
+  options: VerifyOptions,
+  now: () => number,
+): Promise<{ readonly verification: Verification; readonly checks?: RecordedChecks }> => {
   const before = await findWriter(root)
   const reportStamp = readReportStamp(root)
   // Before the checks: what is accepted during them is not in their result.
@@ -52,8 +50,7 @@ export const verifyAndRecord = async (root: string, options: VerifyOptions, now:
   if (before === undefined || !isWhole || !(await isSettled())) return { verification }
   const { stocks, files, findings, accepted, notes } = verification
   const checkedAt = new Date(now()).toISOString()
-  const facts = { stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
-  const checks = { run: before, checkedAt, ...facts }
+  const checks = { run: before, checkedAt, stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
   await writeChecks(root, checks).catch(() => undefined)
   return { verification, checks }
 }

@@ -3,10 +3,10 @@ import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
+import type { CandleContext, Summaries } from './candle-summaries.js'
 import { median } from './constant-factor.js'
 import type { Finding, Unchecked } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
-import type { KnownAction } from './stock-facts.js'
 
 const YEAR_DAYS = 365
 
@@ -45,33 +45,21 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
     const about = { check: 'recorded-values', symbol, file: subjects.get(symbol)?.file ?? '' } as const
     const factor = of === 'candles' ? `, at a factor of ${Number(Math.exp(-off).toPrecision(4))}` : ''
     if (other === undefined) return { ...about, severity: 'warning', detail: `its ${of} do not fit ${name}${factor}` }
-    return {
-      ...about,
-      severity: 'error',
-      other,
-      detail: `its ${of} fit ${name} of ${other}, and those of ${other} its own: they are swapped`,
-    }
+    const detail = `its ${of} fit ${name} of ${other}, and those of ${other} its own: they are swapped`
+    return { ...about, severity: 'error', other, detail }
   })
 }
 
 /** What the lists are compared with. */
-interface RecordedContext {
-  /** The rows of the lists, by their file. */
-  readonly rows: ReadonlyMap<string, readonly Row[]>
-  readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+interface RecordedContext extends Pick<CandleContext, 'rows' | 'actions'>, Pick<Summaries, 'stocks' | 'indices'> {
   /** The day number of the lists. */
   readonly listDay: number | undefined
-  readonly stocks: readonly SeriesDays[]
-  readonly indices: readonly IndexSeries[]
-}
-
-export interface RecordedValues {
-  readonly findings: readonly Finding[]
-  readonly unchecked: readonly Unchecked[]
 }
 
 /** Compares candles and results with what other lists of the same run say of them. */
-export const findRecordedValues = (context: RecordedContext): RecordedValues => {
+export const findRecordedValues = (
+  context: RecordedContext,
+): { readonly findings: readonly Finding[]; readonly unchecked: readonly Unchecked[] } => {
   const { rows, stocks, indices, listDay } = context
   const toSubjects = (all: readonly (SeriesDays | IndexSeries)[]): Subjects<RecentCandles> =>
     new Map(all.map(({ symbol, file, recent: value }) => [symbol, { value, file }]))

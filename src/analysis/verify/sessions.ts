@@ -65,7 +65,7 @@ export const findMissingSessions = (
 }
 
 /** 1970 began on a Thursday. */
-const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
+export const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
 
 /** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
 export const findEndedSeries = ({ symbol, file, days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {

@@ -74,10 +74,7 @@ const MAX_BLOCK_CANDLES = 250
 const MAX_REST_DAYS = 7
 
 /** Separates pairs of opposite jumps at one factor from other jumps. Jumps at the factor of swings belong to those. */
-export const separateBlocks = (
-  jumps: readonly Jump[],
-  swingFactor: number | undefined,
-): { readonly blocks: readonly Block[]; readonly rest: readonly Jump[] } => {
+export const separateBlocks = (jumps: readonly Jump[], swingFactor: number | undefined) => {
   const blocks: Block[] = []
   const rest: Jump[] = []
   for (const jump of jumps) {

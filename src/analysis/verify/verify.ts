@@ -1,5 +1,4 @@
 import { numberToDay } from '../../market/candle-file.js'
-import type { RunReport } from '../../model/report.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
 import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
@@ -13,7 +12,7 @@ import {
   type SymbolOptions,
   selectFolderSymbols,
 } from '../output-folder.js'
-import { type CandleChecks, verifyCandles } from './candle-checks.js'
+import { verifyCandles } from './candle-checks.js'
 import {
   type Acceptance,
   type CheckName,
@@ -23,15 +22,22 @@ import {
   type FindingLimits,
   findExceededLimits,
   sortFindings,
-  type Unchecked,
   type Verification,
 } from './finding.js'
-import { type HistoryChecks, verifyHistory } from './history/verify-history.js'
+import { verifyHistory } from './history/verify-history.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import { checkDigests, checkFileSizes, readRecordedFiles } from './output-files.js'
+import {
+  checkDigests,
+  checkFileSizes,
+  describeUncheckedFiles,
+  findInterruptedWrites,
+  findLeftovers,
+  findStreamFiles,
+  mergePerFile,
+  readRecordedFiles,
+} from './output-files.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readKnownActions, readListingDays } from './stock-facts.js'
-import { describeUncheckedFiles, findInterruptedWrites, findLeftovers, findStreamFiles, mergePerFile } from './stream-files.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
@@ -70,7 +76,7 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   const lastDay = last === undefined ? undefined : numberToDay(last)
   const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
   const { only = checkNames, limits } = options
-  const { compared, gone, changed, notes } = await compareWithEarlier(root, selected, { isSelected, report, stocks, options })
+  const { compared, gone, changed, notes } = await compareWithEarlier(root, selected, { ...options, isSelected, report, stocks })
   return {
     folder: root,
     ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
@@ -98,24 +104,14 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   }
 }
 
-interface CheckedOutputs {
-  readonly report: RunReport | undefined
-  /** How many files there are. */
-  readonly files: number
-  readonly found: readonly Finding[]
-  readonly candles: CandleChecks
-  readonly history: HistoryChecks
-  readonly unchecked: readonly Unchecked[]
-}
-
 /** Makes all checks: some need the results of others, so a selection of checks would save little. */
 const checkOutputs = async (
   root: string,
   options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'> & { readonly stocks: readonly Stock[] },
-): Promise<CheckedOutputs> => {
+) => {
   const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
-  const all = await findStreamFiles(root, streams, { exchange, stocks })
+  const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const recorded = await readRecordedFiles(root, report)
   const { findings: damaged, noted } = deep ? await checkDigests(root, all, recorded) : { findings: [], noted: recorded }
   const listed = createStockIndex(stocks)

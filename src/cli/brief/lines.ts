@@ -43,6 +43,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   const { asOfSession, outcome, error, outputs, stale = [], changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
+  const more = (findings?.length ?? 0) - FINDINGS_SHOWN
   const changed: BriefPart = {
     title:
       since === null
@@ -69,11 +70,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
           .map(({ symbol, file, day, detail }) =>
             clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
           ),
-        ...((findings?.length ?? 0) > FINDINGS_SHOWN
-          ? [
-              `and ${formatCount((findings?.length ?? 0) - FINDINGS_SHOWN)} more (scripstream verify; verify --accept for those that are known)`,
-            ]
-          : []),
+        ...(more > 0 ? [`and ${formatCount(more)} more (scripstream verify; verify --accept for those that are known)`] : []),
       ],
     },
     { title: 'Not compared', lines: notes.map(clean) },

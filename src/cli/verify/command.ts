@@ -1,4 +1,4 @@
-import { defer, map, type Observable } from 'rxjs'
+import { defer, type Observable } from 'rxjs'
 import { CHECKS, type CheckName, checkNames, type Verification } from '../../analysis/verify/finding.js'
 import { UsageError } from '../../model/errors.js'
 import { toDay } from '../../model/trading-day.js'
@@ -106,11 +106,8 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
     }
     return defer(async () => {
       const { verifyAndRecord } = await import('../folder-readers.js')
-      return (await verifyAndRecord(settings.out, verifying, () => scheduler.now())).verification
-    }).pipe(
-      map((verification) => {
-        print(verification)
-        return verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
-      }),
-    )
+      const { verification } = await verifyAndRecord(settings.out, verifying, () => scheduler.now())
+      print(verification)
+      return verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
+    })
   })

@@ -38,19 +38,28 @@ export const findingLines = (
   verification: Verification,
   { columns, tookMs, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
 ): readonly TextLine[] => {
-  const { findings, gone, coverage, notes, passed } = verification
+  const { findings, gone, coverage, notes, passed, changed, stale } = verification
   const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
     const open = own.filter(({ state }) => state === 'open')
     return { check: check as CheckName, shown: all ? own : own.filter(({ state }) => state === 'new'), open }
   })
-  const texts = (title: string, lines: readonly string[]): readonly TextLine[] => formatTexts(title, lines, columns)
+  const texts = (title: string, lines: readonly string[]): readonly TextLine[] =>
+    lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(`  ${clean(line)}`, columns))]
   return [
     ...formatFindingsHead(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
     ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, { columns, limit })),
     ...(all ? [] : texts('Open (--all shows them in full)', listByCheck(findings, 'open', limit))),
     ...texts('Gone', listByCheck(gone, 'gone', limit)),
-    ...formatBaseline(verification, { columns, limit }),
+    ...texts(
+      'Accepted',
+      changed
+        ? [
+            `  ${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} no longer found and removed: .scripstream/accepted-findings.json`,
+          ]
+        : [],
+    ),
+    ...texts('Accepted earlier, no longer found (--accept removes them)', listFindings(stale.map(describeAccepted), limit)),
     ...createCoverageTable(coverage, columns),
     ...texts('Not checked', notes),
     ...texts(
@@ -75,16 +84,13 @@ const formatFindingsHead = (
   const fresh = findings.filter(({ state }) => state === 'new')
   const open = findings.length - fresh.length
   const errors = countErrors(fresh)
-  const [word, style]: [string, Style] =
-    errors > 0
-      ? ['Errors', 'red']
-      : fresh.length > 0
-        ? ['Review', 'yellow']
-        : open > 0
-          ? ['Open', 'yellow']
-          : notes.length > 0
-            ? ['Not all checked', 'yellow']
-            : ['OK', 'green']
+  const states: readonly (readonly [isSo: boolean, word: string, style: Style])[] = [
+    [errors > 0, 'Errors', 'red'],
+    [fresh.length > 0, 'Review', 'yellow'],
+    [open > 0, 'Open', 'yellow'],
+    [notes.length > 0, 'Not all checked', 'yellow'],
+  ]
+  const [, word, style] = states.find(([isSo]) => isSo) ?? [true, 'OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
   const what = `${formatQuantity(stocks, 'stock')}, ${formatQuantity(files, 'file')}, ${formatQuantity(candles, 'candle')}${until}, ${formatQuantity(history.days, 'recorded day')}`
   const run = asOf === undefined ? '' : `, as of ${formatMinute(Date.parse(asOf))}`
@@ -147,7 +153,7 @@ const createCoverageTable = (coverage: readonly YearCoverage[], columns: number)
 const formatCheckFindings = (
   check: CheckName,
   findings: readonly Finding[],
-  { columns, limit }: { readonly columns: number; readonly limit: number },
+  { columns, limit = DEFAULT_LIMIT }: Pick<FindingsContext, 'columns' | 'limit'>,
 ): readonly TextLine[] => {
   if (findings.length === 0) return []
   const lines = [...listFindings(findings, limit), `  What to do: ${REMEDIES[check]}.`]
@@ -175,29 +181,12 @@ const listFindings = (findings: readonly Finding[], limit: number): readonly str
   ]
 }
 
-/** What was accepted now, and what was accepted earlier but is no longer found. */
-const formatBaseline = (
-  { changed, stale }: Verification,
-  { columns, limit }: { readonly columns: number; readonly limit: number },
-): readonly TextLine[] => {
-  const now = changed && [
-    `  ${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} no longer found and removed: .scripstream/accepted-findings.json`,
-  ]
-  return [
-    ...formatTexts('Accepted', now ?? [], columns),
-    ...formatTexts('Accepted earlier, no longer found (--accept removes them)', listStale(stale, limit), columns),
-  ]
-}
-
-const listStale = (stale: Verification['stale'], limit: number): readonly string[] =>
-  listFindings(
-    stale.map((entry) => ({ ...entry, detail: `${entry.check}, accepted ${entry.accepted}${entry.reason ? `: ${entry.reason}` : ''}` })),
-    limit,
-  )
+/** A finding that was accepted and is no longer found, with its check and the reason instead of its text. */
+const describeAccepted = (entry: Verification['stale'][number]): Finding => ({
+  ...entry,
+  detail: `${entry.check}, accepted ${entry.accepted}${entry.reason ? `: ${entry.reason}` : ''}`,
+})
 
 /** The subject of a finding: the stock and its day, the file, or the day alone. */
 const describeSubject = ({ check, symbol, day, file }: Finding): string =>
   clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')
-
-const formatTexts = (title: string, texts: readonly string[], columns: number): readonly TextLine[] =>
-  texts.length === 0 ? [] : [[], [[title, 'bold']], ...texts.flatMap((text) => wrapLines(`  ${clean(text)}`, columns))]

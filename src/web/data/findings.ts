@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { compareWithBaseline, readBaseline } from '../../analysis/verify/baseline.js'
 import { checkSeries } from '../../analysis/verify/candle-summaries.js'
 import type { Finding } from '../../analysis/verify/finding.js'
+import { compareWithBaseline, readBaseline } from '../../analysis/verify/life-of-findings.js'
 import { readKnownActions } from '../../analysis/verify/stock-facts.js'
 import type { CandleArrays } from '../../market/candle-file.js'
 import { StorageError } from '../../model/errors.js'

@@ -1,11 +1,13 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkColumns } from '../../../src/analysis/verify/history/columns.js'
-import type { ListCheck } from '../../../src/analysis/verify/history/list-check.js'
-import { checkMembers } from '../../../src/analysis/verify/history/members.js'
-import { checkFigures } from '../../../src/analysis/verify/history/restated.js'
-import { findUnchanged } from '../../../src/analysis/verify/history/unchanged.js'
+import {
+  checkColumns,
+  checkFigures,
+  checkMembers,
+  findUnchanged,
+  type ListCheck,
+} from '../../../src/analysis/verify/history/list-checks.js'
 import { verifyHistory } from '../../../src/analysis/verify/history/verify-history.js'
 import type { Row } from '../../../src/model/row.js'
 import { toRunLogEntry } from '../../../src/model/run-log.js'

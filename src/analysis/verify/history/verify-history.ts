@@ -1,13 +1,18 @@
 import { dayToNumber } from '../../../market/candle-file.js'
+import { DamagedFileError } from '../../../model/errors.js'
+import type { RecordedTable } from '../../../model/history.js'
+import { getOrAdd } from '../../../model/map.js'
 import { type Day, lastWeekday } from '../../../model/trading-day.js'
 import type { StreamDefinition } from '../../../pipeline/define-stream.js'
 import { listRecordedTables } from '../../../pipeline/history-request.js'
 import { findDamages } from '../../../storage/history/check.js'
-import { chooseEachDay, listListedDays } from '../../../storage/history/choose.js'
-import { type Damage, openHistory } from '../../../storage/history/record.js'
-import type { CheckName, Finding, HistoryRange, Unchecked } from '../finding.js'
+import { type ChosenList, chooseEachDay, listListedDays } from '../../../storage/history/choose.js'
+import { createListReader, describeRows } from '../../../storage/history/lists.js'
+import { type Damage, type History, openHistory } from '../../../storage/history/record.js'
+import { createRecordReader } from '../../../storage/row-records.js'
+import type { CheckName, Finding } from '../finding.js'
 import { findFailingStreams } from './failing.js'
-import { verifyList } from './recorded-list.js'
+import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
 const DAYS_BEFORE = 20
@@ -16,29 +21,15 @@ const MIN_DAYS = 2
 /** The checks that compare recorded days. */
 const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
 
-export interface HistoryChecks {
-  readonly findings: readonly Finding[]
-  readonly range: HistoryRange
-  readonly unchecked: readonly Unchecked[]
-}
-
-interface CheckedHistory {
-  /** Day numbers, oldest first; without any, each weekday is a session. */
-  readonly sessions: readonly number[]
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-  /** Whether every byte of all days is read. */
-  readonly isWhole: boolean
-}
-
 /**
  * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A record
- * or a base that is damaged is a finding; the other days are compared without it.
+ * or a base that is damaged is a finding; the other days are compared without it. `isWhole`: every byte of all days is read.
  */
 export const verifyHistory = async (
   root: string,
-  { sessions, streams: all, exchange, isWhole }: CheckedHistory,
-): Promise<HistoryChecks> => {
+  options: { sessions: readonly number[]; streams: readonly StreamDefinition[]; exchange: string; isWhole: boolean },
+) => {
+  const { sessions, streams: all, exchange, isWhole } = options
   const history = await openHistory(root)
   const findings = (isWhole ? await findDamages(history) : history.damages).map(toFinding)
   const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
@@ -54,7 +45,7 @@ export const verifyHistory = async (
   for (const recorded of listRecordedTables(all, exchange)) {
     const own = chooseEachDay(history, recorded.table.name).filter(({ record }) => record.day >= first)
     for (const { record } of own) streams.get(record.day)?.push(recorded.stream)
-    if (own.length > 0) found.push(...(await verifyList(history, { recorded, days: own, isSession })))
+    if (own.length > 0) found.push(...(await verifyList(history, recorded, { days: own, isSession })))
   }
   const failing = await findFailingStreams(
     root,
@@ -79,3 +70,43 @@ const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolea
     return number >= first && number <= last ? known.has(number) : lastWeekday(day) === day
   }
 }
+
+/** Compares the recorded days of a table, file by file. */
+const verifyList = async (
+  history: History,
+  recorded: RecordedTable,
+  { days, isSession }: { readonly days: readonly ChosenList[]; readonly isSession: (day: Day) => boolean },
+): Promise<readonly Finding[]> => {
+  const { table } = recorded
+  const read = createListReader(history)
+  const toRecords = createRecordReader(table)
+  const files = new Map<string, { readonly checks: readonly ListCheck[]; readonly contents: ContentDay[] }>()
+  const damages = new Map<string, Finding>()
+  for (const { record, list } of days) {
+    try {
+      for (const [file, { records, rows }] of toRecords(await read(list))) {
+        const { checks, contents } = getOrAdd(files, file, () => ({ checks: createChecks(file, recorded), contents: [] }))
+        for (const check of checks) check.addDay(record.day, records)
+        if (isSession(record.day))
+          contents.push({ day: record.day, content: table.files.length === 1 ? list.content : describeRows(table, rows).content })
+      }
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error
+      const file = error.message.split(' ')[0] ?? ''
+      damages.set(file, { check: 'files', severity: 'error', day: record.day, file, detail: error.message })
+    }
+  }
+  const found = [...files].flatMap(([file, { checks, contents }]) => [
+    ...checks.flatMap((check) => check.finish()),
+    ...findUnchanged(file, contents),
+  ])
+  return [...damages.values(), ...found]
+}
+
+const createChecks = (file: string, { table, stream }: RecordedTable): readonly ListCheck[] => [
+  checkColumns(file),
+  ...(stream === 'fundamental-data' ? [checkFigures(file)] : []),
+  ...(table.name === 'master' || stream === 'all-indices' ? [checkMembers(file, 'warning')] : []),
+  // The exchange may put a stock under surveillance again.
+  ...(stream === 'surveillance-lists' ? [checkMembers(file, 'info')] : []),
+]
