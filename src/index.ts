@@ -10,6 +10,7 @@ export { type Collector, type CollectorOptions, createCollector, type RowsOf, ty
 export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
+export type { RequestEnd, RequestFollower, RequestStart } from './http/decode-reply.js'
 export type { HttpDispatcher } from './http/dispatch.js'
 export {
   type AnswerInspector,
@@ -21,7 +22,6 @@ export {
   type HeaderSet,
   post,
 } from './http/endpoint.js'
-export type { RequestEnd, RequestFollower, RequestStart } from './http/request-watch.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { httpTransport } from './http/undici.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'

@@ -1,6 +1,6 @@
 import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
+import type { RequestWatch } from '../http/decode-reply.js'
 import type { DriftWatch } from '../http/drift.js'
-import type { RequestWatch } from '../http/request-watch.js'
 import type { Transport } from '../http/transport.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'

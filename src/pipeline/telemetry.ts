@@ -1,4 +1,4 @@
-import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/request-watch.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { RunEvent } from '../model/event.js'
 import type { Wall } from '../model/wall.js'
