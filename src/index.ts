@@ -76,10 +76,10 @@ export type {
   WrongSymbol,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
-export type { ColumnSource, SqlType, TableColumn } from './model/row-schema.js'
 export {
   type BuiltRowOf,
   type ColumnFacts,
+  type ColumnSource,
   type CsvRowOf,
   column,
   dataEnvelope,
@@ -87,6 +87,8 @@ export {
   oneOrMore,
   type RowOf,
   row,
+  type SqlType,
+  type TableColumn,
   textSuchAs,
 } from './model/row-schema.js'
 export type { BuiltInHost, Host, Settings, SettingsInput } from './model/settings.js'

@@ -79,7 +79,7 @@ export const createHostLimiters = (
 
 const createHostLimiter = (host: HostContext, endpoint: EndpointLimiter): HostLimiter => ({
   schedule: (attempt$, options) =>
-    acquireBoth({ endpoint, host: host.limiter, options }, (permits, subscriber) =>
+    acquireBoth(endpoint, host.limiter, options, (permits, subscriber) =>
       observeAttempt(attempt$, { host, admission: { endpoint, permits }, options }, subscriber),
     ),
   isUnhealthy: () => hasTrouble(host.limiter.state()) || hasTrouble(endpoint.state()),

@@ -9,15 +9,11 @@ import { type NetworkLink, reclassifyTimeout, recordReply } from './network-link
 /** The permits of one attempt. */
 type Permits = readonly [endpoint: Permit, host: Permit]
 
-interface Acquiring {
-  readonly endpoint: Limiter
-  readonly host: Limiter
-  readonly options: { readonly item: string; readonly failFast?: boolean }
-}
-
 /** Waits for a permit of the endpoint, then for one of the host, and works with both. Unsubscribing leaves the queues, or ends the work. */
 export const acquireBoth = <T>(
-  { endpoint, host, options: { item, failFast = false } }: Acquiring,
+  endpoint: Limiter,
+  host: Limiter,
+  { item, failFast = false }: Pick<ScheduleOptions, 'item' | 'failFast'>,
   work: (permits: Permits, subscriber: Subscriber<T>) => void,
 ): Observable<T> =>
   new Observable((subscriber) => {

@@ -6,31 +6,19 @@ import { findNearMatch } from '../model/text.js'
 /** A stock as lists name it. */
 export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
 
-/** Which stocks a list of symbols means. */
-export interface ResolvedSymbols {
-  /** The symbols of the listed stocks, each once, and then the texts that mean none, in capitals. */
-  readonly symbols: readonly string[]
-  /** Texts that mean no listed stock, or one that has another symbol now. */
-  readonly wrong: readonly WrongSymbol[]
-  /** Names of companies that were not given in full, and what they were taken for. */
-  readonly guesses: readonly string[]
-}
-
 /**
  * Finds the stock that each text means: a symbol (also `NSE:TCS`, `TCS.NS` and `TCS.BO`), an ISIN, a symbol or an ISIN that the stock had
  * earlier, or the name of the company or its beginning, if that is unique. Case does not matter. A symbol goes before an earlier one, and
  * both before a name.
  */
-export const resolveSymbols = (
-  texts: readonly string[],
-  stocks: readonly NamedStock[],
-  earlier: readonly NamedStock[] = [],
-): ResolvedSymbols => {
+export const resolveSymbols = (texts: readonly string[], stocks: readonly NamedStock[], earlier: readonly NamedStock[] = []) => {
   const find = createFinder(stocks, earlier)
   const suggest = createSuggester(stocks)
   const found = new Set<string>()
   const unknown = new Set<string>()
+  /** Texts that mean no listed stock, or one that has another symbol now. */
   const wrong: WrongSymbol[] = []
+  /** Names of companies that were not given in full, and what they were taken for. */
   const guesses: string[] = []
   for (const text of texts) {
     const { stock, by } = find(text)
@@ -44,6 +32,7 @@ export const resolveSymbols = (
     if (by === 'earlier') wrong.push({ given: text, now: stock.Symbol })
     if (by === 'beginning') guesses.push(`${text} is ${stock.Symbol} (${stock.Name})`)
   }
+  // The symbols of the listed stocks, each once, and then the texts that mean none, in capitals.
   return { symbols: [...found, ...unknown], wrong, guesses }
 }
 

@@ -24,17 +24,10 @@ export interface OverallProgress {
   readonly bytesPerSecond: number | undefined
 }
 
-export interface OverallEstimator {
-  /** Counts the body of a reply. */
-  readonly addBytes: (bytes: number) => void
-  /** Takes a sample, after `estimator` has taken one of the same streams. */
-  readonly sample: (stats: Pick<RunStats, 'streams' | 'stocks'>, now: number) => OverallProgress
-}
-
 const BYTES_WINDOW_MS = 5_000
 const SAMPLE_MS = 500
 
-export const createOverallEstimator = (forecasts: readonly StreamForecast[], estimator: ProgressEstimator): OverallEstimator => {
+export const createOverallEstimator = (forecasts: readonly StreamForecast[], estimator: ProgressEstimator) => {
   const byName = new Map(forecasts.map((forecast) => [forecast.name, forecast]))
   const samples: { readonly at: number; readonly bytes: number }[] = []
   let [received, share] = [0, 0]
@@ -48,10 +41,12 @@ export const createOverallEstimator = (forecasts: readonly StreamForecast[], est
     return ((received - first.bytes) * 1_000) / (now - first.at)
   }
   return {
-    addBytes: (bytes) => {
+    /** Counts the body of a reply. */
+    addBytes: (bytes: number): void => {
       received += bytes
     },
-    sample: (stats, now) => {
+    /** Takes a sample, after `estimator` has taken one of the same streams. */
+    sample: (stats: Pick<RunStats, 'streams' | 'stocks'>, now: number): OverallProgress => {
       const rows = stats
         .streams()
         .filter(isSelected)

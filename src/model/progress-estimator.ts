@@ -1,4 +1,4 @@
-import type { BackoffReason, RunEvent } from './event.js'
+import type { RunEvent } from './event.js'
 import type { StreamStats } from './run-stats.js'
 import type { Host } from './settings.js'
 
@@ -14,24 +14,11 @@ interface StreamEstimate {
   readonly pausedUntil: number | undefined
 }
 
-export interface PausedHosts {
-  readonly hosts: readonly Host[]
-  /** The only paused endpoint; undefined if all are. */
-  readonly endpoint?: string
-  readonly why: BackoffReason
-  readonly since: number
-  readonly until: number
-  readonly giveUpAt?: number
-}
+/** Hosts that are paused now; `endpoint` is absent if all their endpoints are. */
+export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' }>, 'type' | 'at'>
 
 /** Estimates the progress of a run from its events and counts. */
-export interface ProgressEstimator {
-  readonly record: (event: RunEvent) => void
-  /** Takes a sample of all streams. A rate needs several samples. */
-  readonly sample: (streams: readonly StreamStats[], now: number) => void
-  readonly estimate: (stream: StreamStats) => StreamEstimate
-  readonly pausedHosts: () => readonly PausedHosts[]
-}
+export type ProgressEstimator = ReturnType<typeof createProgressEstimator>
 
 /** The rate is measured over this time. */
 const RATE_WINDOW_MS = 20_000
@@ -53,7 +40,7 @@ interface Track {
   endsAt: number | undefined
 }
 
-export const createProgressEstimator = (): ProgressEstimator => {
+export const createProgressEstimator = () => {
   const tracks = new Map<string, Track>()
   const hostsByStream = new Map<string, readonly Host[]>()
   const pauses = new Map<string, PausedHosts>()
@@ -66,13 +53,14 @@ export const createProgressEstimator = (): ProgressEstimator => {
     return users.length === 0 || users.some(([name]) => !ended.has(name))
   }
   return {
-    record(event) {
+    record(event: RunEvent): void {
       if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsByStream.set(name, hosts)
       else if (event.type === 'host-paused') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
       else if (event.type === 'stream-finished') ended.add(event.stream)
       else if (event.type === 'host-resumed') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
     },
-    sample(streams, now) {
+    /** Takes a sample of all streams. A rate needs several samples. */
+    sample(streams: readonly StreamStats[], now: number): void {
       for (const stream of streams) {
         const track = tracks.get(stream.name) ?? createTrack()
         tracks.set(stream.name, track)
@@ -80,7 +68,7 @@ export const createProgressEstimator = (): ProgressEstimator => {
         if (stream.state === 'running') updateTrack(track, stream, { now, isPaused: findPauses(stream.name).length > 0 })
       }
     },
-    estimate(stream) {
+    estimate(stream: StreamStats): StreamEstimate {
       const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? createTrack()
       const untils = findPauses(stream.name).map(({ until }) => until)
       return {
@@ -90,7 +78,7 @@ export const createProgressEstimator = (): ProgressEstimator => {
         pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
     },
-    pausedHosts: () => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
+    pausedHosts: (): readonly PausedHosts[] => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
   }
 }
 
