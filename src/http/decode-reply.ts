@@ -47,13 +47,7 @@ export interface RequestWatch {
 }
 
 /** One request to an endpoint, for an item. */
-export interface SentRequest {
-  readonly endpoint: AnyEndpoint
-  readonly url: string
-  readonly item: string
-  /** How often it was sent before. */
-  readonly attempt: number
-}
+type SentRequest = Omit<RequestStart, 'at'>
 
 export interface ReplyObserver {
   readonly stream?: string | undefined

@@ -18,15 +18,9 @@ import {
   takeEnds,
 } from './shape-node.js'
 
-/** Compares the answers of one endpoint with its declared shape. */
-export interface ShapeWatch {
-  /** Returns the check for the answers of an item; its name becomes the example of a drift. */
-  readonly forItem: (item: string) => AnswerInspector
-  /** Counts an answer that was read by a fast path, which works for the declared shape only. */
-  readonly countAsExpected: () => void
-}
+export type ShapeWatch = ReturnType<typeof createShapeWatch>
 
-/** Creates the drift check of one endpoint. */
+/** Compares the answers of one endpoint with its declared shape. */
 const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, policy?: RequiredFieldPolicy) => {
   const { mask, expected, root } = compileShape(shape)
   const nodes = listNodes(root)
@@ -42,23 +36,21 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, po
       if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
     }
   }
-  const watch: ShapeWatch = {
-    forItem: (name) => {
+  return {
+    /** Returns the check for the answers of an item; its name becomes the example of a drift. */
+    forItem: (name: string): AnswerInspector => {
       log.item = name
       return inspect
     },
-    countAsExpected: () => {
+    /** Counts an answer that was read by a fast path, which works for the declared shape only. */
+    countAsExpected: (): void => {
       asExpected += 1
     },
+    listDrifts: (): readonly Drift[] =>
+      [...log.entries.values(), ...nodes.flatMap((node) => listLacking(node, asExpected).map((field) => toLackingEntry(node, field)))].map(
+        (entry) => toDrift(entry, { stream, endpoint, asExpected }),
+      ),
   }
-  const listDrifts = (): readonly Drift[] => {
-    const source = { stream, endpoint, asExpected }
-    return [
-      ...[...log.entries.values()].map((entry) => toDrift(entry, source)),
-      ...nodes.flatMap((node) => listLacking(node, asExpected).map((field) => toLackingDrift(node, field, source))),
-    ]
-  }
-  return { watch, listDrifts }
 }
 
 interface CheckedAnswer {
@@ -98,34 +90,32 @@ const countProblem = (log: DriftLog, { fault, field, node, sampleSize }: FieldPr
     countRecords(log, findEntry(log, toDriftFacts(node, fault, field)), sampleSize)
 }
 
-/** Collects the drift of a run, by endpoint, with counts of answers and records. */
-export interface DriftWatch {
-  /** Checks the endpoints of a stream that declare a shape. */
-  readonly forStream: (stream: string) => (endpoint: AnyEndpoint) => ShapeWatch | undefined
-  /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
-  readonly add: (source: string, seen: readonly Drift[]) => void
-  /** The most frequent first. */
-  readonly listDrifts: () => readonly Drift[]
-}
+export type DriftWatch = ReturnType<typeof createDriftWatch>
 
 const MAX_REPORTED = 48
 
-/** Without a policy for required fields, drift is recorded and no answer is refused. */
-export const createDriftWatch = (policy?: RequiredFieldPolicy): DriftWatch => {
-  const streams = new Map<string, Map<AnyEndpoint, ReturnType<typeof createShapeWatch>>>()
+/**
+ * Collects the drift of a run, by endpoint, with counts of answers and records. Without a policy for required fields, drift is recorded and
+ * no answer is refused.
+ */
+export const createDriftWatch = (policy?: RequiredFieldPolicy) => {
+  const streams = new Map<string, Map<AnyEndpoint, ShapeWatch>>()
   const byProcess = new Map<string, readonly Drift[]>()
   return {
-    forStream: (stream) => {
+    /** Checks the endpoints of a stream that declare a shape. */
+    forStream: (stream: string) => {
       const watches = getOrAdd(streams, stream, () => new Map())
-      return (endpoint) => {
+      return (endpoint: AnyEndpoint): ShapeWatch | undefined => {
         const { name, shape } = endpoint
-        return shape && getOrAdd(watches, endpoint, () => createShapeWatch(stream, name, shape, policy)).watch
+        return shape && getOrAdd(watches, endpoint, () => createShapeWatch(stream, name, shape, policy))
       }
     },
-    add: (source, seen) => {
+    /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
+    add: (source: string, seen: readonly Drift[]): void => {
       if (sumAnswers(seen) >= sumAnswers(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
-    listDrifts: () =>
+    /** The most frequent first. */
+    listDrifts: (): readonly Drift[] =>
       mergeDrifts([
         ...[...streams.values()].flatMap((watches) => [...watches.values()].flatMap(({ listDrifts }) => listDrifts())),
         ...[...byProcess.values()].flat(),
@@ -209,14 +199,10 @@ const countRecords = ({ answer }: DriftLog, entry: DriftEntry | undefined, recor
 const countWrongKind = (log: DriftLog, facts: Omit<DriftFacts, 'kind'>, value: unknown): void =>
   countRecords(log, findEntry(log, { ...facts, kind: 'type', seen: describeKind(value) }))
 
-/** The endpoint of a drift, and its answers that were not checked because a fast path read them. */
-interface DriftSource extends Pick<Drift, 'stream' | 'endpoint'> {
-  readonly asExpected: number
-}
-
+/** `asExpected`: answers of the endpoint that were not checked because a fast path read them. */
 const toDrift = (
-  { kind, field, expected, seen, required, answers, records, example, node }: DriftEntry,
-  { stream, endpoint, asExpected }: DriftSource,
+  { kind, field, expected, seen, required, answers, records, example, node }: Omit<DriftEntry, 'last'>,
+  { stream, endpoint, asExpected }: Pick<Drift, 'stream' | 'endpoint'> & { readonly asExpected: number },
 ): Drift => ({
   ...{ stream, endpoint, kind, field: field.slice(0, MAX_NAME_LENGTH) },
   ...omitUndefined({ expected, seen, required }),
@@ -230,16 +216,10 @@ const toDrift = (
 })
 
 /** The drift of a field that (nearly) all answers lack. */
-const toLackingDrift = (
-  node: ShapeNode,
-  { name, expected, isRequired, absence }: KnownField,
-  { stream, endpoint, asExpected }: DriftSource,
-): Drift => ({
-  ...{ stream, endpoint, kind: absence.isNull ? 'null' : 'gone', field: joinPath(node, name).slice(0, MAX_NAME_LENGTH), expected },
-  ...(isRequired ? { required: true } : {}),
-  ...{ answers: absence.answers, of: node.answers + asExpected, records: absence.records, ofRecords: node.records + asExpected },
-  example: absence.example,
-})
+const toLackingEntry = (node: ShapeNode, field: KnownField): Omit<DriftEntry, 'last'> => {
+  const { isNull, answers, records, example } = field.absence
+  return { ...toDriftFacts(node, isNull ? 'null' : 'gone', field), answers, records, example }
+}
 
 /** Compares the fields of a record with those of its node. */
 const checkRecord = (log: DriftLog, node: ShapeNode, row: Row): void => {

@@ -1,4 +1,5 @@
 import { UsageError } from '../model/errors.js'
+import { groupBy } from '../model/map.js'
 import type { WrongSymbol } from '../model/report.js'
 import type { Stock } from '../model/stock.js'
 import { findNearMatch } from '../model/text.js'
@@ -71,7 +72,7 @@ const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStoc
   const listed = indexIdentifiers(stocks)
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toPlainName(stock.Name), stock] as const)
-  const names = groupByName(plain)
+  const names = groupBy(plain, ([name]) => name)
   return (text) => {
     const [given, bare] = [text.toUpperCase(), toBareSymbol(text)]
     const stock = listed.get(given) ?? listed.get(bare)
@@ -81,7 +82,7 @@ const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStoc
     if (present) return { stock: present, by: bare === before.ISIN ? 'identifier' : 'earlier' }
     const name = toPlainName(text)
     const [named, another] = names.get(name) ?? []
-    if (named) return another ? {} : { stock: named, by: 'name' }
+    if (named) return another ? {} : { stock: named[1], by: 'name' }
     const [begun, other] = name.length < MIN_BEGINNING ? [] : plain.filter(([one]) => one.startsWith(name))
     return begun === undefined || other !== undefined ? {} : { stock: begun[1], by: 'beginning' }
   }
@@ -98,12 +99,6 @@ const indexIdentifiers = (stocks: readonly NamedStock[]): ReadonlyMap<string, Na
   const index = new Map<string, NamedStock>()
   for (const stock of stocks)
     for (const key of [stock.Symbol.toUpperCase(), stock.ISIN.toUpperCase()]) if (!index.has(key)) index.set(key, stock)
-  return index
-}
-
-const groupByName = (named: readonly (readonly [name: string, stock: NamedStock])[]): ReadonlyMap<string, readonly NamedStock[]> => {
-  const index = new Map<string, NamedStock[]>()
-  for (const [name, stock] of named) index.set(name, [...(index.get(name) ?? []), stock])
   return index
 }
 

@@ -62,18 +62,11 @@ export const createOverallEstimator = (forecasts: readonly StreamForecast[], est
   }
 }
 
-interface Row {
-  readonly stream: StreamStats
-  readonly forecast: StreamForecast | undefined
-  readonly items: number | undefined
-  readonly hasEnded: boolean
-}
-
 /** Whether the run includes the stream. */
 export const isSelected = ({ state, startedAt }: StreamStats): boolean =>
   startedAt !== undefined || (state !== 'skipped' && state !== 'disabled')
 
-const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): Row => {
+const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number) => {
   const hasEnded = stream.state !== 'waiting' && stream.state !== 'running'
   const expected = forecast?.items === 'stocks' ? stocks || undefined : (forecast?.items ?? 0)
   return { stream, forecast, hasEnded, items: hasEnded ? stream.finished : (stream.total ?? expected) }
@@ -83,7 +76,7 @@ const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks
  * The sequential streams one after the other, then the slowest of the others. A stream that has no rate yet is assumed to take as long for
  * an item as the others. Unknown while a host of a running stream is paused.
  */
-const estimateLeft = (rows: readonly Row[], estimator: ProgressEstimator): number | undefined => {
+const estimateLeft = (rows: readonly ReturnType<typeof toRow>[], estimator: ProgressEstimator): number | undefined => {
   const known = rows.flatMap(({ stream, forecast }) => {
     const { perSecond } = estimator.estimate(stream)
     return perSecond === undefined ? [] : [((forecast?.workers ?? 1) * 1_000) / perSecond]

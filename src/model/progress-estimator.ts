@@ -1,4 +1,5 @@
 import type { RunEvent } from './event.js'
+import { getOrAdd } from './map.js'
 import type { StreamStats } from './run-stats.js'
 import type { Host } from './settings.js'
 
@@ -29,13 +30,13 @@ const MIN_SAMPLE = { ms: 1_000, items: 3 } as const
 /** A change of the expected end below this is ignored: the remaining time counts down and does not jump. */
 const END_TOLERANCE = { ms: 1_500, share: 0.15 } as const
 
-interface Track {
-  share: number
+class Track {
+  share = 0
   /** Time with long pauses shortened, milliseconds. */
-  time: number
-  sampledAt: number
-  pausedMs: number
-  samples: { readonly time: number; readonly done: number }[]
+  time = 0
+  sampledAt = 0
+  pausedMs = 0
+  readonly samples: { readonly time: number; readonly done: number }[] = []
   perSecond: number | undefined
   endsAt: number | undefined
 }
@@ -62,14 +63,13 @@ export const createProgressEstimator = () => {
     /** Takes a sample of all streams. A rate needs several samples. */
     sample(streams: readonly StreamStats[], now: number): void {
       for (const stream of streams) {
-        const track = tracks.get(stream.name) ?? createTrack()
-        tracks.set(stream.name, track)
+        const track = getOrAdd(tracks, stream.name, () => new Track())
         track.share = Math.max(track.share, computeShare(stream))
         if (stream.state === 'running') updateTrack(track, stream, { now, isPaused: findPauses(stream.name).length > 0 })
       }
     },
     estimate(stream: StreamStats): StreamEstimate {
-      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? createTrack()
+      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? new Track()
       const untils = findPauses(stream.name).map(({ until }) => until)
       return {
         share: Math.max(share, computeShare(stream)),
@@ -81,16 +81,6 @@ export const createProgressEstimator = () => {
     pausedHosts: (): readonly PausedHosts[] => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
   }
 }
-
-const createTrack = (): Track => ({
-  share: 0,
-  time: 0,
-  sampledAt: 0,
-  pausedMs: 0,
-  samples: [],
-  perSecond: undefined,
-  endsAt: undefined,
-})
 
 const computeShare = ({ finished: settled, total, state }: StreamStats): number => {
   if (state === 'success' || state === 'partial') return 1
