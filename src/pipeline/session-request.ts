@@ -4,7 +4,6 @@ import type { RunEvent } from '../model/event.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
-import type { StreamDefinition } from './define-stream.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
 import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
 import type { KnownStocks } from './known-stocks.js'
@@ -37,7 +36,7 @@ export interface SessionRequestInput {
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: SessionRequestInput): SessionRequest => {
   const { record, known, startedAt, fresh, accept, mayReduce, isInstantGiven, history } = wanted
   const { exchange } = settings
-  const filesOf = (streams: readonly StreamDefinition[]): readonly string[] =>
+  const filesOf = (streams: ReturnType<typeof listRunning>): readonly string[] =>
     streams.flatMap(({ outputs }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
   // An ended run as of the same instant did not record what this one is to record.
   const mayReuse =
