@@ -10,6 +10,7 @@ export { type Collector, type CollectorOptions, createCollector, type RowsOf, ty
 export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
+export type { RequestEnd, RequestFollower, RequestStart } from './http/decode-reply.js'
 export type { HttpDispatcher } from './http/dispatch.js'
 export {
   type AnswerInspector,
@@ -21,7 +22,6 @@ export {
   type HeaderSet,
   post,
 } from './http/endpoint.js'
-export type { RequestEnd, RequestFollower, RequestStart } from './http/request-watch.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
 export { httpTransport } from './http/undici.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
@@ -76,10 +76,10 @@ export type {
   WrongSymbol,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
-export type { ColumnSource, SqlType, TableColumn } from './model/row-schema.js'
 export {
   type BuiltRowOf,
   type ColumnFacts,
+  type ColumnSource,
   type CsvRowOf,
   column,
   dataEnvelope,
@@ -87,6 +87,8 @@ export {
   oneOrMore,
   type RowOf,
   row,
+  type SqlType,
+  type TableColumn,
   textSuchAs,
 } from './model/row-schema.js'
 export type { BuiltInHost, Host, Settings, SettingsInput } from './model/settings.js'

@@ -71,12 +71,7 @@ const lodr = createFilingsEndpoint('lodr')
 /** The filings of one path, or its failure; after a failure, the filings of the other path are merged with the stored ones. */
 interface PathResult {
   readonly rows: readonly Filing[]
-  readonly failure?: Failure
-}
-
-interface Failure {
-  readonly reason: string
-  readonly error: CollectError
+  readonly failure?: { readonly reason: string; readonly error: CollectError }
 }
 
 const fetchPath = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<PathResult> =>

@@ -1,15 +1,15 @@
 import { defer, finalize, type Observable } from 'rxjs'
-import type { HostLimiter } from '../limiter/host-limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { createTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
+import { createRedactor } from '../model/redact.js'
 import { findAddress, findHeaders, type Settings, toAddressSetting } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { createReplyObserver, decodeReply, type ReplyObserver, readReplyText } from './decode-reply.js'
+import { decodeReply, type ReplyObserver, readReplyText } from './decode-reply.js'
 import type { ShapeWatch } from './drift.js'
 import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
@@ -25,6 +25,8 @@ export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean | undefined
 }
+
+type HostLimiter = ReturnType<LimiterRegistry['forEndpoint']>
 
 /** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6
@@ -52,14 +54,18 @@ export interface AskDependencies {
 
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
-  const { settings, timeoutMs, random, clock, onRequestEvent, drift, watch, stream, isList = false } = dependencies
+  const { settings, limiters, timeoutMs, random, clock, onRequestEvent, drift, watch, stream, isList = false } = dependencies
   const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
-  const observer = createReplyObserver({ clock, watch, stream, settings })
-  const prepare = createPreparer(dependencies)
+  const observer = { clock, watch, stream, redact: createRedactor(settings) }
+  const prepared = new Map<AnyEndpoint, { readonly toRequest: (input: unknown) => HttpRequest; readonly limiter: HostLimiter }>()
+  const prepare = (endpoint: AnyEndpoint) => ({
+    toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
+    limiter: limiters.forEndpoint(endpoint),
+  })
   return (slot, item = '') =>
     (endpoint, input, { failFast = false } = {}) => {
-      const { request: toRequest, limiter } = prepare(endpoint)
+      const { toRequest, limiter } = getOrAdd(prepared, endpoint, () => prepare(endpoint))
       const request = toRequest(input)
       const read = (reply: HttpReply) => readAnswer(endpoint, acceptReply(reply, dependencies), input, drift?.(endpoint), item)
       return defer(() => {
@@ -75,21 +81,6 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
         return use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy), finalize(use.release))
       })
     }
-}
-
-interface PreparedEndpoint {
-  readonly request: (input: unknown) => HttpRequest
-  readonly limiter: HostLimiter
-}
-
-/** Returns the request builder and the limiter of an endpoint; each is created once. */
-const createPreparer = ({ settings, limiters, timeoutMs }: AskDependencies): ((endpoint: AnyEndpoint) => PreparedEndpoint) => {
-  const prepared = new Map<AnyEndpoint, PreparedEndpoint>()
-  return (endpoint) =>
-    getOrAdd(prepared, endpoint, () => ({
-      request: createRequestBuilder(endpoint, settings, timeoutMs),
-      limiter: limiters.forEndpoint(endpoint),
-    }))
 }
 
 /** Sends the request once, with the timeouts of an attempt. A complete reply releases the worker before it is decoded. */

@@ -1,27 +1,19 @@
 import { gunzip } from 'node:zlib'
 import { TransportError } from '../model/errors.js'
 
-/** The share of the budget that one response body uses. */
-export interface BodyShare {
-  /** Counts received bytes; calls `pause` if the budget is exceeded. */
-  readonly take: (bytes: number) => void
-  /** The body was decoded or discarded. Idempotent. */
-  readonly release: () => void
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>
 
-/** Bounds the bytes of all response bodies that are being received or wait to be decoded. */
-export interface BodyBudget {
-  readonly open: (flow: { readonly pause: () => void; readonly resume: () => void }) => BodyShare
-}
+/** The share of the budget that one response body uses. */
+export type BodyShare = ReturnType<BodyBudget['open']>
 
 /** Far more than usual bodies need together; two bodies of the maximum size. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Above the limit only one body is received further, until it ends and frees memory; the other sockets are paused (back-pressure). Memory
+ * Bounds the bytes of all response bodies that are being received or wait to be decoded. Above the limit only one body is received further, until it ends and frees memory; the other sockets are paused (back-pressure). Memory
  * never exceeds the limit plus one body of the maximum size.
  */
-export const createBodyBudget = (limit = MAX_BYTES): BodyBudget => {
+export const createBodyBudget = (limit = MAX_BYTES) => {
   const paused = new Set<{ readonly go: () => void }>()
   let total = 0
   let favoured: object | undefined
@@ -34,11 +26,12 @@ export const createBodyBudget = (limit = MAX_BYTES): BodyBudget => {
     }
   }
   return {
-    open: ({ pause, resume }) => {
+    open: ({ pause, resume }: { readonly pause: () => void; readonly resume: () => void }) => {
       let own = 0
       const share = { go: resume }
       return {
-        take: (bytes) => {
+        /** Counts received bytes; calls `pause` if the budget is exceeded. */
+        take: (bytes: number): void => {
           own += bytes
           total += bytes
           if (total <= limit || favoured === share || paused.has(share)) return
@@ -48,7 +41,8 @@ export const createBodyBudget = (limit = MAX_BYTES): BodyBudget => {
             pause()
           }
         },
-        release: () => {
+        /** The body was decoded or discarded. Idempotent. */
+        release: (): void => {
           total -= own
           own = 0
           paused.delete(share)

@@ -1,20 +1,53 @@
 import { catchError, defer, map, Observable, type OperatorFunction, tap, throwError } from 'rxjs'
 import { BadAnswerError, CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
-import { createRedactor, type Redact } from '../model/redact.js'
-import type { Settings } from '../model/settings.js'
+import type { Redact } from '../model/redact.js'
 import { repairJson } from '../model/text.js'
 import type { AnyEndpoint } from './endpoint.js'
-import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from './request-watch.js'
 import type { HttpReply } from './transport.js'
 
-/** One request to an endpoint, for an item. */
-export interface SentRequest {
+/** One attempt of a request that is about to be sent. */
+export interface RequestStart {
   readonly endpoint: AnyEndpoint
+  /** Epoch milliseconds. */
+  readonly at: number
+  /** Without secrets: its query is masked. */
   readonly url: string
+  /** The stock, index or list. */
   readonly item: string
-  /** How often it was sent before. */
+  /** 0 for the first attempt, 1 for the first retry. */
   readonly attempt: number
 }
+
+/** The end of one request, without its input and headers. */
+export interface RequestEnd {
+  readonly endpoint: AnyEndpoint
+  /** When it was sent, epoch milliseconds. */
+  readonly at: number
+  /** Duration until the reply was complete, or the request failed. */
+  readonly ms: number
+  /** Absent without a complete reply. */
+  readonly status: number | undefined
+  /** Size of the decompressed body. */
+  readonly bytes: number
+  /** The code of the failure: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; absent on success. */
+  readonly failure: string | undefined
+}
+
+/** Follows one attempt of a request. */
+export interface RequestFollower {
+  /** Must call `send` once, at once. What runs within it, such as the client of HTTP, belongs to the request. */
+  readonly run: (send: () => void) => void
+  readonly end: (end: RequestEnd) => void
+}
+
+/** Observes the requests of a stream. */
+export interface RequestWatch {
+  readonly begin?: ((start: RequestStart) => RequestFollower) | undefined
+  readonly end: (end: RequestEnd) => void
+}
+
+/** One request to an endpoint, for an item. */
+type SentRequest = Omit<RequestStart, 'at'>
 
 export interface ReplyObserver {
   readonly stream?: string | undefined
@@ -23,11 +56,6 @@ export interface ReplyObserver {
   readonly clock: () => number
   readonly watch: RequestWatch | undefined
 }
-
-export const createReplyObserver = ({
-  settings,
-  ...observer
-}: Omit<ReplyObserver, 'redact'> & { readonly settings: Settings }): ReplyObserver => ({ ...observer, redact: createRedactor(settings) })
 
 /** Decodes the reply to one request. A failure gets its request and its reply, at no cost for a success. */
 export const decodeReply =
@@ -47,8 +75,8 @@ export const decodeReply =
     if (watch === undefined) return reply$.pipe(map(decode), failed)
     return defer(() => {
       const at = clock()
-      const follower = watch.begin?.(describeStart(sent, at, observer))
-      const { arrived, end } = createEndReporter(sent.endpoint, at, { clock, watch, follower })
+      const follower = watch.begin?.({ ...sent, at, url: observer.redact(sent.url) })
+      const { arrived, end } = createEndReporter(sent.endpoint, at, observer, follower)
       const answer$ = reply$.pipe(
         tap(arrived),
         map(decode),
@@ -84,10 +112,6 @@ const decodeUtf8 = (body: Uint8Array): string => {
   }
 }
 
-const describeStart = ({ endpoint, url, item, attempt }: SentRequest, at: number, { redact }: ReplyObserver): RequestStart => ({
-  ...{ endpoint, at, url: redact(url), item, attempt },
-})
-
 const describeExchange = (
   { endpoint: { method, host, path }, url, item }: SentRequest,
   reply: HttpReply | undefined,
@@ -97,12 +121,7 @@ const describeExchange = (
   response: reply && describeResponse(reply, redact),
 })
 
-interface EndReporterOptions extends Pick<ReplyObserver, 'clock'> {
-  readonly watch: RequestWatch
-  readonly follower: RequestFollower | undefined
-}
-
-const createEndReporter = (endpoint: AnyEndpoint, at: number, { clock, watch, follower }: EndReporterOptions) => {
+const createEndReporter = (endpoint: AnyEndpoint, at: number, { clock, watch }: ReplyObserver, follower: RequestFollower | undefined) => {
   let isOpen = true
   let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
@@ -113,7 +132,7 @@ const createEndReporter = (endpoint: AnyEndpoint, at: number, { clock, watch, fo
       if (!isOpen) return
       isOpen = false
       const ended = { endpoint, at, failure, ...(arrival ?? { status: undefined, bytes: 0, ms: clock() - at }) }
-      watch.end(ended)
+      watch?.end(ended)
       follower?.end(ended)
     },
   }

@@ -18,21 +18,19 @@ export interface KnownField {
   readonly mayBeNull: boolean
   readonly format: 'day' | 'millis' | undefined
   readonly inner: ShapeNode | undefined
-  readonly absence: Absence
+  /** The answers in which no record had it. */
+  readonly absence: {
+    answers: number
+    /** Records of their samples, and all their records. */
+    records: number
+    readCompletely: number
+    /** The field was present, but without a value. */
+    isNull: boolean
+    example: string
+  }
   /** Answers with a fault in it, if it is required; and how many of them were consecutive up to the latest answer. */
   faulty: number
   faultyInARow: number
-}
-
-/** The answers in which no record had a field. */
-export interface Absence {
-  answers: number
-  /** Records of their samples, and all their records. */
-  records: number
-  readCompletely: number
-  /** The field was present, but without a value. */
-  isNull: boolean
-  example: string
 }
 
 /** The records at one path of the answer. */

@@ -1,10 +1,8 @@
 import { asyncScheduler, type Observable } from 'rxjs'
-import type { BackoffReason } from '../model/event.js'
 import { getOrAdd } from '../model/map.js'
 import type { LimiterSettings } from './backoff.js'
 import { createLimiter, type Limiter } from './limiter.js'
-import { hasTrouble, type LimiterState, toBackoffStatus } from './limiter-state.js'
-import { type LimiterReading, readLimiter } from './limiter-status.js'
+import { type BackoffStatus, hasTrouble, isDown, isRefusing, type LimiterState, toBackoffStatus } from './limiter-state.js'
 import { createNetworkLink, type NetworkLink } from './network-link.js'
 import {
   acquireBoth,
@@ -14,7 +12,7 @@ import {
   observeAttempt,
   type ScheduleOptions,
 } from './observe-attempt.js'
-import { computeLimit } from './rate-state.js'
+import { computeLimit, computeRate } from './rate-state.js'
 
 export type { ScheduleOptions }
 
@@ -32,26 +30,7 @@ export interface HostLimiter {
   readonly isUnhealthy: () => boolean
 }
 
-/** A back-off or open circuit of a host, or of one endpoint; times count from now. */
-export interface BackoffStatus {
-  readonly why: BackoffReason
-  /** Until the next probe. */
-  readonly ms: number
-  /** Since the trouble began. */
-  readonly sinceMs: number
-  /** Until waiting requests fail; absent while unknown. */
-  readonly giveUpMs?: number
-}
-
-export interface HostLimiters {
-  readonly forEndpoint: (endpoint: string) => HostLimiter
-  /** Lines for the report. */
-  readonly warnings: () => readonly string[]
-  /** The limiter of the host, then those of its endpoints. */
-  readonly readings: () => readonly (LimiterReading & { readonly endpoint?: string })[]
-}
-
-type OnBackoff = (status: BackoffStatus | undefined, endpoint?: string) => void
+export type HostLimiters = ReturnType<typeof createHostLimiters>
 
 /** The limiters of all endpoints of a host. The callback receives each back-off as it begins or grows, and `undefined` when it ends. */
 export const createHostLimiters = (
@@ -61,8 +40,8 @@ export const createHostLimiters = (
     link = createNetworkLink(),
     onBackoff = () => undefined,
     maxRate,
-  }: { link?: NetworkLink; onBackoff?: OnBackoff; maxRate?: number } = {},
-): HostLimiters => {
+  }: { link?: NetworkLink; onBackoff?: (status: BackoffStatus | undefined, endpoint?: string) => void; maxRate?: number } = {},
+) => {
   const now = createStopwatch()
   const summaries: (() => readonly string[])[] = []
   const createSummarizedLimiter = (endpoint?: string): Limiter => {
@@ -87,9 +66,11 @@ export const createHostLimiters = (
     return createHostLimiter(host, limiter)
   }
   return {
-    forEndpoint: (endpoint) => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
-    warnings: () => summaries.flatMap((summarize) => summarize()),
-    readings: () => [
+    forEndpoint: (endpoint: string): HostLimiter => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
+    /** Lines for the report. */
+    warnings: (): readonly string[] => summaries.flatMap((summarize) => summarize()),
+    /** The limiter of the host, then those of its endpoints. */
+    readings: (): readonly (LimiterReading & { readonly endpoint?: string })[] => [
       readLimiter(host.limiter, now()),
       ...host.endpoints.map((limiter) => ({ endpoint: limiter.name, ...readLimiter(limiter, now()) })),
     ],
@@ -98,7 +79,7 @@ export const createHostLimiters = (
 
 const createHostLimiter = (host: HostContext, endpoint: EndpointLimiter): HostLimiter => ({
   schedule: (attempt$, options) =>
-    acquireBoth({ endpoint, host: host.limiter, options }, (permits, subscriber) =>
+    acquireBoth(endpoint, host.limiter, options, (permits, subscriber) =>
       observeAttempt(attempt$, { host, admission: { endpoint, permits }, options }, subscriber),
     ),
   isUnhealthy: () => hasTrouble(host.limiter.state()) || hasTrouble(endpoint.state()),
@@ -145,3 +126,32 @@ const createHostSummary = (name: string) => {
 }
 
 const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`)
+
+/** The state of a limiter at one instant. */
+export interface LimiterReading {
+  /** Requests that were sent and have no complete reply yet. */
+  readonly inFlight: number
+  /** Requests in the queue. A request of an endpoint that waits for its host counts for both. */
+  readonly waiting: number
+  /** The most requests in flight; infinite if not limited. */
+  readonly maxInFlight: number
+  /** The most requests a second; infinite if not limited. */
+  readonly maxPerSecond: number
+  /** No request is sent for now: a back-off, or an open circuit. */
+  readonly isHeld: boolean
+  /** The circuit breaker; `half-open` while one request checks whether the host works again. */
+  readonly circuit: 'closed' | 'half-open' | 'open'
+}
+
+/** Reads a limiter, for metrics. */
+const readLimiter = (limiter: Limiter, now: number): LimiterReading => {
+  const state = limiter.state()
+  return {
+    inFlight: state.inFlight,
+    waiting: limiter.waiting(),
+    maxInFlight: computeLimit(state.rate.inFlight, now),
+    maxPerSecond: computeRate(state.rate, now),
+    isHeld: isDown(state) || isRefusing(state, now),
+    circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
+  }
+}

@@ -1,8 +1,8 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
-import { type BackoffStatus, createHostLimiters, type HostLimiter, type HostLimiters } from './host-limiter.js'
-import type { LimiterReading } from './limiter-status.js'
-import { createNetworkLink, type NetworkLink } from './network-link.js'
+import { createHostLimiters, type HostLimiters, type LimiterReading } from './host-limiter.js'
+import type { BackoffStatus } from './limiter-state.js'
+import { createNetworkLink } from './network-link.js'
 
 /** The state of a limiter: of a host, or of one endpoint of it. */
 export interface LimiterStatus extends LimiterReading {
@@ -12,25 +12,20 @@ export interface LimiterStatus extends LimiterReading {
   readonly endpoint?: string
 }
 
-/** The limiters of one run. Services with the same base address share them. */
-export interface LimiterRegistry {
-  readonly forEndpoint: (endpoint: { readonly host: Host; readonly name: string }) => HostLimiter
-  /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
-  readonly link: NetworkLink
-  /** Lines for the report, of each host that delayed requests. */
-  readonly warnings: () => readonly { readonly host: Host; readonly text: string }[]
-  /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
-  readonly status: () => readonly LimiterStatus[]
-}
+export type LimiterRegistry = ReturnType<typeof createLimiters>
 
 /** The identity of a host: its base address, or the service name if none is set. */
 export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
-/** Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again. */
-export type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
-
-export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry => {
+/**
+ * The limiters of one run. Services with the same base address share them. `onBackoff` is called when services, or one endpoint of them,
+ * start to back off, and with `undefined` when they accept requests again.
+ */
+export const createLimiters = (
+  settings: Settings,
+  onBackoff: (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void = () => undefined,
+) => {
   const all = new Map<string, { readonly host: Host; readonly hosts: readonly Host[]; readonly limiters: HostLimiters }>()
   const link = createNetworkLink()
   const findLimiters = (host: Host): HostLimiters => {
@@ -44,9 +39,13 @@ export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => 
     }).limiters
   }
   return {
-    forEndpoint: ({ host, name }) => findLimiters(host).forEndpoint(name),
+    forEndpoint: ({ host, name }: { readonly host: Host; readonly name: string }) => findLimiters(host).forEndpoint(name),
+    /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
     link,
+    /** Lines for the report, of each host that delayed requests. */
     warnings: () => [...all.values()].flatMap(({ host, limiters }) => limiters.warnings().map((text) => ({ host, text }))),
-    status: () => [...all.values()].flatMap(({ hosts, limiters }) => limiters.readings().map((reading) => ({ hosts, ...reading }))),
+    /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
+    status: (): readonly LimiterStatus[] =>
+      [...all.values()].flatMap(({ hosts, limiters }) => limiters.readings().map((reading) => ({ hosts, ...reading }))),
   }
 }

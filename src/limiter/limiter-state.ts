@@ -190,11 +190,16 @@ export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): b
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0
 
+/** A back-off or open circuit of a host, or of one endpoint; times count from now. */
+export type BackoffStatus = NonNullable<ReturnType<typeof toBackoffStatus>>
+
 /** The status of a back-off for events; times count from `now`. */
 export const toBackoffStatus = ({ backoff }: LimiterState, now: number) =>
   backoff && {
     why: backoff.isByPages ? ('pages' as const) : backoff.why,
+    /** Until the next probe. */
     ms: backoff.until - now,
     sinceMs: now - backoff.since,
+    /** Until waiting requests fail; absent while unknown. */
     ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
   }

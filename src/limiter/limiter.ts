@@ -21,19 +21,7 @@ export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 /** What the limiter learns from an attempt. */
 export type AttemptResult = Omit<AttemptEnd, 'now' | keyof Permit>
 
-/** Admits requests to a host, or to one of its endpoints, first in, first out. */
-export interface Limiter {
-  /** Calls `start` or `reject` once, now or later. The returned function removes the request from the queue. */
-  readonly acquire: (request: QueuedRequest) => () => void
-  /**
-   * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
-   * cancels many at once does not start their successors one by one.
-   */
-  readonly release: (permit: Permit, end: AttemptResult) => void
-  readonly state: () => LimiterState
-  /** How many requests are in the queue. */
-  readonly waiting: () => number
-}
+export type Limiter = ReturnType<typeof createLimiter>
 
 export interface LimiterOptions {
   readonly settings: LimiterSettings
@@ -44,7 +32,8 @@ export interface LimiterOptions {
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
-export const createLimiter = (options: LimiterOptions): Limiter => {
+/** Admits requests to a host, or to one of its endpoints, first in, first out. */
+export const createLimiter = (options: LimiterOptions) => {
   const state: QueueState = {
     ...options,
     queue: new Set(),
@@ -55,10 +44,16 @@ export const createLimiter = (options: LimiterOptions): Limiter => {
     admitQueued: () => admitQueued(state),
   }
   return {
-    acquire: (request) => acquire(state, request),
-    release: (permit, end) => release(state, permit, end),
-    state: () => state.host,
-    waiting: () => state.queue.size,
+    /** Calls `start` or `reject` once, now or later. The returned function removes the request from the queue. */
+    acquire: (request: QueuedRequest): (() => void) => acquire(state, request),
+    /**
+     * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
+     * cancels many at once does not start their successors one by one.
+     */
+    release: (permit: Permit, end: AttemptResult): void => release(state, permit, end),
+    state: (): LimiterState => state.host,
+    /** How many requests are in the queue. */
+    waiting: (): number => state.queue.size,
   }
 }
 

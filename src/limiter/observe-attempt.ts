@@ -9,15 +9,11 @@ import { type NetworkLink, reclassifyTimeout, recordReply } from './network-link
 /** The permits of one attempt. */
 type Permits = readonly [endpoint: Permit, host: Permit]
 
-interface Acquiring {
-  readonly endpoint: Limiter
-  readonly host: Limiter
-  readonly options: { readonly item: string; readonly failFast?: boolean }
-}
-
 /** Waits for a permit of the endpoint, then for one of the host, and works with both. Unsubscribing leaves the queues, or ends the work. */
 export const acquireBoth = <T>(
-  { endpoint, host, options: { item, failFast = false } }: Acquiring,
+  endpoint: Limiter,
+  host: Limiter,
+  { item, failFast = false }: Pick<ScheduleOptions, 'item' | 'failFast'>,
   work: (permits: Permits, subscriber: Subscriber<T>) => void,
 ): Observable<T> =>
   new Observable((subscriber) => {
@@ -69,7 +65,7 @@ export interface EndpointLimiter extends Limiter {
 export interface HostContext {
   readonly limiter: Limiter
   readonly endpoints: EndpointLimiter[]
-  readonly itemFailures: ItemFailures
+  readonly itemFailures: ReturnType<typeof createItemFailures>
   readonly link: NetworkLink
   readonly now: () => number
   readonly settings: LimiterSettings
@@ -163,28 +159,22 @@ const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: EndpointLimi
   endpoints.some((other) => other !== endpoint && isRefusing(other.state(), now()))
 
 /** Tells the failures of single items from those of their host. */
-interface ItemFailures {
-  /** Answers of the host so far. */
-  readonly answers: () => number
-  readonly onAnswer: (key: string) => void
-  /**
-   * Whether a failure is the item's own: it has failed before, and the host has answered others since. Such an item stays the cause of its
-   * failures until it is answered; a list is judged anew each time, because few others show whether the host works.
-   */
-  readonly isOwn: (key: string, isList: boolean) => boolean
-}
-
-export const createItemFailures = (): ItemFailures => {
+export const createItemFailures = () => {
   /** The number of answers when an item last failed; -1 for items that fail by themselves. */
   const answersAtFailure = new Map<string, number>()
   let answers = 0
   return {
-    answers: () => answers,
-    onAnswer: (key) => {
+    /** Answers of the host so far. */
+    answers: (): number => answers,
+    onAnswer: (key: string): void => {
       answers += 1
       answersAtFailure.delete(key)
     },
-    isOwn: (key, isList) => {
+    /**
+     * Whether a failure is the item's own: it has failed before, and the host has answered others since. Such an item stays the cause of its
+     * failures until it is answered; a list is judged anew each time, because few others show whether the host works.
+     */
+    isOwn: (key: string, isList: boolean): boolean => {
       const isOwn = (answersAtFailure.get(key) ?? answers) < answers
       answersAtFailure.set(key, isOwn && !isList ? -1 : answers)
       return isOwn

@@ -55,21 +55,15 @@ export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall 
   return price === undefined ? undefined : `from a close of ${close} to ${price}`
 }
 
-/** The stored history of a series, as far as its file can be read. */
-export interface StoredHistory {
-  /** The number of its days. */
-  readonly count: number
-  /** Epoch seconds of its newest candle; 0 without one. */
-  readonly newest: number
-  /** By the number of their day. */
-  readonly closes: ReadonlyMap<number, number>
-  /** Its last candles, by the number of their day. */
-  readonly recent: ReadonlyMap<number, Candle>
-}
+export type StoredHistory = ReturnType<typeof toStoredHistory>
 
-export const toStoredHistory = (candles: CandleArrays): StoredHistory => {
+/** The stored history of a series, as far as its file can be read. */
+export const toStoredHistory = (candles: CandleArrays) => {
+  /** By the number of their day. */
   const closes = new Map<number, number>()
+  /** Its last candles, by the number of their day. */
   const recent = new Map<number, Candle>()
+  /** Epoch seconds of its newest candle; 0 without one. */
   let newest = 0
   for (let index = 0; index < candles.length; index += 1) {
     closes.set(candles.day[index] as number, candles.close[index] as number)
@@ -80,15 +74,7 @@ export const toStoredHistory = (candles: CandleArrays): StoredHistory => {
   return { count: closes.size, newest, closes, recent }
 }
 
-/** How an answered history compares with the stored one, by their closes. */
-export interface SeriesComparison {
-  /** The median ratio of answered to stored closes; 1 if no day is in both. */
-  readonly factor: number
-  /** Close-to-close moves that are in both series. */
-  readonly moves: number
-  /** How many of these moves are equal. A factor does not change them, not even one that applies up to some day only. */
-  readonly same: number
-}
+export type SeriesComparison = ReturnType<typeof compareSeries>
 
 /** Rupees. Prices are rounded to paise before and after the multiplication. */
 const ROUNDING_RUPEES = 0.006
@@ -97,7 +83,7 @@ const MIN_MOVE = 0.003
 const TOLERANCE = 0.001
 
 /** Compares stored closes, by day number, with an answered history, which must ascend. */
-export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Iterable<Candle>): SeriesComparison => {
+export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Iterable<Candle>) => {
   const factors: number[] = []
   let [moves, same, before, beforeNow] = [0, 0, 0, 0]
   for (const [time, , , , now] of answered) {
@@ -114,6 +100,8 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
     before = close
     beforeNow = now
   }
+  // The median ratio of answered to stored closes (1 if no day is in both), the close-to-close moves that are in both series, and how many of
+  // these are equal. A factor does not change them, not even one that applies up to some day only.
   return { factor: median(factors), moves, same }
 }
 

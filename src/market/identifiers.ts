@@ -12,31 +12,27 @@ interface Pair {
   readonly now: Identifiers
 }
 
-/** How the entries of an earlier list match those of the current one. */
-interface Comparison {
-  /** With at least one identifier of the earlier list. */
-  readonly pairs: readonly Pair[]
-  /** Those of them with another value of an identifier. */
-  readonly changed: readonly Pair[]
-  /** Earlier entries of which no identifier is listed any more. */
-  readonly gone: readonly Identifiers[]
-}
-
 /** Compares the identifiers of two lists, independent of their order. */
-export const compareIdentifiers = (earlier: readonly Identifiers[], present: readonly Identifiers[]): Comparison => {
+export const compareIdentifiers = (earlier: readonly Identifiers[], present: readonly Identifiers[]) => {
   const index = new Map<string, Identifiers[]>()
   for (const entry of present) for (const key of listKeys(entry)) getOrAdd(index, key, () => []).push(entry)
   const matches = earlier.filter((before) => listKeys(before).length > 0).map((before) => ({ before, now: findClosest(before, index) }))
   const pairs = matches.flatMap(({ before, now }) => (now === undefined ? [] : [{ before, now }]))
   return {
+    /** With at least one identifier of the earlier list. */
     pairs,
     changed: pairs.filter((pair) => findDifferences(pair).length > 0),
+    /** Earlier entries of which no identifier is listed any more. */
     gone: matches.flatMap(({ before, now }) => (now === undefined ? [before] : [])),
   }
 }
 
 /** Why a master list must not replace the earlier one: too many stocks left at once, have other identifiers at once, or exchanged them. */
-export const findIdentifierProblems = ({ pairs, changed, gone }: Comparison): ReadonlyMap<RefusalCode, string> => {
+export const findIdentifierProblems = ({
+  pairs,
+  changed,
+  gone,
+}: ReturnType<typeof compareIdentifiers>): ReadonlyMap<RefusalCode, string> => {
   const problems = new Map<RefusalCode, string>()
   const { left, identifiers } = thresholds
   const all = pairs.length + gone.length

@@ -13,18 +13,6 @@ interface Pair {
   readonly now: Listing
 }
 
-/** How the stocks of the earlier list match those of the current one. */
-interface Matches {
-  /** With the same symbol and ISIN. */
-  readonly same: readonly Pair[]
-  /** With the same ISIN and another symbol. */
-  readonly renamed: readonly Pair[]
-  /** With the same symbol and another ISIN. */
-  readonly reissued: readonly Pair[]
-  /** Not in the current list. */
-  readonly gone: readonly Listing[]
-}
-
 /**
  * How a new master list affects stored files and records, one sentence per kind of change: stocks with another symbol or ISIN, files whose
  * name changes because several stocks share a symbol, stocks that are no longer listed. Independent of the order of both lists.
@@ -57,7 +45,8 @@ const getKey = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
 const getSymbol = ({ stock }: Listing): string => stock.Symbol
 const getIsin = ({ stock }: Listing): string => stock.ISIN
 
-const matchListings = (earlier: readonly Listing[], present: readonly Listing[]): Matches => {
+/** How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else by symbol. */
+const matchListings = (earlier: readonly Listing[], present: readonly Listing[]) => {
   const same = findPairs(getKey, earlier, present)
   const renamed = findPairs(getIsin, ...removePairs(earlier, present, same))
   const known = [...same, ...renamed]
@@ -87,7 +76,7 @@ const removePairs = (
 const describeFileChanges = (
   earlier: readonly Listing[],
   present: readonly Listing[],
-  { same, renamed, reissued }: Matches,
+  { same, renamed, reissued }: ReturnType<typeof matchListings>,
 ): readonly string[] => {
   const sharing = groupBy(present, getSymbol)
   const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))

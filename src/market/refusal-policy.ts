@@ -130,27 +130,15 @@ export class RefusedError extends CollectError {
 }
 
 /** Counts the compared series of a run, and those that have changed as a whole. */
-export interface RescaleCounts {
-  /** Records a series that equals the stored one. */
-  readonly countUsual: () => void
-  /** Records a series that is a multiple of the stored one. */
-  readonly countSuspect: () => void
-  /** Whether many series are multiples: emits once that is decided, at the latest when only waiting work is left. */
-  readonly whenDecided: () => Observable<boolean>
-}
+export type RescaleCounts = ReturnType<typeof createCounts>
+
+export type RescaleDetector = ReturnType<typeof createRescaleDetector>
 
 /**
  * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
  * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
  */
-export interface RescaleDetector extends RescaleCounts {
-  /** Counts work as active from subscription to end. */
-  readonly track: <T>(work$: Observable<T>) => Observable<T>
-  /** The same for histories compared in rotation: 20 times as many updates beside them must not hide that all of them changed. */
-  readonly histories: RescaleCounts
-}
-
-export const createRescaleDetector = (): RescaleDetector => {
+export const createRescaleDetector = () => {
   const groups: CountGroup[] = []
   const work: ActiveWork = {
     count: 0,
@@ -166,8 +154,10 @@ export const createRescaleDetector = (): RescaleDetector => {
   }
   return {
     ...createCounts(work),
+    /** The same for histories compared in rotation: 20 times as many updates beside them must not hide that all of them changed. */
     histories: createCounts(work),
-    track: (work$) =>
+    /** Counts work as active from subscription to end. */
+    track: <T>(work$: Observable<T>): Observable<T> =>
       defer(() => {
         work.count += 1
         return work$.pipe(finalize(work.end))
@@ -187,7 +177,7 @@ interface ActiveWork {
   readonly end: () => void
 }
 
-const createCounts = (work: ActiveWork): RescaleCounts => {
+const createCounts = (work: ActiveWork) => {
   const { window, maxSuspects, minSuspects, suspectShare } = thresholds.rescale
   /** Waiting series, with the number of compared series at the start of their wait. */
   const waiters = new Map<Subject<boolean>, number>()
@@ -213,14 +203,17 @@ const createCounts = (work: ActiveWork): RescaleCounts => {
   }
   work.groups.push({ isWaiting: () => waiters.size > 0, decide })
   return {
+    /** Records a series that equals the stored one. */
     countUsual: compare,
-    countSuspect: () => {
+    /** Records a series that is a multiple of the stored one. */
+    countSuspect: (): void => {
       compare()
       recent = [...recent, compared]
       areMany ||= recent.length >= maxSuspects
       if (areMany) releaseWhere(() => true)
     },
-    whenDecided: () =>
+    /** Whether many series are multiples: emits once that is decided, at the latest when only waiting work is left. */
+    whenDecided: (): Observable<boolean> =>
       defer(() => {
         if (areMany) return of(true)
         const waiting = new Subject<boolean>()

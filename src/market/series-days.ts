@@ -1,15 +1,9 @@
 import type { CandleArrays } from './candle-file.js'
 
-/** The days on which a series has a candle, as a bit set of a few hundred bytes. */
-export interface DaySet {
-  /** Day numbers, both included. */
-  readonly first: number
-  readonly last: number
-  readonly has: (day: number) => boolean
-}
+export type DaySet = NonNullable<ReturnType<typeof createDaySet>>
 
-/** The days of a series; undefined if it has no candle. */
-export const createDaySet = ({ day, length }: CandleArrays): DaySet | undefined => {
+/** The days on which a series has a candle, as a bit set of a few hundred bytes; undefined if it has none. */
+export const createDaySet = ({ day, length }: CandleArrays) => {
   const first = day[0]
   const last = day[length - 1]
   if (first === undefined || last === undefined || length === 0) return undefined
@@ -19,9 +13,11 @@ export const createDaySet = ({ day, length }: CandleArrays): DaySet | undefined 
     bits[at >> 3] = (bits[at >> 3] as number) | (1 << (at & 7))
   }
   return {
+    /** Day numbers, both included. */
     first,
     last,
-    has: (wanted) => wanted >= first && wanted <= last && ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,
+    has: (wanted: number): boolean =>
+      wanted >= first && wanted <= last && ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,
   }
 }
 
@@ -39,16 +35,8 @@ const SESSION_SHARE = 0.5
 /** Whether a day on which so many series have a candle was a session. */
 export const isSessionOf = ({ trading, listed }: DayCount): boolean => trading > 0 && trading >= SESSION_SHARE * listed
 
-/** The counts of all days of some series. */
-export interface DayCounts {
-  readonly days: () => Iterable<number>
-  /** The last day of any series. */
-  readonly newest: number
-  readonly on: (day: number) => DayCount
-}
-
 /** Counts, for each day, the listed series and those with a candle. */
-export const countDays = (all: readonly DaySet[]): DayCounts => {
+export const countDays = (all: readonly DaySet[]) => {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { first, last } of all) {
     from = Math.min(from, first)
@@ -68,10 +56,11 @@ export const countDays = (all: readonly DaySet[]): DayCounts => {
     listed[index] = sum
   }
   return {
-    days: function* () {
+    days: function* (): Iterable<number> {
       for (let index = 0; index < length; index += 1) if ((trading[index] as number) > 0) yield from + index
     },
+    /** The last day of any series. */
     newest: to,
-    on: (day) => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
+    on: (day: number): DayCount => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
   }
 }

@@ -1,4 +1,5 @@
 import { UsageError } from '../model/errors.js'
+import { groupBy } from '../model/map.js'
 import type { WrongSymbol } from '../model/report.js'
 import type { Stock } from '../model/stock.js'
 import { findNearMatch } from '../model/text.js'
@@ -6,31 +7,19 @@ import { findNearMatch } from '../model/text.js'
 /** A stock as lists name it. */
 export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
 
-/** Which stocks a list of symbols means. */
-export interface ResolvedSymbols {
-  /** The symbols of the listed stocks, each once, and then the texts that mean none, in capitals. */
-  readonly symbols: readonly string[]
-  /** Texts that mean no listed stock, or one that has another symbol now. */
-  readonly wrong: readonly WrongSymbol[]
-  /** Names of companies that were not given in full, and what they were taken for. */
-  readonly guesses: readonly string[]
-}
-
 /**
  * Finds the stock that each text means: a symbol (also `NSE:TCS`, `TCS.NS` and `TCS.BO`), an ISIN, a symbol or an ISIN that the stock had
  * earlier, or the name of the company or its beginning, if that is unique. Case does not matter. A symbol goes before an earlier one, and
  * both before a name.
  */
-export const resolveSymbols = (
-  texts: readonly string[],
-  stocks: readonly NamedStock[],
-  earlier: readonly NamedStock[] = [],
-): ResolvedSymbols => {
+export const resolveSymbols = (texts: readonly string[], stocks: readonly NamedStock[], earlier: readonly NamedStock[] = []) => {
   const find = createFinder(stocks, earlier)
   const suggest = createSuggester(stocks)
   const found = new Set<string>()
   const unknown = new Set<string>()
+  /** Texts that mean no listed stock, or one that has another symbol now. */
   const wrong: WrongSymbol[] = []
+  /** Names of companies that were not given in full, and what they were taken for. */
   const guesses: string[] = []
   for (const text of texts) {
     const { stock, by } = find(text)
@@ -44,6 +33,7 @@ export const resolveSymbols = (
     if (by === 'earlier') wrong.push({ given: text, now: stock.Symbol })
     if (by === 'beginning') guesses.push(`${text} is ${stock.Symbol} (${stock.Name})`)
   }
+  // The symbols of the listed stocks, each once, and then the texts that mean none, in capitals.
   return { symbols: [...found, ...unknown], wrong, guesses }
 }
 
@@ -82,7 +72,7 @@ const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStoc
   const listed = indexIdentifiers(stocks)
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toPlainName(stock.Name), stock] as const)
-  const names = groupByName(plain)
+  const names = groupBy(plain, ([name]) => name)
   return (text) => {
     const [given, bare] = [text.toUpperCase(), toBareSymbol(text)]
     const stock = listed.get(given) ?? listed.get(bare)
@@ -92,7 +82,7 @@ const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStoc
     if (present) return { stock: present, by: bare === before.ISIN ? 'identifier' : 'earlier' }
     const name = toPlainName(text)
     const [named, another] = names.get(name) ?? []
-    if (named) return another ? {} : { stock: named, by: 'name' }
+    if (named) return another ? {} : { stock: named[1], by: 'name' }
     const [begun, other] = name.length < MIN_BEGINNING ? [] : plain.filter(([one]) => one.startsWith(name))
     return begun === undefined || other !== undefined ? {} : { stock: begun[1], by: 'beginning' }
   }
@@ -109,12 +99,6 @@ const indexIdentifiers = (stocks: readonly NamedStock[]): ReadonlyMap<string, Na
   const index = new Map<string, NamedStock>()
   for (const stock of stocks)
     for (const key of [stock.Symbol.toUpperCase(), stock.ISIN.toUpperCase()]) if (!index.has(key)) index.set(key, stock)
-  return index
-}
-
-const groupByName = (named: readonly (readonly [name: string, stock: NamedStock])[]): ReadonlyMap<string, readonly NamedStock[]> => {
-  const index = new Map<string, NamedStock[]>()
-  for (const [name, stock] of named) index.set(name, [...(index.get(name) ?? []), stock])
   return index
 }
 

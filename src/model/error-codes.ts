@@ -9,16 +9,7 @@ export const refusals = {
   units: 'the market cap, P/E or volume of half of the stocks is a multiple of the one before',
 } as const
 
-/** Every code of a `CollectError` and its meaning; `http_<status>` is a family. */
-export const errorCodes = {
-  rate_limit: 'the provider answered 429, too often or for too long',
-  'http_<status>': 'the provider answered with this status',
-  html: 'an HTML page instead of data',
-  empty: 'a 200 without a body',
-  parse: 'the answer is not valid JSON or CSV',
-  schema: 'the answer has another structure than expected',
-  encoding: 'the answer is not UTF-8',
-  'other-stock': 'the answer is about another stock',
+const transportReasons = {
   truncated: 'the answer is not complete',
   deadline: 'no byte, or no complete answer, within the timeout',
   slow: 'the same, on a saturated network link',
@@ -30,12 +21,12 @@ export const errorCodes = {
   protocol: 'the reply is not valid HTTP',
   too_large: 'the answer is too large',
   fd: 'too many open files on this machine',
-  'host-down': 'the host was down for too long; the request was not sent',
-  'no-answer': 'every source failed, for different reasons',
-  'all-empty': 'the provider answered for every item of a stream, but without a record',
-  ...refusals,
-  storage: 'a file, a folder or a database cannot be read or written',
-  'damaged-file': 'a stored file is damaged',
+} as const
+
+/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
+export type TransportReason = keyof typeof transportReasons
+
+const usageCodes = {
   usage: 'a setting, a name or a symbol is wrong or missing',
   'missing-setting': 'a setting that the selected streams need is not set',
   'unknown-setting': 'a setting of this name does not exist',
@@ -47,6 +38,29 @@ export const errorCodes = {
   'volatile-redis': 'the Redis of a fleet may lose data',
 } as const
 
+/** What kind of wrong use it is. */
+export type UsageCode = keyof typeof usageCodes
+
+/** Every code of a `CollectError` and its meaning; `http_<status>` is a family. */
+export const errorCodes = {
+  rate_limit: 'the provider answered 429, too often or for too long',
+  'http_<status>': 'the provider answered with this status',
+  html: 'an HTML page instead of data',
+  empty: 'a 200 without a body',
+  parse: 'the answer is not valid JSON or CSV',
+  schema: 'the answer has another structure than expected',
+  encoding: 'the answer is not UTF-8',
+  'other-stock': 'the answer is about another stock',
+  ...transportReasons,
+  'host-down': 'the host was down for too long; the request was not sent',
+  'no-answer': 'every source failed, for different reasons',
+  'all-empty': 'the provider answered for every item of a stream, but without a record',
+  ...refusals,
+  storage: 'a file, a folder or a database cannot be read or written',
+  'damaged-file': 'a stored file is damaged',
+  ...usageCodes,
+} as const
+
 /** A code of `errorCodes`, with `http_<status>` written out. */
 export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`
 
@@ -55,29 +69,3 @@ export const joinCodes = (codes: readonly ErrorCode[]): ErrorCode => {
   const [code = 'no-answer', ...others] = new Set(codes)
   return others.length === 0 ? code : (codes.find((one) => Object.hasOwn(refusals, one)) ?? 'no-answer')
 }
-
-/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
-export type TransportReason =
-  | 'deadline'
-  | 'slow'
-  | 'connect'
-  | 'dns'
-  | 'tls'
-  | 'proxy'
-  | 'reset'
-  | 'truncated'
-  | 'protocol'
-  | 'too_large'
-  | 'fd'
-
-/** What kind of wrong use it is. */
-export type UsageCode =
-  | 'usage'
-  | 'missing-setting'
-  | 'unknown-setting'
-  | 'no-outputs'
-  | 'newer-folder'
-  | 'unknown-query'
-  | 'unknown-run'
-  | 'missing-package'
-  | 'volatile-redis'

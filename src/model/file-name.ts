@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { getOrAdd } from './map.js'
 
 /** An entry that needs a file name. `id` (an ISIN, a security id) distinguishes entries with the same key. */
 export interface NamedEntry {
@@ -32,10 +33,7 @@ export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = f
 const findOwners = (forms: readonly (string | undefined)[], entries: readonly NamedEntry[]): ReadonlySet<number> => {
   const indices = new Map<string, number[]>()
   for (const [index, form] of forms.entries()) {
-    if (form === undefined) continue
-    const sharing = indices.get(fold(form))
-    if (sharing) sharing.push(index)
-    else indices.set(fold(form), [index])
+    if (form !== undefined) getOrAdd(indices, fold(form), () => []).push(index)
   }
   const owners = [...indices.values()].flatMap((sharing) => {
     if (sharing.length === 1) return sharing

@@ -24,17 +24,10 @@ export interface OverallProgress {
   readonly bytesPerSecond: number | undefined
 }
 
-export interface OverallEstimator {
-  /** Counts the body of a reply. */
-  readonly addBytes: (bytes: number) => void
-  /** Takes a sample, after `estimator` has taken one of the same streams. */
-  readonly sample: (stats: Pick<RunStats, 'streams' | 'stocks'>, now: number) => OverallProgress
-}
-
 const BYTES_WINDOW_MS = 5_000
 const SAMPLE_MS = 500
 
-export const createOverallEstimator = (forecasts: readonly StreamForecast[], estimator: ProgressEstimator): OverallEstimator => {
+export const createOverallEstimator = (forecasts: readonly StreamForecast[], estimator: ProgressEstimator) => {
   const byName = new Map(forecasts.map((forecast) => [forecast.name, forecast]))
   const samples: { readonly at: number; readonly bytes: number }[] = []
   let [received, share] = [0, 0]
@@ -48,10 +41,12 @@ export const createOverallEstimator = (forecasts: readonly StreamForecast[], est
     return ((received - first.bytes) * 1_000) / (now - first.at)
   }
   return {
-    addBytes: (bytes) => {
+    /** Counts the body of a reply. */
+    addBytes: (bytes: number): void => {
       received += bytes
     },
-    sample: (stats, now) => {
+    /** Takes a sample, after `estimator` has taken one of the same streams. */
+    sample: (stats: Pick<RunStats, 'streams' | 'stocks'>, now: number): OverallProgress => {
       const rows = stats
         .streams()
         .filter(isSelected)
@@ -67,18 +62,11 @@ export const createOverallEstimator = (forecasts: readonly StreamForecast[], est
   }
 }
 
-interface Row {
-  readonly stream: StreamStats
-  readonly forecast: StreamForecast | undefined
-  readonly items: number | undefined
-  readonly hasEnded: boolean
-}
-
 /** Whether the run includes the stream. */
 export const isSelected = ({ state, startedAt }: StreamStats): boolean =>
   startedAt !== undefined || (state !== 'skipped' && state !== 'disabled')
 
-const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): Row => {
+const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number) => {
   const hasEnded = stream.state !== 'waiting' && stream.state !== 'running'
   const expected = forecast?.items === 'stocks' ? stocks || undefined : (forecast?.items ?? 0)
   return { stream, forecast, hasEnded, items: hasEnded ? stream.finished : (stream.total ?? expected) }
@@ -88,7 +76,7 @@ const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks
  * The sequential streams one after the other, then the slowest of the others. A stream that has no rate yet is assumed to take as long for
  * an item as the others. Unknown while a host of a running stream is paused.
  */
-const estimateLeft = (rows: readonly Row[], estimator: ProgressEstimator): number | undefined => {
+const estimateLeft = (rows: readonly ReturnType<typeof toRow>[], estimator: ProgressEstimator): number | undefined => {
   const known = rows.flatMap(({ stream, forecast }) => {
     const { perSecond } = estimator.estimate(stream)
     return perSecond === undefined ? [] : [((forecast?.workers ?? 1) * 1_000) / perSecond]

@@ -1,4 +1,5 @@
-import type { BackoffReason, RunEvent } from './event.js'
+import type { RunEvent } from './event.js'
+import { getOrAdd } from './map.js'
 import type { StreamStats } from './run-stats.js'
 import type { Host } from './settings.js'
 
@@ -14,24 +15,11 @@ interface StreamEstimate {
   readonly pausedUntil: number | undefined
 }
 
-export interface PausedHosts {
-  readonly hosts: readonly Host[]
-  /** The only paused endpoint; undefined if all are. */
-  readonly endpoint?: string
-  readonly why: BackoffReason
-  readonly since: number
-  readonly until: number
-  readonly giveUpAt?: number
-}
+/** Hosts that are paused now; `endpoint` is absent if all their endpoints are. */
+export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' }>, 'type' | 'at'>
 
 /** Estimates the progress of a run from its events and counts. */
-export interface ProgressEstimator {
-  readonly record: (event: RunEvent) => void
-  /** Takes a sample of all streams. A rate needs several samples. */
-  readonly sample: (streams: readonly StreamStats[], now: number) => void
-  readonly estimate: (stream: StreamStats) => StreamEstimate
-  readonly pausedHosts: () => readonly PausedHosts[]
-}
+export type ProgressEstimator = ReturnType<typeof createProgressEstimator>
 
 /** The rate is measured over this time. */
 const RATE_WINDOW_MS = 20_000
@@ -42,18 +30,18 @@ const MIN_SAMPLE = { ms: 1_000, items: 3 } as const
 /** A change of the expected end below this is ignored: the remaining time counts down and does not jump. */
 const END_TOLERANCE = { ms: 1_500, share: 0.15 } as const
 
-interface Track {
-  share: number
+class Track {
+  share = 0
   /** Time with long pauses shortened, milliseconds. */
-  time: number
-  sampledAt: number
-  pausedMs: number
-  samples: { readonly time: number; readonly done: number }[]
+  time = 0
+  sampledAt = 0
+  pausedMs = 0
+  readonly samples: { readonly time: number; readonly done: number }[] = []
   perSecond: number | undefined
   endsAt: number | undefined
 }
 
-export const createProgressEstimator = (): ProgressEstimator => {
+export const createProgressEstimator = () => {
   const tracks = new Map<string, Track>()
   const hostsByStream = new Map<string, readonly Host[]>()
   const pauses = new Map<string, PausedHosts>()
@@ -66,22 +54,22 @@ export const createProgressEstimator = (): ProgressEstimator => {
     return users.length === 0 || users.some(([name]) => !ended.has(name))
   }
   return {
-    record(event) {
+    record(event: RunEvent): void {
       if (event.type === 'run-started') for (const { name, hosts = [] } of event.streams) hostsByStream.set(name, hosts)
       else if (event.type === 'host-paused') for (const host of event.hosts) pauses.set(toPauseKey(host, event.endpoint), event)
       else if (event.type === 'stream-finished') ended.add(event.stream)
       else if (event.type === 'host-resumed') for (const host of event.hosts) pauses.delete(toPauseKey(host, event.endpoint))
     },
-    sample(streams, now) {
+    /** Takes a sample of all streams. A rate needs several samples. */
+    sample(streams: readonly StreamStats[], now: number): void {
       for (const stream of streams) {
-        const track = tracks.get(stream.name) ?? createTrack()
-        tracks.set(stream.name, track)
+        const track = getOrAdd(tracks, stream.name, () => new Track())
         track.share = Math.max(track.share, computeShare(stream))
         if (stream.state === 'running') updateTrack(track, stream, { now, isPaused: findPauses(stream.name).length > 0 })
       }
     },
-    estimate(stream) {
-      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? createTrack()
+    estimate(stream: StreamStats): StreamEstimate {
+      const { share, perSecond, endsAt, sampledAt } = tracks.get(stream.name) ?? new Track()
       const untils = findPauses(stream.name).map(({ until }) => until)
       return {
         share: Math.max(share, computeShare(stream)),
@@ -90,19 +78,9 @@ export const createProgressEstimator = (): ProgressEstimator => {
         pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
     },
-    pausedHosts: () => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
+    pausedHosts: (): readonly PausedHosts[] => [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded)),
   }
 }
-
-const createTrack = (): Track => ({
-  share: 0,
-  time: 0,
-  sampledAt: 0,
-  pausedMs: 0,
-  samples: [],
-  perSecond: undefined,
-  endsAt: undefined,
-})
 
 const computeShare = ({ finished: settled, total, state }: StreamStats): number => {
   if (state === 'success' || state === 'partial') return 1

@@ -60,17 +60,9 @@ export class StreamStats {
 }
 
 /** Adds up the events of a run, for the progress display, the summary and the report. */
-export interface RunStats {
-  readonly record: (event: RunEvent) => void
-  readonly streams: () => readonly StreamStats[]
-  readonly stocks: () => number
-  /** The workers of the run; undefined without a fleet. */
-  readonly fleet: () => FleetState | undefined
-  /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
-  readonly report: (finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>) => RunReport
-}
+export type RunStats = ReturnType<typeof createRunStats>
 
-export const createRunStats = (): RunStats => {
+export const createRunStats = () => {
   const streams = new Map<string, StreamStats>()
   let start: Pick<RunEvent & { readonly type: 'run-started' }, 'run' | 'asOf' | 'at' | 'asOfSession'> = { run: '', asOf: 0, at: 0 }
   let stocks = 0
@@ -78,7 +70,7 @@ export const createRunStats = (): RunStats => {
   let fleet: FleetState | undefined
 
   return {
-    record(event) {
+    record(event: RunEvent): void {
       if (event.type === 'run-started') {
         start = event
         for (const { name, state } of event.streams) streams.set(name, new StreamStats(name, state))
@@ -87,10 +79,12 @@ export const createRunStats = (): RunStats => {
       else if (event.type === 'fleet') fleet = event.fleet
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
-    streams: () => [...streams.values()],
-    stocks: () => stocks,
-    fleet: () => fleet,
-    report(finishedAt, end) {
+    streams: (): readonly StreamStats[] => [...streams.values()],
+    stocks: (): number => stocks,
+    /** The workers of the run; undefined without a fleet. */
+    fleet: (): FleetState | undefined => fleet,
+    /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
+    report(finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport {
       const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
       return {
         run: start.run,

@@ -16,8 +16,7 @@ const INDIA_OFFSET_MS = 5.5 * 3_600_000
 export const toDay = (instantMs: number): Day => new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
 
 /** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
-export const formatMinute = (instantMs: number): string =>
-  `${new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 16).replace('T', ' ')} IST`
+export const formatMinute = (instantMs: number): string => `${formatSecond(instantMs).slice(0, 16)} IST`
 
 /** The second in India of an instant (epoch milliseconds), as the provider writes it: `2026-02-12 20:00:00`. */
 export const formatSecond = (instantMs: number): string =>
@@ -43,7 +42,7 @@ export const lastWeekday = (day: Day): Day => {
 
 /** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
 export const addMonths = (day: Day, months: number): Day => {
-  const [year, month, date] = splitDay(day)
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   const first = new Date(Date.UTC(year, month - 1 + months, 1))
   const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
   first.setUTCDate(Math.min(date, last))
@@ -63,9 +62,4 @@ export const readDay = (text: unknown): Day | undefined => {
   const at = Date.parse(`${day}T00:00:00Z`)
   // A day such as 30 February is one of the next month.
   return new Date(at).getUTCDate() === Number(day.slice(-2)) ? day : undefined
-}
-
-const splitDay = (day: Day): [number, number, number] => {
-  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
-  return [year, month, date]
 }

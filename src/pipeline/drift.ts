@@ -43,16 +43,11 @@ export const createDriftSaver = (
 const listRedacted = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
   drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 
-interface DriftContext {
-  readonly plan: readonly PlannedStream[]
-  readonly redact: Redact
-}
-
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
 export const addDrift = (
   report: RunReport,
   { drift, storage, session, accept }: Pick<RunServices, 'drift' | 'storage' | 'session' | 'accept'>,
-  { plan, redact }: DriftContext,
+  { plan, redact }: { readonly plan: readonly PlannedStream[]; readonly redact: Redact },
 ): Observable<RunReport> => {
   const found = listRedacted(drift, redact)
   session.saveDrift?.(found)

@@ -26,7 +26,7 @@ import { addDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
 import { addFreshness, hasWholeSession } from './freshness.js'
 import { CriticalFailureError } from './graph.js'
-import type { PlannedStream } from './plan.js'
+import { listRunning, type PlannedStream } from './plan.js'
 import type { Activity, RunServices } from './run.js'
 import { selectListed } from './select-items.js'
 import type { Session } from './session.js'
@@ -48,7 +48,7 @@ const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, miss
 
 /** Adds a run that came to its end to the history. A warning goes into the report, in the name of the first stream that ran. */
 const keepHistory = (report: RunReport, plan: readonly PlannedStream[], session: Session): Observable<RunReport> => {
-  const name = plan.find(({ state }) => state === 'waiting')?.stream.name ?? ''
+  const name = listRunning(plan)[0]?.name ?? ''
   const script = report.scripts[name]
   if (script === undefined || (report.outcome !== 'complete' && report.outcome !== 'partial')) return of(report)
   return (session.keepHistory?.(report) ?? of(undefined)).pipe(

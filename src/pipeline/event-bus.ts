@@ -1,50 +1,40 @@
-import { type Observable, Subject } from 'rxjs'
-import type { BackoffStatus } from '../limiter/host-limiter.js'
+import { Subject } from 'rxjs'
+import type { BackoffStatus } from '../limiter/limiter-state.js'
 import type { Emit, RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
-import { createRunStats, type RunStats } from '../model/run-stats.js'
+import { createRunStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall } from '../model/wall.js'
-import { createRunLog, type Log, type RunLog } from './log.js'
-import type { PlannedStream } from './plan.js'
-import { type AllTelemetry, type Followers, startTelemetry } from './telemetry.js'
+import { createRunLog } from './log.js'
+import { listRunning, type PlannedStream } from './plan.js'
+import type { RunDependencies } from './run-options.js'
+import { startTelemetry } from './telemetry.js'
 
 /** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
-export interface EventBus {
-  readonly emit: Emit
-  readonly stats: RunStats
-  /** The log of the run; undefined without a logger. */
-  readonly log: RunLog | undefined
-  /** The telemetry of the run; undefined without any. */
-  readonly followers: Followers | undefined
-  /** What the report says of onlookers that have failed. */
-  readonly notes: () => readonly string[]
-  /** Completes, for each stream of the run, when the stream has ended. */
-  readonly ended: ReadonlyMap<string, Observable<never>>
-}
+export type EventBus = ReturnType<typeof createEventBus>
 
 export const createEventBus = (
   plan: readonly PlannedStream[],
   listen: Emit,
-  {
-    log: logger,
-    telemetry,
-    redact,
-  }: { readonly log: Log | undefined; readonly telemetry: AllTelemetry | undefined; readonly redact: Redact },
-): EventBus => {
+  { log: logger, telemetry, redact }: Pick<RunDependencies, 'log' | 'telemetry'> & { readonly redact: Redact },
+) => {
   const stats = createRunStats()
   const wall = createWall()
   const log = logger && createRunLog(logger, stats, wall)
   const followers = startTelemetry(telemetry, wall)
-  const ended = new Map(plan.flatMap(({ stream, state }) => (state === 'waiting' ? [[stream.name, new Subject<never>()] as const] : [])))
+  const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
+    /** The log of the run; undefined without a logger. */
     log,
+    /** The telemetry of the run; undefined without any. */
     followers,
+    /** Completes, for each stream of the run, when the stream has ended. */
     ended,
-    notes: () => [...(followers?.notes() ?? []), ...wall.notes()],
-    emit: (raw) => {
+    /** What the report says of onlookers that have failed. */
+    notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
+    emit: (raw: RunEvent): void => {
       const event = redactRecord(raw, redact)
       stats.record(event)
       log?.event(event)

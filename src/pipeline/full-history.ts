@@ -90,15 +90,9 @@ export const fetchFullHistory = (reason: RefetchReason, replacing: ReplaceContex
   )
 }
 
-interface HistoryAnswer {
-  readonly rows: Candles
-  readonly text: string
-  readonly reason: RefetchReason
-}
-
 /** The result that replaces the stored history, unless a rule refuses it. */
 export const acceptHistory = (
-  { rows, text, reason }: HistoryAnswer,
+  { rows, text, reason }: { readonly rows: Candles; readonly text: string; readonly reason: RefetchReason },
   { series, tools, watch }: ReplaceContext,
 ): Observable<ItemResult<Candle>> => {
   const { candles } = readCandleFile(Buffer.from(text))
@@ -181,7 +175,8 @@ const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext
   watch.countSuspect()
   if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
-  const action$ = factor > usualRise ? findAction(compared.stored, series) : of('not needed')
+  const since = addDays(toDay(compared.stored.newest * 1_000), -actionDays)
+  const action$ = factor > usualRise ? (series.findPriceAction?.(since) ?? of(undefined)) : of('not needed')
   return action$.pipe(
     switchMap((action) => {
       if (action === undefined) refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
@@ -192,6 +187,3 @@ const checkLevel = (compared: Compared, { series, tools, watch }: ReplaceContext
     }),
   )
 }
-
-const findAction = ({ newest }: StoredHistory, { findPriceAction }: Series): Observable<string | undefined> =>
-  findPriceAction?.(addDays(toDay(newest * 1_000), -thresholds.prices.actionDays)) ?? of(undefined)

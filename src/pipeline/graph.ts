@@ -23,7 +23,7 @@ import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type BranchEnd, runBranch } from './branch.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { Passes, RunContext } from './engine.js'
-import { type PlannedStream, selectPhase } from './plan.js'
+import { listRunning, type PlannedStream, selectPhase } from './plan.js'
 import { type Stocks, selectItems, selectSymbols } from './select-items.js'
 
 /** The master list failed, so no other stream can run. */
@@ -80,8 +80,8 @@ const fetchMasterList = (
 const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunContext): Observable<void> =>
   (session.commit?.() ?? of(undefined)).pipe(
     tap((warn) => {
-      const first = plan.find(({ state }) => state === 'waiting')
-      if (first && warn !== undefined) emit({ type: 'warning', stream: first.stream.name, text: warn })
+      const [first] = listRunning(plan)
+      if (first && warn !== undefined) emit({ type: 'warning', stream: first.name, text: warn })
     }),
     map(() => undefined),
   )
@@ -128,7 +128,7 @@ const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext
  * so no stream waits for one that waits itself.
  */
 export const createPasses = (plan: readonly PlannedStream[]): Passes => {
-  const streams = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
+  const streams = listRunning(plan)
   const awaited = new Set(streams.flatMap(({ after = [] }) => after))
   const inFirstPass = new Set(streams.filter(({ phase }) => phase !== 'core').map(({ name }) => name))
   const allEnded$ = new AsyncSubject<void>()

@@ -6,7 +6,7 @@ import type { Day } from '../model/trading-day.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import { listTables } from './list-tables.js'
 import { type Output, toFilePath } from './output.js'
-import type { PlannedStream } from './plan.js'
+import { listRunning, type PlannedStream } from './plan.js'
 
 /** The facts of a run that decide what the history keeps of it. */
 export interface HistoryFacts extends Pick<HistoryRequest, 'isLateAllowed' | 'holidays' | 'isSimulated'> {
@@ -23,20 +23,12 @@ export const createHistoryRequest = (
   { exchange }: Pick<Settings, 'exchange'>,
   { isLateAllowed, holidays, isSimulated }: HistoryFacts = USUAL_FACTS,
 ): HistoryRequest => {
-  const outputs = plan
-    .filter(({ state }) => state === 'waiting')
-    .flatMap(({ stream }) => stream.outputs.map((output) => ({ stream, output })))
+  const streams = plan.map(({ stream }) => stream)
   return {
-    tables: listRecordedTables(
-      plan.map(({ stream }) => stream),
-      exchange,
-    ),
-    documents: outputs.flatMap(({ stream, output }) => listRecordedDocuments(stream, output, exchange)),
+    tables: listRecordedTables(streams, exchange),
+    documents: listRunning(plan).flatMap((stream) => stream.outputs.flatMap((output) => listRecordedDocuments(stream, output, exchange))),
     ...{ isLateAllowed, holidays, isSimulated },
-    evidence: listSessionEvidence(
-      plan.map(({ stream }) => stream),
-      exchange,
-    ),
+    evidence: listSessionEvidence(streams, exchange),
   }
 }
 
@@ -61,24 +53,19 @@ export const listSessionEvidence = (streams: readonly StreamDefinition[], exchan
 /** The session of an instant, as far as holidays are known. */
 export const findSession = (instant: number, { holidays } = USUAL_FACTS): Day => findDueSession(instant, holidays)
 
-interface AsOfFacts {
-  readonly asOf: number
-  readonly now: number
-  readonly facts: HistoryFacts | undefined
-}
-
 /**
  * Which outputs are of `asOf`, if it is of another session than the one due now; undefined if all of them are of one session: a simulated
  * market has no other "now" than `asOf`.
  */
 export const findAsOfSession = (
   plan: readonly PlannedStream[],
-  { asOf, now, facts: { holidays, isLateAllowed, isSimulated, isRecorded } = USUAL_FACTS }: AsOfFacts,
+  { asOf, now, facts = USUAL_FACTS }: { readonly asOf: number; readonly now: number; readonly facts: HistoryFacts | undefined },
 ): AsOfSession | undefined => {
+  const { holidays, isLateAllowed, isSimulated, isRecorded } = facts
   // The end of today stands for today, whose session may not have opened yet.
   const session = findDueSession(Math.min(asOf, now), holidays)
   const due = findDueSession(now, holidays)
-  const running = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
+  const running = listRunning(plan)
   const listNames = (follows: boolean): readonly string[] =>
     running.filter(({ followsAsOf = false }) => followsAsOf === follows).map(({ name }) => name)
   const others = listNames(false)

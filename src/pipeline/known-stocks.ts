@@ -31,9 +31,6 @@ export interface SymbolRequest {
   readonly known: KnownStocks
 }
 
-/** Without symbols, nothing needs to be known. */
-export const NO_KNOWN_STOCKS: KnownStocks = { listed: [], earlier: [] }
-
 /** The records of a stored list; none if it is missing or unreadable. */
 export const readStoredRows = (stored: Stored, file: string): Observable<readonly Row[]> =>
   stored.document(file).pipe(
@@ -49,7 +46,7 @@ export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<
 
 /** Reads what the folder knows about symbols; nothing without symbols. */
 export const readKnownStocks = (stored: Stored, symbols: readonly string[] | undefined): Observable<KnownStocks> => {
-  if (symbols === undefined) return of(NO_KNOWN_STOCKS)
+  if (symbols === undefined) return of({ listed: [], earlier: [] })
   return forkJoin([readStoredStocks(stored), readStoredStocks(stored, `${PREVIOUS_FOLDER}/${MASTER_MAP}`)]).pipe(
     concatMap(([listed, before]) =>
       readFormerStocks(stored, resolveSymbols(symbols, listed.map(withoutName)).wrong).pipe(

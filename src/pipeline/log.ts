@@ -9,26 +9,23 @@ import type { Wall } from '../model/wall.js'
 /** The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no run. */
 export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>
 
-/** The log of one run. Each line has the id of the run, once it is known, and the stream that it is about. */
-export interface RunLog {
-  readonly event: (event: RunEvent) => void
-  /** Logs what ended the run without a report. */
-  readonly fail: (error: unknown) => void
-}
-
-/** Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts. */
-export const createRunLog = (log: Log, stats: RunStats, wall: Wall): RunLog => {
+/**
+ * Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts. Each line has the id of the
+ * run, once it is known, and the stream that it is about.
+ */
+export const createRunLog = (log: Log, stats: RunStats, wall: Wall) => {
   let run: string | undefined
   const write = (level: keyof Log, fields: object, message: string): void =>
     wall.attempt('the log of this run', () => log[level](omitUndefined({ run, ...fields }), message))
   return {
-    event: (event) => {
+    event: (event: RunEvent): void => {
       if (event.type === 'run-started') run = event.run
       if (event.type === 'run-finished') run = event.report.run
       const level = toLevel(event)
       if (level !== undefined) write(level, toFields(event, stats), event.type)
     },
-    fail: (error) => {
+    /** Logs what ended the run without a report. */
+    fail: (error: unknown): void => {
       const code = error instanceof CollectError ? error.code : undefined
       write('error', { code, error: formatError(error) }, 'run-failed')
     },

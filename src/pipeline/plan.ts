@@ -13,12 +13,9 @@ import { findClosest } from '../model/text.js'
 import { rejectIssues } from '../model/unknown-names.js'
 import type { Phase, StreamDefinition } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
+import type { RunSelection } from './session.js'
 
-export interface Selection {
-  readonly only?: readonly string[] | undefined
-  readonly skip?: readonly string[] | undefined
-  readonly pairs?: Readonly<Record<string, unknown>> | undefined
-}
+export type Selection = Pick<RunSelection, 'only' | 'skip' | 'pairs'>
 
 export interface PlannedStream {
   readonly stream: StreamDefinition
@@ -55,9 +52,13 @@ export const planRun = (
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 
+/** The streams that run, in order. */
+export const listRunning = (plan: readonly PlannedStream[]): readonly StreamDefinition[] =>
+  plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
+
 /** The planned streams of a phase, in order. */
 export const selectPhase = (plan: readonly PlannedStream[], phase: Phase): readonly StreamDefinition[] =>
-  plan.flatMap(({ stream, state }) => (state === 'waiting' && stream.phase === phase ? [stream] : []))
+  listRunning(plan).filter((stream) => stream.phase === phase)
 
 const describeDisabled = (stream: StreamDefinition, needed: StreamDefinition): string =>
   `${stream.name} ${stream === needed ? 'is requested' : `needs ${needed.name}`}, but FETCH_OHLCV (fetchOhlcv) is false; ` +
@@ -70,8 +71,7 @@ const describeSkipped = (stream: StreamDefinition, needed: StreamDefinition): st
 export const checkRequirements = (plan: readonly PlannedStream[], settings: Settings): void => {
   /** The unset settings, each with the line that names it and the streams that need it. */
   const missing = new Map<string, { readonly line: string; readonly users: readonly string[] }>()
-  for (const { stream, state } of plan) {
-    if (state !== 'waiting') continue
+  for (const stream of listRunning(plan)) {
     const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
     const needed = new Map<string, string>([

@@ -3,11 +3,12 @@ import { type Observable, of } from 'rxjs'
 import { findDueSession, findNewestWeekday, PUBLISHED_AT } from '../market/calendar.js'
 import { driftIn, isSignificant } from '../model/drift.js'
 import type { GiveUpReason, RunEvent } from '../model/event.js'
-import type { ItemCounts, RunReport, ScriptReport } from '../model/report.js'
+import type { RunReport, ScriptReport } from '../model/report.js'
+import { countItems, isIncomplete } from '../model/script-figures.js'
 import { findAddress, listHosts, type Settings } from '../model/settings.js'
 import { type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { type KnownStocks, resolveSelection } from './known-stocks.js'
-import type { PlannedStream } from './plan.js'
+import { listRunning, type PlannedStream } from './plan.js'
 import type { EndedRun, RunRecord, RunSelection } from './session.js'
 
 /** The version of the package without the patch. A run is resumed by the same one only, so that no file mixes rows of two versions. */
@@ -36,7 +37,7 @@ export const createIdentity = ({
       return url === undefined ? [] : `${host} ${variant === undefined ? url : withoutLocalPort(url)}`
     })
     .sort()
-  const streams = plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
+  const streams = listRunning(plan).map(({ name }) => name)
   const digest = hashFacts({ exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, variant })
   return { version: VERSION, configuration: hashConfiguration(digest, streams, { symbols, pairs }), settings: digest, streams }
 }
@@ -125,10 +126,10 @@ export const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun)
 
 /** The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one that was seen. */
 export const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, holidays }: WantedRun) =>
-  plan.flatMap(({ stream: { name, publishedAt = PUBLISHED_AT }, state }): readonly string[] => {
+  listRunning(plan).flatMap(({ name, publishedAt = PUBLISHED_AT }): readonly string[] => {
     const end = report.newest?.[name]
     const isDue = !isInstantGiven && end !== undefined && end < findNewestWeekday(record.asOf, publishedAt, holidays)
-    return state === 'waiting' && (isDue || report.stale?.some(({ stream }) => stream === name)) ? [name] : []
+    return isDue || report.stale?.some(({ stream }) => stream === name) ? [name] : []
   })
 
 /**
@@ -153,8 +154,8 @@ export const reuseReport = (
   })
 
 const toReusedScript = (report: ScriptReport): ScriptReport => {
-  const script = report.outcome === 'partial' || report.outcome === 'failed' ? clearFailures(report) : report
-  return { ...script, ...NOTHING_DONE, takenOver: totalOf(script.items) }
+  const script = isIncomplete(report) ? clearFailures(report) : report
+  return { ...script, ...NOTHING_DONE, takenOver: countItems(script) }
 }
 
 const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
@@ -162,8 +163,6 @@ const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
 /** The script as if it had succeeded: a later run has fetched what it lacked. */
 const clearFailures = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
   const { empty, skipped } = items
-  const success = totalOf(items) - empty - skipped
+  const success = countItems({ items }) - empty - skipped
   return { ...script, outcome: 'success', items: { success, empty, skipped, rate_limit: 0, error: 0 }, degraded: 0, problems: [] }
 }
-
-const totalOf = (items: ItemCounts): number => Object.values(items).reduce((total, number) => total + number, 0)

@@ -1,9 +1,9 @@
 import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, of, switchMap, tap } from 'rxjs'
+import { median } from '../market/candle-checks.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
-import { findUnitChange } from '../market/units.js'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import type { Row } from '../model/row.js'
+import { type Row, readText } from '../model/row.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
@@ -156,3 +156,21 @@ export const warnIfFull = <R>(limit: number, { warn }: Pick<Tools, 'warn'>, list
   })
 
 const MORE_MAY_EXIST = ', the maximum of one request; more may exist'
+
+/**
+ * Which figure of a list seems to have another unit than in the stored master list: its median ratio over the stocks in both is too far
+ * from 1. `undefined` if none does. A figure that few stocks have in both lists decides nothing.
+ */
+export const findUnitChange = (stored: readonly Row[], rows: readonly Row[]): string | undefined => {
+  const before = new Map(stored.map((row) => [readText(row.Sym), row]))
+  for (const [field, { name, most }] of Object.entries(thresholds.units.figures)) {
+    const ratios = rows.flatMap((row) => {
+      const [then, now] = [before.get(readText(row.Sym ?? row.sym))?.[field], row[field]]
+      return typeof then === 'number' && typeof now === 'number' && then > 0 && now > 0 ? [now / then] : []
+    })
+    const factor = median(ratios)
+    if (ratios.length >= thresholds.units.minStocks && (factor > most || factor < 1 / most))
+      return `the ${name} of ${ratios.length} stocks is ${Number(factor.toPrecision(3))} times the stored one (median)`
+  }
+  return undefined
+}

@@ -8,7 +8,7 @@ import { findAddress, type Settings } from '../model/settings.js'
 import { createDriftSaver, createRunDriftWatch } from './drift.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
 import { oncePerRun } from './item-work.js'
-import type { PlannedStream } from './plan.js'
+import { listRunning, type PlannedStream } from './plan.js'
 import { createActivity, type RunServices } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './session.js'
@@ -28,17 +28,11 @@ export interface OpenRun {
   readonly redact: Redact
 }
 
-/** The services of a run; `close` closes the connections that it has opened. */
-interface OpenServices {
-  readonly run: RunServices
-  readonly close: () => void
-}
-
-/** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. */
+/** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. `close` closes its connections. */
 export const createRunServices = (
   { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
   { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers }, redact }: OpenRun,
-): OpenServices => {
+): { readonly run: RunServices; readonly close: () => void } => {
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({
@@ -77,8 +71,7 @@ export const createRunServices = (
  */
 export const countConnections = (plan: readonly PlannedStream[], settings: Settings): ReadonlyMap<string, number> => {
   const needed = new Map<string, number>()
-  for (const { stream, state } of plan) {
-    if (state !== 'waiting') continue
+  for (const stream of listRunning(plan)) {
     for (const { host } of stream.endpoints) {
       const url = findAddress(settings, host)
       const origin = url === undefined ? '' : new URL(url).origin

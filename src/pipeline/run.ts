@@ -1,6 +1,6 @@
 import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
+import type { RequestWatch } from '../http/decode-reply.js'
 import type { DriftWatch } from '../http/drift.js'
-import type { RequestWatch } from '../http/request-watch.js'
 import type { Transport } from '../http/transport.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -49,35 +49,21 @@ export interface RunServices {
 }
 
 /** Counts the active items of a run, and reports whether the run accepts more. */
-export interface Activity {
-  readonly isStopping: () => boolean
-  /** Lets no further item begin. */
-  readonly stop: () => void
-  /** A separate counter for one part of the run. */
-  readonly createCounter: () => ActivityCounter
-  /** Emits once, as soon as no item is active. */
-  readonly idle$: Observable<void>
-}
+export type Activity = ReturnType<typeof createActivity>
 
-export interface ActivityCounter {
-  readonly begin: () => void
-  readonly end: () => void
-  readonly count: () => number
-  /** Emits whenever an item ends. */
-  readonly ended$: Observable<void>
-  /** Ends all items that are still active. */
-  readonly close: () => void
-}
+export type ActivityCounter = ReturnType<Activity['createCounter']>
 
-export const createActivity = (): Activity => {
+export const createActivity = () => {
   const active$ = new BehaviorSubject(0)
   let isStopping = false
   const add = (change: number): void => active$.next(active$.value + change)
   return {
-    isStopping: () => isStopping,
-    stop: () => {
+    isStopping: (): boolean => isStopping,
+    /** Lets no further item begin. */
+    stop: (): void => {
       isStopping = true
     },
+    /** A separate counter for one part of the run. */
     createCounter: () => {
       const ended$ = new Subject<void>()
       let own = 0
@@ -89,8 +75,17 @@ export const createActivity = (): Activity => {
         count(-1)
         ended$.next()
       }
-      return { begin: () => count(1), end, count: () => own, ended$, close: () => count(-own) }
+      return {
+        begin: () => count(1),
+        end,
+        count: () => own,
+        /** Emits whenever an item ends. */
+        ended$: ended$ as Observable<void>,
+        /** Ends all items that are still active. */
+        close: () => count(-own),
+      }
     },
+    /** Emits once, as soon as no item is active. */
     idle$: active$.pipe(
       filter((active) => active === 0),
       take(1),

@@ -53,24 +53,18 @@ export const isSelectedBy =
 
 /** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
 export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<Item> => {
-  const {
-    name,
-    work: { of: source, parts },
-  } = stream
+  const { name } = stream
+  const { of: source, parts } = stream.work
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
-  if (hasSelectedItems(stream, run.chosen))
-    return selectRequestedItems(stream, stocks, run).pipe(
-      tap(({ length }) => known(length)),
-      mergeMap((items) => from(items)),
-    )
-  if (source === undefined) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER) {
+  const isSelection = hasSelectedItems(stream, run.chosen)
+  if (source === undefined && !isSelection) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
+  if (source === MASTER && !isSelection) {
     const where = isSelectedBy(stream)
     const { length } = stocks.all.filter(where)
     return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
   }
-  const offered$: Observable<readonly Item[]> = run.offered.get(source) ?? EMPTY
-  return offered$.pipe(
+  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : (run.offered.get(source ?? '') ?? EMPTY)
+  return item$.pipe(
     tap(({ length }) => known(length)),
     mergeMap((items) => from(items)),
   )
@@ -78,10 +72,8 @@ export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunSe
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
 const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<readonly Item[]> => {
-  const {
-    name,
-    work: { of: source, parts },
-  } = stream
+  const { name } = stream
+  const { of: source, parts } = stream.work
   const requested = run.chosen.pairs?.[name] ?? []
   const all$ =
     source === undefined

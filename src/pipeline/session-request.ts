@@ -8,7 +8,7 @@ import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
 import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
 import type { KnownStocks } from './known-stocks.js'
 import { toFilePath } from './output.js'
-import type { PlannedStream } from './plan.js'
+import { listRunning, type PlannedStream } from './plan.js'
 import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
 import type { EndedRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
@@ -36,16 +36,16 @@ export interface SessionRequestInput {
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: SessionRequestInput): SessionRequest => {
   const { record, known, startedAt, fresh, accept, mayReduce, isInstantGiven, history } = wanted
   const { exchange } = settings
-  const filesOf = (planned: readonly PlannedStream[]): readonly string[] =>
-    planned.flatMap(({ stream: { outputs } }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
+  const filesOf = (streams: ReturnType<typeof listRunning>): readonly string[] =>
+    streams.flatMap(({ outputs }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
   // An ended run as of the same instant did not record what this one is to record.
   const mayReuse =
     !fresh && accept.length === 0 && findAsOfSession(plan, { asOf: record.asOf, now: startedAt, facts: history })?.recorded !== 'all'
-  const running = plan.filter(({ state }) => state === 'waiting')
+  const running = listRunning(plan)
   const run: WantedRun = { record, isInstantGiven, holidays: history?.holidays }
   return {
-    folders: [...new Set(filesOf(plan).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
-    streams: running.map(({ stream }) => toJournalFacts(stream)),
+    folders: [...new Set(filesOf(plan.map(({ stream }) => stream)).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
+    streams: running.map(toJournalFacts),
     outputs: filesOf(running),
     session: findSession(history?.isSimulated ? record.asOf : startedAt, history),
     ...(settings.history ? { history: createHistoryRequest(plan, settings, history) } : {}),
@@ -121,7 +121,7 @@ export const selectionLeft = (
     map((document) => {
       const missing = parseFailedItems(document)
       const failed = Object.fromEntries([...Object.entries(missing), ...due.map((name) => [name, 'all'] as const)])
-      const names = plan.flatMap(({ stream: { name }, state }) => (state === 'waiting' && Object.hasOwn(failed, name) ? [name] : []))
+      const names = listRunning(plan).flatMap(({ name }) => (Object.hasOwn(failed, name) ? [name] : []))
       return names.length === 0 ? undefined : selectionOf(failed, names)
     }),
   )

@@ -25,12 +25,12 @@ import { inProcess } from './engine.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { createPasses, runGraph } from './graph.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
-import { checkRequirements, type PlannedStream, planRun } from './plan.js'
-import { createIdentity, type IdentityInput, reuseReport } from './record.js'
+import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
+import { createIdentity, reuseReport } from './record.js'
 import type { RunServices } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
-import type { RunRecord, RunSelection, Session } from './session.js'
+import type { RunSelection, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, type SessionRequestInput, selectionIn, selectionLeft } from './session-request.js'
 
 /**
@@ -59,8 +59,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
     const event$ = new Subject<RunEvent>()
-    const { log, telemetry } = dependencies
-    const eventBus = createEventBus(plan, (event) => event$.next(event), { log, telemetry, redact })
+    const eventBus = createEventBus(plan, (event) => event$.next(event), { ...dependencies, redact })
     const { followers } = eventBus
     let failure: unknown
     let isReduced = false
@@ -82,7 +81,9 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       )
     }
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const record = createRecord({ run: runId(startedAt, random), startedAt, settings, plan, known }, options)
+      const chosen = resolveSelection(selectionIn(options), known)
+      const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant })
+      const record = { run: runId(startedAt, random), asOf: asOf ?? startedAt, ...identity, chosen }
       const mayReduce = reduction === 'possible'
       const wanted = { record, known, startedAt, fresh, accept, history, mayReduce, isInstantGiven: asOf !== undefined }
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(switchMap((session) => runOpened(session, wanted)))
@@ -102,18 +103,6 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       }),
     )
   })
-
-interface RecordFacts extends Pick<IdentityInput, 'settings' | 'plan'> {
-  readonly run: string
-  readonly startedAt: number
-  readonly known: KnownStocks
-}
-
-const createRecord = ({ run, startedAt, settings, plan, known }: RecordFacts, options: RunOptions): RunRecord => {
-  const chosen = resolveSelection(selectionIn(options), known)
-  const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant: options.variant })
-  return { run, asOf: options.asOf ?? startedAt, ...identity, chosen }
-}
 
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
@@ -155,13 +144,13 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
 /** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
 const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
   for (const { host, text } of limiters.warnings()) {
-    const user = plan.find(({ stream, state }) => state === 'waiting' && stream.endpoints.some((endpoint) => endpoint.host === host))
-    if (user) emit({ type: 'warning', stream: user.stream.name, text })
+    const user = listRunning(plan).find(({ endpoints }) => endpoints.some((endpoint) => endpoint.host === host))
+    if (user) emit({ type: 'warning', stream: user.name, text })
   }
 }
 
 /** Warns about onlookers that have failed, in the name of the first stream that ran. */
 const warnAboutOnlookers = (plan: readonly PlannedStream[], { emit, notes }: EventBus): void => {
-  const first = plan.find(({ state }) => state === 'waiting')
-  for (const text of notes()) if (first) emit({ type: 'warning', stream: first.stream.name, text })
+  const [first] = listRunning(plan)
+  for (const text of notes()) if (first) emit({ type: 'warning', stream: first.name, text })
 }

@@ -1,5 +1,5 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
-import { type CandleFile, candleAt, findFileFault, readCandleFile } from '../market/candle-file.js'
+import { candleAt, findFileFault, readCandleFile } from '../market/candle-file.js'
 import type { createCandleEndpoint } from '../market/candles.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { isRow, readText } from '../model/row.js'
@@ -104,9 +104,7 @@ const toStoredCandles = (text: string, asOf: number): StoredCandles | DamagedCan
   const fault = findFileFault(file)
   if (fault !== undefined) return { fault }
   const [last, before] = [1, 2].map((place) => candleAt(file.candles, file.candles.length - place))
-  const isTruncated = isLastLineIncomplete(file)
+  const isTruncated = file.isTruncated || file.badLine !== undefined
   if (last !== undefined) return { last, before, isTruncated, asOf }
   return isTruncated ? { fault: 'truncated only line' } : undefined
 }
-
-const isLastLineIncomplete = ({ isTruncated, badLine }: CandleFile): boolean => isTruncated || badLine !== undefined

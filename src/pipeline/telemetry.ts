@@ -1,4 +1,4 @@
-import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/request-watch.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { RunEvent } from '../model/event.js'
 import type { Wall } from '../model/wall.js'
@@ -38,26 +38,12 @@ export type Telemetry = (run: LiveRun) => Follower
 /** One telemetry or several, such as metrics and traces. */
 export type AllTelemetry = Telemetry | readonly Telemetry[]
 
-/** The followers of a run as one that never throws. */
-export interface Followers extends Pick<Follower, 'event'> {
-  readonly over: (error?: unknown) => void
-  /** Observes the requests of a stream. */
-  readonly watch: (stream: string) => RequestWatch
-  /** Whether a follower runs requests in a context of its own. */
-  readonly isTracing: boolean
-  /** The limiters of the run, once they exist. */
-  limiters: LiveRun['limiters']
-  readonly notes: () => readonly string[]
-  /** The same followers for a run that does the work of this one. */
-  readonly forwarding: Telemetry
-}
-
 type Attempt = (action: () => void) => void
 
 const ONLOOKER = 'the telemetry of this run'
 
-/** Starts all telemetry of a run; undefined without any, so that a run then does nothing for it. */
-export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall): Followers | undefined => {
+/** Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then does nothing for it. */
+export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall) => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
   const attempt: Attempt = (action) => wall.attempt(ONLOOKER, action)
@@ -73,17 +59,21 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall): Follow
   const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
   return {
     event,
-    over: (error) => callEach((follower) => follower.over?.(error)),
-    watch: (stream) => ({
+    over: (error?: unknown): void => callEach((follower) => follower.over?.(error)),
+    /** Observes the requests of a stream. */
+    watch: (stream: string): RequestWatch => ({
       begin: begin && ((start) => begin({ ...start, stream })),
       end: (end) => request({ ...end, stream }),
     }),
+    /** Whether a follower runs requests in a context of its own. */
     isTracing: begin !== undefined,
+    /** The limiters of the run, once they exist. */
     set limiters(read: LiveRun['limiters']) {
       limiters = read
     },
     notes,
-    forwarding: (run) => {
+    /** The same followers for a run that does the work of this one. */
+    forwarding: (run: LiveRun): Follower => {
       limiters = run.limiters
       return { event, request, notes, ...(begin ? { begin } : {}) }
     },

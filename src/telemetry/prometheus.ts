@@ -5,8 +5,8 @@ import type { RunEvent } from '../model/event.js'
 import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
+import { countItems } from '../model/script-figures.js'
 import type { FinishedRequest, LiveRun, Telemetry } from '../pipeline/telemetry.js'
-import { createHoldTimer, type HoldTimer } from './hold-timer.js'
 import { createRunMetrics, type RunMetrics } from './run-metrics.js'
 
 /** The part of a registry of prom-client that is used. */
@@ -83,7 +83,7 @@ export const createProcessMetrics = (labels: Readonly<Record<string, string>>): 
 const loadClient = (): typeof Prometheus =>
   requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
 
-const recordEvent = (metrics: RunMetrics, timer: HoldTimer, event: RunEvent): void => {
+const recordEvent = (metrics: RunMetrics, timer: ReturnType<typeof createHoldTimer>, event: RunEvent): void => {
   switch (event.type) {
     case 'run-started':
       // A counter that first appears with a value has no increase.
@@ -153,16 +153,43 @@ const recordReport = (metrics: RunMetrics, report: RunReport): void => {
 }
 
 /** If nobody knows how many items are missing, the number is that of the items that the stream had, or one. */
-const countMissing = (missing: number | 'all' | undefined, { items }: ScriptReport): number =>
-  missing === 'all'
-    ? Math.max(
-        1,
-        Object.values(items).reduce((all, count) => all + count, 0),
-      )
-    : (missing ?? 0)
+const countMissing = (missing: number | 'all' | undefined, script: ScriptReport): number =>
+  missing === 'all' ? Math.max(1, countItems(script)) : (missing ?? 0)
 
 const OUTCOMES: readonly RunOutcome[] = ['complete', 'partial', 'failed', 'interrupted']
 
 const recordOutcome = (metrics: RunMetrics, outcome: RunOutcome): void => {
   for (const one of OUTCOMES) metrics.outcome.set({ outcome: one }, Number(one === outcome))
+}
+
+/** A host, or one endpoint of it. */
+interface Hold {
+  readonly host: string
+  readonly endpoint?: string
+}
+
+type HoldEvent = Extract<RunEvent, { readonly type: 'host-paused' | 'host-resumed' }>
+
+/** Measures for how long hosts are held, by the times of events. `add` receives the time since the last event of a hold: while it lasts, each probe that fails causes one. */
+const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
+  const open = new Map<string, { readonly hold: Hold; readonly at: number }>()
+  const close = (key: string, at: number): void => {
+    const before = open.get(key)
+    if (before) add(before.hold, Math.max(0, at - before.at) / 1_000)
+    open.delete(key)
+  }
+  return {
+    /** Returns whether a hold begins with this event. */
+    record: (hold: Hold, { type, at }: HoldEvent): boolean => {
+      const key = `${hold.host} ${hold.endpoint ?? ''}`
+      const isNew = type === 'host-paused' && !open.has(key)
+      close(key, at)
+      if (type === 'host-paused') open.set(key, { hold, at })
+      return isNew
+    },
+    /** Ends all holds: the run is over. */
+    end: (at: number): void => {
+      for (const key of [...open.keys()]) close(key, at)
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import { firstValueFrom, identity, NEVER, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import type { RequestEnd } from '../../src/http/decode-reply.js'
 import { decodeReply, describeResponse } from '../../src/http/decode-reply.js'
-import type { RequestEnd } from '../../src/http/request-watch.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import {
   BadAnswerError,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toTransportError } from '../../src/http/transport-error.js'
+import { toTransportError } from '../../src/http/dispatch.js'
 import { connect, failureOf, getOf, serveHttp } from './support.js'
 
 const failing = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
