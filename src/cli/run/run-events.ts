@@ -11,7 +11,7 @@ import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunFlags } from './flags.js'
 import { combineLogs } from './log-file.js'
-import { toMetricLabels } from './metrics.js'
+import { toMetricLabels } from './metrics-export.js'
 import { guardRealVsSimulated } from './source.js'
 
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
