@@ -67,7 +67,7 @@ const formatProblems = (probes: readonly Probe[], columns: number): readonly Tex
     const list = (name: 'endpoint' | 'stream'): string => [...new Set(group.map((probe) => probe[name]))].join(', ')
     return [
       [],
-      ...wrap(`${list('endpoint')} ${first.result} (${list('stream')})`, columns).map((line): TextLine => [[line, STYLES[first.result]]]),
+      ...wrapLines(`${list('endpoint')} ${first.result} (${list('stream')})`, columns, STYLES[first.result]),
       ...listDetails(first).flatMap((detail) => wrapLines(`  ${detail}`, columns)),
     ]
   })
@@ -80,12 +80,12 @@ const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] =
 ]
 
 const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[], columns: number): readonly TextLine[] => {
-  const styled = (text: string, style: Style): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line, style]])
   const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'skipped').length
   const drifted = probes.filter(({ result }) => result === 'drift').length
-  if (broken > 0) return styled(`${formatQuantity(broken, 'problem')} found.`, 'red')
-  if (drifted > 0) return styled(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, 'yellow')
-  return styled('Everything works.', 'green')
+  if (broken > 0) return wrapLines(`${formatQuantity(broken, 'problem')} found.`, columns, 'red')
+  if (drifted > 0)
+    return wrapLines(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, columns, 'yellow')
+  return wrapLines('Everything works.', columns, 'green')
 }
 
 /** A setting in use. */

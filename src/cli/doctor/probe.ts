@@ -50,7 +50,7 @@ export interface Probe {
   readonly advice?: string
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly settings: Settings
   readonly transport: Transport
   readonly clock: () => number
@@ -61,12 +61,12 @@ export interface ProbeOptions {
 /** The longest timeout of a probe, whatever its stream allows. */
 const MAX_PROBE_MS = 15_000
 
-/** Sends one request without retries and reports the result; emits and errors like the same request in a run. */
-export const sendProbe = (
+/** Sends one request without retries and reports the result, with the answer; emits and errors like the same request in a run. */
+const sendProbe = (
   { stream, endpoint, about }: { readonly stream: StreamDefinition; readonly endpoint: AnyEndpoint; readonly about: string },
   input: unknown,
   { settings, transport, clock, redact, origins }: ProbeOptions,
-  report: (probe: Probe) => void,
+  report: (probe: Probe, answer$: Observable<unknown>) => void,
 ): Observable<unknown> =>
   defer(() => {
     const drift = createDriftWatch()
@@ -83,25 +83,29 @@ export const sendProbe = (
       onRequestEvent: () => undefined,
     })
     const startedAt = clock()
-    const finish = (more: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>): void => {
+    const finish = (answer$: Observable<unknown>, more: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>): void => {
       const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
-      report({ ...describeEndpoint(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more })
+      report({ ...describeEndpoint(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more }, answer$)
     }
     return ask(createWorkerSlot(), about)(endpoint, input).pipe(
       tap({
-        next: () => {
+        next: (answer) => {
           const found = drift.listDrifts()
-          finish(found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found })
+          finish(of(answer), found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found })
         },
         error: (error: unknown) => {
           if (!isItemError(error)) return
-          finish({ result: 'failed', reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) })
+          const advice = findRequestHint(error, endpoint, origins)
+          finish(
+            throwError(() => error),
+            { result: 'failed', reason: redact(formatError(error)), advice },
+          )
         },
       }),
     )
   })
 
-export const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoint) => ({
+const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoint) => ({
   stream: name,
   endpoint: endpoint.name,
   method: endpoint.method,
@@ -210,7 +214,7 @@ const runWork = (attempt: ProbeAttempt, item: Item, skipped: ReadonlySet<AnyEndp
         const before = known.probed.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
         if (before !== undefined && before.probe.status !== 404) return before.answer$
-        return probeEndpoint(endpoint, input, { attempt, item }).pipe(
+        return probeEndpoint(endpoint, input, attempt, item).pipe(
           tap({ next: () => stream.offers === undefined && isDone(attempt) && enough$.next() }),
         )
       })
@@ -236,32 +240,15 @@ const runWork = (attempt: ProbeAttempt, item: Item, skipped: ReadonlySet<AnyEndp
 const probeEndpoint = (
   endpoint: AnyEndpoint,
   input: unknown,
-  { attempt, item }: { readonly attempt: ProbeAttempt; readonly item: Item },
-) => {
-  const { stream, known, context } = attempt
+  { stream, known, context }: ProbeAttempt,
+  item: Item,
+): Observable<unknown> => {
   const store = (probe: Probe, answer$: Observable<unknown>): void => void known.probed.set(endpoint, { probe, answer$ })
   const missing = findMissingSetting(endpoint, input, context)
-  if (missing !== undefined) {
-    const failure$ = throwError(() => new NothingAnsweredError(missing))
-    store({ ...describeEndpoint(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
-    return failure$
-  }
-  return defer(() => {
-    let probe: Probe | undefined
-    return sendProbe({ stream, endpoint, about: item.key }, input, context, (probed) => {
-      probe = probed
-    }).pipe(
-      tap({
-        next: (answer) => probe && store(probe, of(answer)),
-        error: (error: unknown) =>
-          probe &&
-          store(
-            probe,
-            throwError(() => error),
-          ),
-      }),
-    )
-  })
+  if (missing === undefined) return sendProbe({ stream, endpoint, about: item.key }, input, context, store)
+  const failure$ = throwError(() => new NothingAnsweredError(missing))
+  store({ ...describeEndpoint(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
+  return failure$
 }
 
 /** The missing setting that an endpoint needs, if any. */

@@ -6,17 +6,15 @@ import { listColumns, type Table } from '../../model/table.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import type { AddCommand, Command, CommandContext } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { dayOption, exampleText, integerOption, readText } from '../options.js'
+import { dayOption, exampleText, type FolderFlags, integerOption, readText } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import { chooseStatement, type Format, formats, queryCommand } from './query.js'
 
-interface QueryInput {
+interface QueryInput extends FolderFlags {
   readonly file?: string
-  readonly out?: string
-  readonly config?: string
   readonly format?: Format
   readonly rows: number
   readonly json?: boolean
@@ -108,7 +106,7 @@ const describeTable = (table: Table | View, columns: number): readonly TextLine[
   const facts = [table.comment, `from ${listSources(table).join(', ')}`]
   return [
     [[table.name, 'bold']],
-    ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): TextLine => [[line, 'dim']]),
+    ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')),
     ...all.flatMap(({ name, type, comment }) => {
       const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
       // On a narrow terminal, the comment has lines of its own.
@@ -140,11 +138,6 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
     columns: listColumns(table),
   }))
 
-interface FolderFlags {
-  readonly out?: string | undefined
-  readonly config?: string | undefined
-}
-
 /** Shows saved statements and worked ones. */
 const listQueries = (
   flags: FolderFlags,
@@ -163,8 +156,8 @@ const listQueries = (
         all.flatMap(({ name, about, sql }, index): readonly TextLine[] => [
           ...(index === 0 ? [] : [[] as TextLine]),
           [[clean(name), 'bold']],
-          ...wrap(`  ${about}`, columns).map((line): TextLine => [[line, 'dim']]),
-          ...sql.split('\n').flatMap((line) => wrap(`  ${clean(line)}`, columns).map((text): TextLine => [[text]])),
+          ...wrapLines(`  ${about}`, columns, 'dim'),
+          ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
         ]),
         io.stdout,
       )

@@ -52,15 +52,10 @@ const styles: Readonly<Record<string, Style>> = {
   skipped: 'dim',
 }
 
-interface FigureOptions {
-  readonly drop?: number
-  readonly style?: Style
-}
-
 const createFigureColumn = (
   title: string,
   read: (row: ResultRow) => number,
-  { style, ...options }: FigureOptions = {},
+  { style, ...options }: { readonly drop?: number; readonly style?: Style } = {},
 ): TextColumn<ResultRow> => ({
   ...options,
   title,

@@ -33,22 +33,13 @@ export const renderFrame = (streams: readonly StreamStats[], context: FrameConte
   return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
 }
 
-/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
-interface FrameLayout {
-  readonly name: number
-  readonly bar: number
-  readonly count: number
-  readonly rate: number
-  readonly time: number
-  readonly isWide: boolean
-}
-
 const RATE = 8
 const TIME = 11
 const LOST = 12
 const BAR = { min: 6, max: 40 }
 
-const computeLayout = (streams: readonly StreamStats[], columns: number): FrameLayout => {
+/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
+const computeLayout = (streams: readonly StreamStats[], columns: number) => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
   const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
   const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
@@ -61,6 +52,8 @@ const computeLayout = (streams: readonly StreamStats[], columns: number): FrameL
     isWide: columns >= 150,
   }
 }
+
+type FrameLayout = ReturnType<typeof computeLayout>
 
 const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
   const [mark, style] = chooseMark(stream, context.glyphs)

@@ -190,18 +190,10 @@ const formatRunningStream = (stream: StreamStats, estimator: ProgressEstimator):
   return `${name} ${formatCount(Math.min(settled, total))}/${formatCount(total)}${left}`
 }
 
-/** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
-interface Canvas {
-  readonly draw: (linesFor: (size: TerminalSize) => readonly TextLine[]) => void
-  /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
-  readonly erase: () => boolean
-  /** Shows the cursor again; the drawn lines stay. A later drawing begins at the cursor. */
-  readonly close: () => void
-}
-
 const REST_OF_LINE = '\x1b[K'
 
-const createCanvas = (stream: TerminalStream): Canvas => {
+/** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
+const createCanvas = (stream: TerminalStream) => {
   let widths: readonly number[] = []
   let drawnColumns = 0
   let isOpen = false
@@ -215,7 +207,7 @@ const createCanvas = (stream: TerminalStream): Canvas => {
     if (columns !== drawnColumns) clearScreenDown(stream)
   }
   return {
-    draw: (linesFor) => {
+    draw: (linesFor: (size: TerminalSize) => readonly TextLine[]): void => {
       const size = readSize(stream)
       const lines = linesFor(size)
       if (!isOpen) hideCursor(stream)
@@ -226,14 +218,16 @@ const createCanvas = (stream: TerminalStream): Canvas => {
       widths = lines.map((line) => Math.min(size.columns - 1, measureLine(trimLine(line))))
       drawnColumns = size.columns
     },
-    erase: () => {
+    /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
+    erase: (): boolean => {
       if (widths.length === 0) return false
       goBack(readSize(stream))
       clearScreenDown(stream)
       widths = []
       return true
     },
-    close: () => {
+    /** Shows the cursor again; the drawn lines stay. A later drawing begins at the cursor. */
+    close: (): void => {
       if (isOpen) showCursor(stream)
       isOpen = false
       widths = []
