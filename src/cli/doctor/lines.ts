@@ -96,15 +96,11 @@ interface SettingInUse {
   readonly from: string
 }
 
-interface SettingSources {
-  /** The settings of file, environment and options. */
-  readonly loaded: Settings
-  /** Where they come from. */
-  readonly origins: ReadonlyMap<string, string>
-}
-
-/** All settings that have a value, and where it comes from. Confidential values are not shown. */
-export const listSettings = (settings: Settings, { loaded, origins }: SettingSources): readonly SettingInUse[] => {
+/** All settings that have a value, and where it comes from: `loaded` are those of file, environment and options. Confidential values are not shown. */
+export const listSettings = (
+  settings: Settings,
+  { loaded, origins }: { readonly loaded: Settings; readonly origins: ReadonlyMap<string, string> },
+): readonly SettingInUse[] => {
   const before = new Map(flattenSettings(loaded))
   const redact = createRedactor(settings)
   return flattenSettings(settings)

@@ -153,17 +153,11 @@ const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number):
   }
 }
 
-interface LineContext {
-  readonly elapsedMs: number
-  readonly columns: number
-  readonly gap: string
-}
-
 /** The line of the whole run. Where it is too long, the least important parts are left out. */
 export const overallLine = (
   all: readonly StreamStats[],
   { done, total, share, leftMs, bytesPerSecond }: OverallProgress,
-  { elapsedMs, columns, gap }: LineContext,
+  { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
 ): TextLine => {
   const streams = all.filter(isSelected)
   const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
