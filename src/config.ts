@@ -43,13 +43,11 @@ export const loadSettings = (sources: SettingsSources): Settings => {
   return Settings.parse(layers.reduce((all, { values }) => merge(all, values), {} as Row))
 }
 
-const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): readonly SettingsLayer[] => {
-  return [
-    readFileLayer(configFile),
-    { values: readEnvironment(env, streams), formatOrigin: formatVariable },
-    { values: flags, formatOrigin: formatFlag },
-  ]
-}
+const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): readonly SettingsLayer[] => [
+  readFileLayer(configFile),
+  { values: readEnvironment(env, streams), formatOrigin: formatVariable },
+  { values: flags, formatOrigin: formatFlag },
+]
 
 /** Where each setting that is not its default comes from. Settings with names have one place each. */
 export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, string> =>

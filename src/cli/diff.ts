@@ -4,7 +4,7 @@ import type { Difference } from '../analysis/diff/diff.js'
 import { UsageError } from '../model/errors.js'
 import { type Day, formatMinute } from '../model/trading-day.js'
 import type { AddCommand, Command } from './dependencies.js'
-import { checkDay, dayOption, exampleText, namesOption } from './options.js'
+import { checkDay, dayOption, exampleText, type FolderFlags, namesOption } from './options.js'
 import { resolveSettings } from './provider.js'
 import { readSymbols, symbolsOption } from './symbols.js'
 import { formatCount, formatQuantity } from './terminal/format.js'
@@ -55,9 +55,7 @@ export const addDiff: AddCommand = (program, { io, dependencies, act }) => {
     )
 }
 
-interface DiffFlags {
-  readonly out?: string
-  readonly config?: string
+interface DiffFlags extends FolderFlags {
   readonly only?: readonly Section[]
   readonly symbols?: string
   readonly json?: boolean

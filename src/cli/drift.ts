@@ -6,7 +6,7 @@ import { isRow } from '../model/row.js'
 import { REPORT_FILE, type Storage, toStatePath } from '../pipeline/storage.js'
 import { checkFolderFormat } from '../storage/run-state.js'
 import type { AddCommand, Command, ProcessIo } from './dependencies.js'
-import { choiceArgument, exampleText } from './options.js'
+import { choiceArgument, exampleText, type FolderFlags, withFolderOptions } from './options.js'
 import { resolveSettings } from './provider.js'
 import { formatCount, formatQuantity } from './terminal/format.js'
 import { printJson } from './terminal/print.js'
@@ -28,12 +28,10 @@ Exit codes:
 `
 
 export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('drift')
-    .description("Shows how the provider's answers have changed: missing fields, new fields, other types.")
+  withFolderOptions(
+    program.command('drift').description("Shows how the provider's answers have changed: missing fields, new fields, other types."),
+  )
     .addArgument(choiceArgument('[action]', 'accept: record the changes of the last run as known', ['accept']))
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + DRIFT_EXIT_CODES)
     .action((action: 'accept' | undefined, flags: DriftFlags) =>
@@ -41,9 +39,7 @@ export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
     )
 }
 
-interface DriftFlags {
-  readonly out?: string
-  readonly config?: string
+interface DriftFlags extends FolderFlags {
   readonly json?: boolean
 }
 

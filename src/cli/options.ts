@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Argument, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
@@ -7,6 +7,16 @@ import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import { parseOptions } from '../model/unknown-names.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { describeFileError } from '../storage/file-system.js'
+
+/** The options of a command that uses an output folder. */
+export interface FolderFlags {
+  readonly out?: string | undefined
+  readonly config?: string | undefined
+}
+
+/** The command, with `--out` and `--config`. */
+export const withFolderOptions = (command: Command, outText = 'output folder (default: ./data)'): Command =>
+  command.option('--out <dir>', outText).option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
 
 const MAX_STOCKS = 10_000
 const SIMULATED_STOCKS = 500

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { overallLine } from '../../src/cli/terminal/overall.js'
+import { overallLine } from '../../src/cli/terminal/frame.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { createOverallEstimator, type StreamForecast } from '../../src/model/overall-progress.js'
 import { createProgressEstimator } from '../../src/model/progress-estimator.js'

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { schedulers } from '../../src/cli/schedule/entries.js'
-import type { DailyJob } from '../../src/cli/schedule/job.js'
+import { type DailyJob, schedulers } from '../../src/cli/schedule/entries.js'
 import { createTestDependencies, createTestIo, settingsFile } from './support.js'
 
 const job: DailyJob = {

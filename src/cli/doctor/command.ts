@@ -1,7 +1,7 @@
 import { defer, switchMap } from 'rxjs'
 import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, simulateOption } from '../options.js'
+import { exampleText, simulateOption, withFolderOptions } from '../options.js'
 import type { DoctorFlags } from './doctor.js'
 
 const examples = [
@@ -20,11 +20,12 @@ Exit codes:
 `
 
 export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('doctor')
-    .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.')
-    .option('--out <dir>', 'output folder of a run (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  withFolderOptions(
+    program
+      .command('doctor')
+      .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.'),
+    'output folder of a run (default: ./data)',
+  )
     .addOption(asOfOption(io))
     .addOption(simulateOption())
     .option('--json', 'print JSON on stdout')

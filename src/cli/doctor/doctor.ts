@@ -7,11 +7,9 @@ import { type ProviderChoice, resolveOrigins, resolveSettings, withProvider } fr
 import { toExitCode, untilSignal } from '../signals.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
-import { doctorLines } from './lines.js'
+import { doctorLines, listSettings } from './lines.js'
 import { hasProvider, type LocalCheck, localChecks } from './local.js'
-import type { Probe } from './probe.js'
-import { probeEndpoints } from './probes.js'
-import { listSettings } from './settings.js'
+import { type Probe, probeEndpoints } from './probe.js'
 
 export interface DoctorFlags extends ProviderChoice {
   readonly out?: string | undefined

@@ -1,11 +1,14 @@
+import { flattenSettings } from '../../config.js'
 import { groupBy } from '../../model/map.js'
+import { createRedactor } from '../../model/redact.js'
+import type { Settings } from '../../model/settings.js'
+import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
 import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
 import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean, wrap } from '../terminal/text.js'
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
-import { type SettingInUse, settingLines } from './settings.js'
 
 const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', skipped: 'yellow', failed: 'red' }
 
@@ -64,7 +67,7 @@ const formatProblems = (probes: readonly Probe[], columns: number): readonly Tex
     const list = (name: 'endpoint' | 'stream'): string => [...new Set(group.map((probe) => probe[name]))].join(', ')
     return [
       [],
-      ...wrap(`${list('endpoint')} ${first.result} (${list('stream')})`, columns).map((line): TextLine => [[line, STYLES[first.result]]]),
+      ...wrapLines(`${list('endpoint')} ${first.result} (${list('stream')})`, columns, STYLES[first.result]),
       ...listDetails(first).flatMap((detail) => wrapLines(`  ${detail}`, columns)),
     ]
   })
@@ -77,10 +80,51 @@ const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] =
 ]
 
 const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[], columns: number): readonly TextLine[] => {
-  const styled = (text: string, style: Style): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line, style]])
   const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'skipped').length
   const drifted = probes.filter(({ result }) => result === 'drift').length
-  if (broken > 0) return styled(`${formatQuantity(broken, 'problem')} found.`, 'red')
-  if (drifted > 0) return styled(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, 'yellow')
-  return styled('Everything works.', 'green')
+  if (broken > 0) return wrapLines(`${formatQuantity(broken, 'problem')} found.`, columns, 'red')
+  if (drifted > 0)
+    return wrapLines(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, columns, 'yellow')
+  return wrapLines('Everything works.', columns, 'green')
+}
+
+/** A setting in use. */
+interface SettingInUse {
+  readonly name: string
+  readonly value: string
+  /** The file, variable or option that sets it; `default` or `simulator`. */
+  readonly from: string
+}
+
+/** All settings that have a value, and where it comes from: `loaded` are those of file, environment and options. Confidential values are not shown. */
+export const listSettings = (
+  settings: Settings,
+  { loaded, origins }: { readonly loaded: Settings; readonly origins: ReadonlyMap<string, string> },
+): readonly SettingInUse[] => {
+  const before = new Map(flattenSettings(loaded))
+  const redact = createRedactor(settings)
+  return flattenSettings(settings)
+    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => ({
+      name,
+      value: isConfidential(name.replace(/\..*/, '')) ? '(not shown)' : typeof value === 'string' ? value : redact(JSON.stringify(value)),
+      from: before.get(name) === value ? (origins.get(name)?.replace(`${name} in `, '') ?? 'default') : 'simulator',
+    }))
+}
+
+const COLUMNS: readonly TextColumn<SettingInUse>[] = [
+  { title: 'setting', align: 'left', cell: ({ name }) => clean(name) },
+  { title: 'from', align: 'left', cell: ({ from }) => clean(from) },
+  { title: 'value', drop: 1, align: 'left', cell: ({ value }) => clean(value) },
+]
+
+/** A table of the settings that are not defaults, and the defaults in one paragraph. */
+export const settingLines = (settings: readonly SettingInUse[], columns: number): readonly TextLine[] => {
+  const own = settings.filter(({ from }) => from !== 'default')
+  const defaults = settings.filter(({ from }) => from === 'default').map(({ name, value }) => `${name} ${value}`)
+  return [
+    [['Settings', 'bold']],
+    ...(own.length === 0 ? [] : renderFittingTable(COLUMNS, own, columns)),
+    ...(defaults.length === 0 ? [] : wrapLines(`default: ${defaults.join(', ')}`, columns)),
+  ]
 }

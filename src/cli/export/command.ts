@@ -5,19 +5,17 @@ import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { formatCommandLine } from '../command-line.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { exampleText } from '../options.js'
+import { exampleText, type FolderFlags } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { printJson, printLines, printWarning } from '../terminal/print.js'
-import { readSize, renderFittingTable, type TextLine, wrapTitled } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { readSize, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 import { createExport, readTarget, type Target } from './targets.js'
 
-interface ExportFlags {
+interface ExportFlags extends FolderFlags {
   readonly to: readonly Target[]
-  readonly out?: string
-  readonly config?: string
   readonly schema?: string
   readonly json?: boolean
   readonly quiet?: boolean
@@ -139,10 +137,7 @@ export const formatExportTotals = ({ sink, ms, tables }: ExportResult, columns: 
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [
-    ...wrapTitled(['Loaded', 'green'], head, columns),
-    ...notes.flatMap((text) => wrap(text, columns)).map((line): TextLine => [[line, 'yellow']]),
-  ]
+  return [...wrapTitled(['Loaded', 'green'], head, columns), ...notes.flatMap((text) => wrapLines(text, columns, 'yellow'))]
 }
 
 /**

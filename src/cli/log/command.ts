@@ -1,16 +1,14 @@
-import { concatMap, defer } from 'rxjs'
+import { defer } from 'rxjs'
 import { readRunRecords } from '../../storage/run-records.js'
 import { requireFolder } from '../../storage/run-state.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, integerOption } from '../options.js'
+import { exampleText, type FolderFlags, integerOption, withFolderOptions } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { printJson, printLines, printWarning } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
 import { comparisonLines, entryLines, findRun, logLines } from './lines.js'
 
-interface LogFlags {
-  readonly out?: string
-  readonly config?: string
+interface LogFlags extends FolderFlags {
   readonly limit: number
   readonly json?: boolean
 }
@@ -25,36 +23,29 @@ const examples = [
 const DEFAULT_LIMIT = 20
 
 export const addLog: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('log')
-    .description('Shows the runs of a folder: all of them, one, or two compared.')
+  withFolderOptions(program.command('log').description('Shows the runs of a folder: all of them, one, or two compared.'))
     .argument('[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last')
     .argument('[other]', 'another run, to compare the two')
     .allowUnknownOption()
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .addOption(integerOption('--limit <n>', 'how many runs are listed', [1, 10_000]).default(DEFAULT_LIMIT))
     .option('--json', 'print JSON on stdout')
     .addHelpText('after', exampleText(examples))
     .action((run: string | undefined, other: string | undefined, { out, config, limit, json = false }: LogFlags) =>
       act(
-        defer(() => {
+        defer(async () => {
           const settings = resolveSettings({ out, config }, io, dependencies)
-          return defer(() => readRunRecords(settings.out)).pipe(
-            concatMap(async ({ runs: entries, damage }) => {
-              if (entries.length === 0) await requireFolder(settings.out)
-              for (const text of damage) printWarning(text, io.stderr)
-              const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
-              const [one, two] = chosen
-              const { columns } = readSize(io.stdout)
-              if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
-              else if (one !== undefined)
-                printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns), io.stdout)
-              else if (entries.length === 0) printLines([[['No run is recorded here yet.']]], io.stdout)
-              else printLines(logLines(entries.slice(-limit), columns), io.stdout)
-              return 0
-            }),
-          )
+          const { runs: entries, damage } = await readRunRecords(settings.out)
+          if (entries.length === 0) await requireFolder(settings.out)
+          for (const text of damage) printWarning(text, io.stderr)
+          const chosen = [run, other].filter((name) => name !== undefined).map((name) => findRun(entries, name))
+          const [one, two] = chosen
+          const { columns } = readSize(io.stdout)
+          if (json) printJson(one === undefined ? entries.slice(-limit) : two === undefined ? one : chosen, io.stdout)
+          else if (one !== undefined)
+            printLines(two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns), io.stdout)
+          else if (entries.length === 0) printLines([[['No run is recorded here yet.']]], io.stdout)
+          else printLines(logLines(entries.slice(-limit), columns), io.stdout)
+          return 0
         }),
       ),
     )

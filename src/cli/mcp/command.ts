@@ -5,17 +5,12 @@ import { formatError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
 import type { AddCommand, Command } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { exampleText } from '../options.js'
+import { exampleText, type FolderFlags, withFolderOptions } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { printWarning } from '../terminal/print.js'
 import { clean, cut } from '../terminal/text.js'
 import { addTools, INSTRUCTIONS, type ToolRunner } from './tools.js'
-
-interface McpFlags {
-  readonly out?: string
-  readonly config?: string
-}
 
 const PACKAGE = '@modelcontextprotocol/server'
 
@@ -39,17 +34,16 @@ Exit codes:
 `
 
 export const addMcp: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('mcp')
-    .description('Lets an agent query the collected files: a read-only MCP server on stdin and stdout.')
-    .option('--out <dir>', 'output folder (default: ./data); an agent needs the full path')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  withFolderOptions(
+    program.command('mcp').description('Lets an agent query the collected files: a read-only MCP server on stdin and stdout.'),
+    'output folder (default: ./data); an agent needs the full path',
+  )
     .addHelpText('after', () => exampleText(examples) + createNote())
-    .action((flags: McpFlags) => act(mcpCommand(flags, io, dependencies)))
+    .action((flags: FolderFlags) => act(mcpCommand(flags, io, dependencies)))
 }
 
 /** Serves the tools until stdin is closed. */
-const mcpCommand: Command<McpFlags> = (flags, io, dependencies) =>
+const mcpCommand: Command<FolderFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
     const { out, exchange } = settings

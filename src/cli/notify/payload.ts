@@ -100,19 +100,14 @@ const listChanges = ({ since, counts, changes, findings = [], notes }: Brief) =>
   notes,
 })
 
-const formatText = ({
-  outcome,
-  why,
-  failed,
-  stale,
-  brief,
-}: {
+const formatText = (facts: {
   readonly outcome: RunReport['outcome']
   readonly why: string | undefined
   readonly failed: ReturnType<typeof listFailed>
   readonly stale: readonly string[]
   readonly brief: Brief | undefined
 }): string => {
+  const { outcome, why, failed, stale, brief } = facts
   const sums = Object.entries(brief?.counts ?? {}).filter(([, count]) => count > 0)
   const watched = (brief?.changes ?? []).filter(({ isWatched }) => isWatched).map(({ symbol }) => symbol)
   const parts = [

@@ -2,7 +2,7 @@ import { defer, switchMap } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
 import { asOfOption } from '../as-of.js'
 import type { AddCommand } from '../dependencies.js'
-import { exampleText, integerOption, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { exampleText, integerOption, simulateOption, stocksOption, streamsOption, withFolderOptions } from '../options.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import type { PlanFlags } from './plan.js'
 
@@ -18,11 +18,10 @@ const examples = [
 ] as const
 
 export const addPlan: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('plan')
-    .description('Estimates the requests, time and disk space of a run. Sends no request.')
-    .option('--out <dir>', 'output folder of the run (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  withFolderOptions(
+    program.command('plan').description('Estimates the requests, time and disk space of a run. Sends no request.'),
+    'output folder of the run (default: ./data)',
+  )
     .addOption(streamsOption('--only', 'only these streams and those that they need', dependencies.streams))
     .addOption(streamsOption('--skip', 'all streams except these', dependencies.streams))
     .addOption(symbolsOption())

@@ -1,21 +1,20 @@
 import { Option } from 'commander'
-import { defer } from 'rxjs'
+import { defer, type Observable } from 'rxjs'
 import type { View } from '../../analysis/tables/view.js'
+import { UsageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { listTables } from '../../pipeline/list-tables.js'
-import type { AddCommand } from '../dependencies.js'
+import type { AddCommand, Command, CommandContext } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { dayOption, exampleText, integerOption, readText } from '../options.js'
+import { dayOption, exampleText, type FolderFlags, integerOption, readText } from '../options.js'
+import { resolveSettings } from '../provider.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { padEnd, wrap } from '../terminal/text.js'
-import { listQueries, saveCommand } from './named.js'
+import { clean, padEnd, wrap } from '../terminal/text.js'
 import { chooseStatement, type Format, formats, queryCommand } from './query.js'
 
-interface QueryInput {
+interface QueryInput extends FolderFlags {
   readonly file?: string
-  readonly out?: string
-  readonly config?: string
   readonly format?: Format
   readonly rows: number
   readonly json?: boolean
@@ -107,7 +106,7 @@ const describeTable = (table: Table | View, columns: number): readonly TextLine[
   const facts = [table.comment, `from ${listSources(table).join(', ')}`]
   return [
     [[table.name, 'bold']],
-    ...facts.flatMap((text) => wrap(`  ${text}`, columns)).map((line): TextLine => [[line, 'dim']]),
+    ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')),
     ...all.flatMap(({ name, type, comment }) => {
       const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
       // On a narrow terminal, the comment has lines of its own.
@@ -138,3 +137,45 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
     ...('files' in table ? { files: listSources(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
     columns: listColumns(table),
   }))
+
+/** Shows saved statements and worked ones. */
+const listQueries = (
+  flags: FolderFlags,
+  isJson: boolean,
+  { io, dependencies }: Pick<CommandContext, 'io' | 'dependencies'>,
+): Observable<number> =>
+  defer(async () => {
+    const { out } = resolveSettings(flags, io, dependencies)
+    const { listSavedQueries } = await import('../../analysis/saved-queries.js')
+    const { workedQueries } = await import('../../analysis/worked-queries.js')
+    const all = [...(await listSavedQueries(out)), ...workedQueries]
+    const { columns } = readSize(io.stdout)
+    if (isJson) printJson(all, io.stdout)
+    else
+      printLines(
+        all.flatMap(({ name, about, sql }, index): readonly TextLine[] => [
+          ...(index === 0 ? [] : [[] as TextLine]),
+          [[clean(name), 'bold']],
+          ...wrapLines(`  ${about}`, columns, 'dim'),
+          ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
+        ]),
+        io.stdout,
+      )
+    return 0
+  })
+
+interface SaveFlags extends FolderFlags {
+  readonly name: string
+  readonly sql: string | undefined
+}
+
+/** Saves a statement under a name. */
+const saveCommand: Command<SaveFlags> = ({ name, sql, ...flags }, io, dependencies) =>
+  defer(async () => {
+    if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
+    const { out } = resolveSettings(flags, io, dependencies)
+    const { saveQuery } = await import('../../analysis/saved-queries.js')
+    await saveQuery({ name, sql, out, streams: dependencies.streams })
+    printLines([[[`Saved; to run it: scripstream query ${name}`]]], io.stdout)
+    return 0
+  })

@@ -6,16 +6,15 @@ import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/list-tables.js'
 import type { Command, ProcessIo } from '../dependencies.js'
+import type { FolderFlags } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { printLines, printWarning } from '../terminal/print.js'
 import { readSize } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 
-interface QueryFlags {
+interface QueryFlags extends FolderFlags {
   readonly sql: string
-  readonly out?: string | undefined
-  readonly config?: string | undefined
   readonly format?: Format | undefined
   /** Rows shown in a table. */
   readonly rows: number

@@ -1,7 +1,7 @@
 import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from '../../analysis/result-values.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
-import { renderTable, type TextLine } from '../terminal/terminal.js'
-import { clean, cut, width, wrap } from '../terminal/text.js'
+import { renderTable, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean, cut, width } from '../terminal/text.js'
 
 export interface TableLimits {
   readonly columns: number
@@ -100,5 +100,5 @@ const footer = (
   const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
   const columnsText =
     hidden.length > 0 ? `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})` : ''
-  return [[], ...wrap(`${rows}${columnsText}`, room).map((line): TextLine => [[line, 'dim']])]
+  return [[], ...wrapLines(`${rows}${columnsText}`, room, 'dim')]
 }

@@ -6,17 +6,15 @@ import { toStorageError } from '../../storage/file-system.js'
 import { collectBrief } from '../brief/command.js'
 import { briefHtml } from '../brief/html.js'
 import type { AddCommand, Command } from '../dependencies.js'
-import { exampleText } from '../options.js'
+import { exampleText, type FolderFlags, withFolderOptions } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import { printLines } from '../terminal/print.js'
-import { readSize } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { readSize, wrapLines } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 import { MARKET_STYLE, marketHtml } from './market-html.js'
 
-interface ReportFlags {
-  readonly out?: string
-  readonly config?: string
+interface ReportFlags extends FolderFlags {
   readonly symbols?: string
   readonly to?: string
   readonly verify: boolean
@@ -29,11 +27,11 @@ const examples = [
 ] as const
 
 export const addReport: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('report')
-    .description('Writes the brief of the day as one HTML file to keep or to mail: outcome, market at a glance, changes, new findings.')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  withFolderOptions(
+    program
+      .command('report')
+      .description('Writes the brief of the day as one HTML file to keep or to mail: outcome, market at a glance, changes, new findings.'),
+  )
     .option('--to <file>', 'the file to write (default: report-DAY.html); - for stdout')
     .addOption(symbolsOption('these stocks first, marked with *'))
     .option('--no-verify', 'leave out the findings of "verify"; takes a second instead of several')
@@ -53,11 +51,7 @@ const reportCommand: Command<ReportFlags> = ({ symbols, to, verify, ...flags }, 
       else {
         const file = to ?? `report-${dayOf(brief)}.html`
         await writeFile(file, html)
-        const { columns } = readSize(io.stdout)
-        printLines(
-          wrap(`Written to ${clean(file)}`, columns).map((line) => [[line]] as const),
-          io.stdout,
-        )
+        printLines(wrapLines(`Written to ${clean(file)}`, readSize(io.stdout).columns), io.stdout)
       }
       return 0
     }),

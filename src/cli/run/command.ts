@@ -15,6 +15,7 @@ import {
   simulateOption,
   streamsOption,
   volatileOption,
+  withFolderOptions,
 } from '../options.js'
 import { symbolsOption } from '../symbols.js'
 import { progressModes } from '../terminal/progress.js'
@@ -52,11 +53,7 @@ Exit codes:
 `
 
 export const addRun: AddCommand = (program, { args, io, dependencies, act }) => {
-  const command = program
-    .command('run')
-    .description('Runs all streams once and writes the outputs.')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  const command = withFolderOptions(program.command('run').description('Runs all streams once and writes the outputs.'))
     .addOption(streamsOption('--only', 'only these streams and those that they need', dependencies.streams))
     .addOption(streamsOption('--skip', 'all streams except these', dependencies.streams))
     .addOption(symbolsOption('only these stocks, other records stay'))

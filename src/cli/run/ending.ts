@@ -1,16 +1,15 @@
 import { catchError, concatMap, defer, map, type Observable, of } from 'rxjs'
 import { CollectError, formatError } from '../../model/errors.js'
-import type { Settings } from '../../model/settings.js'
 import { listOutputFiles } from '../../pipeline/phases.js'
+import { collectBrief } from '../brief/command.js'
+import { briefLines } from '../brief/lines.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
-import type { Dependencies, ProcessIo } from '../dependencies.js'
-import { type Origins, printError } from '../hints.js'
+import { printError } from '../hints.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
-import type { RunCommandContext, RunFlags } from './flags.js'
+import type { RunCommandContext } from './flags.js'
 import { type RunEnding, toRunExitCode } from './follow-run.js'
-import { printIfNotWell } from './quiet.js'
 import { loadAfterRun, type SinkResult, sinkLines } from './sinks.js'
 import { createSummary, describeUpToDate, nextLines } from './summary.js'
 
@@ -18,20 +17,16 @@ type RunReport = NonNullable<RunEnding['report']>
 
 /** Stores the report of an ended run, loads its outputs into the sinks, and prints the outcome; emits the exit code. */
 export const concludeRun = (ending: RunEnding, context: RunCommandContext): Observable<number> => {
-  const { flags, settings, origins, io, dependencies } = context
-  const { streams } = dependencies
+  const { flags, settings, io, dependencies } = context
   return storeReport(ending, context).pipe(
     concatMap((isReportStored) =>
-      loadAfterRun(ending, flags, { out: settings.out, io, streams }).pipe(
+      loadAfterRun(ending, flags, { out: settings.out, io, streams: dependencies.streams }).pipe(
         concatMap(({ sinks, code }) => {
-          const ended = { flags, settings, origins, io, streams, isReportStored, sinks }
+          const ended = { ...context, isReportStored, sinks }
           const ownCode = toRunExitCode(ending)
           const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
           const isWell = exitCode === 0 && ending.report?.stale === undefined
-          const print = (): void => printEnding(ending, ended)
-          return defer(() =>
-            flags.quiet ? printIfNotWell({ ...describeQuietly(ending, ended), isWell }, context, print) : of(print()),
-          ).pipe(
+          return defer(() => (flags.quiet ? printQuietly(ending, ended, isWell) : of(printEnding(ending, ended)))).pipe(
             io.wall.pass('the summary'),
             map(() => exitCode),
           )
@@ -60,15 +55,24 @@ const storeReport = (
     )
 }
 
-interface EndingContext {
-  readonly flags: Pick<RunFlags, 'json' | 'args' | 'simulate' | 'verbose'>
-  readonly settings: Settings
-  readonly origins?: Origins | undefined
-  readonly io: Pick<ProcessIo, 'stdout' | 'stderr'>
-  readonly streams: Dependencies['streams']
+interface EndingContext extends RunCommandContext {
   readonly isReportStored: boolean
-  /** The results of the sinks. */
-  readonly sinks?: readonly SinkResult[]
+  readonly sinks: readonly SinkResult[]
+}
+
+/** Prints nothing if all is well, otherwise the brief and what to do next, or the summary if the folder has no brief of this run. */
+const printQuietly = (ending: RunEnding, context: EndingContext, isWell: boolean): Observable<unknown> => {
+  if (isWell) return of(undefined)
+  const { settings, io, dependencies } = context
+  const { report } = ending
+  return defer(() => collectBrief(settings, dependencies, { watchlist: {}, verify: false })).pipe(
+    map((brief) => {
+      if (brief.run !== report?.run) return printEnding(ending, context)
+      const next = report === undefined ? [] : nextLines(report, toNextContext(context))
+      printLines([...briefLines(brief, readSize(io.stdout).columns), ...next], io.stdout)
+    }),
+    catchError(() => of(printEnding(ending, context))),
+  )
 }
 
 /** Prints the report or the summary of a run on stdout. */
@@ -82,21 +86,21 @@ const printEnding = ({ report, signal, error }: RunEnding, context: EndingContex
     io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
 }
 
-const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks = [] }: EndingContext): void => {
+const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks }: EndingContext): void => {
   const why = describeUpToDate(report)
   if (why !== undefined) stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
   printJson(sinks.length > 0 ? { ...report, sinks } : report, stdout)
 }
 
 const formatSummary = (report: RunReport, context: EndingContext): readonly TextLine[] => {
-  const { flags, settings, io, streams } = context
+  const { flags, settings, io, dependencies } = context
   const { columns } = readSize(io.stdout)
   return createSummary(report, {
     ...toNextContext(context),
-    files: new Map(streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
+    files: new Map(dependencies.streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
     out: settings.out,
     isVerbose: flags.verbose === true,
-    sinks: (context.sinks ?? []).flatMap((sink) => [[], ...sinkLines(sink, columns)]),
+    sinks: context.sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]),
   })
 }
 
@@ -106,10 +110,4 @@ const toNextContext = ({ flags, io, isReportStored, origins }: EndingContext) =>
   args: flags.args,
   isReportStored,
   isSimulated: flags.simulate !== undefined,
-})
-
-/** The run that the brief must be about, and what to do next. */
-const describeQuietly = ({ report }: RunEnding, context: EndingContext) => ({
-  run: report?.run,
-  next: report === undefined ? [] : nextLines(report, toNextContext(context)),
 })

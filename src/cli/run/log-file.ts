@@ -23,13 +23,11 @@ export const openRunLog = (
         map((log) => wall.guard(`the log file ${logFile}`, log)),
       )
 
-interface LogFileOptions {
-  readonly level: string
-  readonly maxBytes?: number
-}
-
 /** Opens the log of runs in a file. Each line carries the id of the run, once it is known. It throws where the file cannot be written. */
-export const openLogFile = (path: string, { level, maxBytes = MAX_BYTES }: LogFileOptions): Observable<Log> =>
+export const openLogFile = (
+  path: string,
+  { level, maxBytes = MAX_BYTES }: { readonly level: string; readonly maxBytes?: number },
+): Observable<Log> =>
   defer(() => {
     const write = createRotatingWriter(path, maxBytes)
     // Loaded only if something is logged: that takes 8 ms.

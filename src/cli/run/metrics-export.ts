@@ -1,24 +1,24 @@
+import { accessSync, constants } from 'node:fs'
 import { hostname } from 'node:os'
-import { catchError, concatMap, defer, forkJoin, from, type Observable, of } from 'rxjs'
+import { dirname, resolve } from 'node:path'
+import { catchError, concatMap, defer, forkJoin, from, map, type Observable, of } from 'rxjs'
+import { UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
-import type { Settings } from '../../model/settings.js'
 import { writeFileAtomically } from '../../storage/atomic-file.js'
 import { describeFileError } from '../../storage/file-system.js'
+import { readRunRecords } from '../../storage/run-records.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
-import type { EndedCommand } from '../notify/payload.js'
 import { deliver, describeDelivery, giveUpAfter } from '../send.js'
 import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './flags.js'
-import { toMetricLabels } from './metrics.js'
-
-type Ended = Pick<EndedCommand, 'report' | 'error' | 'signal' | 'isReportStored'>
+import type { RunEnding } from './follow-run.js'
 
 /**
  * Writes and pushes the metrics of an ended command. What fails is a warning on stderr and in the log, and changes nothing else. Emits once
  * and never errors.
  */
-export const exportMetrics = (ended: Ended, context: RunCommandContext): Observable<unknown> =>
+export const exportMetrics = (ended: RunEnding, context: RunCommandContext): Observable<unknown> =>
   defer(() => {
     const { settings, metrics } = context
     const { metricsFile, metricsPush } = settings
@@ -43,7 +43,7 @@ export const exportMetrics = (ended: Ended, context: RunCommandContext): Observa
   })
 
 /** The run has told its metrics how it ended, unless it was cut off or did not start. */
-const recordEnd = ({ report, error, isReportStored = false }: Ended, { telemetry }: Metrics): void => {
+const recordEnd = ({ report, error, isReportStored = false }: RunEnding, { telemetry }: Metrics): void => {
   if (isReportStored) return
   const { event, over } = telemetry({ limiters: () => [] })
   if (report) event({ type: 'run-finished', report })
@@ -55,7 +55,7 @@ const MAX_PUSH_MS = 10_000
 const MAX_PUSH_MS_AFTER_SIGNAL = 4_000
 
 /** PUT: what an earlier run pushed is replaced as a whole. */
-const push = (text: string, address: string, { signal }: Ended, { settings, io }: RunCommandContext): Observable<unknown> => {
+const push = (text: string, address: string, { signal }: RunEnding, { settings, io }: RunCommandContext): Observable<unknown> => {
   const url = new URL(address)
   const { username, password } = url
   const headers = {
@@ -67,7 +67,7 @@ const push = (text: string, address: string, { signal }: Ended, { settings, io }
 }
 
 /** An address with a path of its own (`…/metrics/job/mine`) stays as it is; otherwise the group is that of machine and folder. */
-export const toPushAddress = (url: URL, settings: Pick<Settings, 'out'>): string => {
+export const toPushAddress = (url: URL, settings: { readonly out: string }): string => {
   const { origin, pathname, search } = url
   if (pathname.includes('/metrics/job')) return `${origin}${pathname}${search}`
   const folder = Buffer.from(toMetricLabels(settings).folder).toString('base64url')
@@ -86,3 +86,34 @@ const warnIfFailed =
         return of(undefined)
       }),
     )
+
+/** Metrics of several output folders on one machine must differ in a label. */
+export const toMetricLabels = ({ out }: { readonly out: string }) => ({ folder: resolve(out) })
+
+/** Creates the metrics of the command if somebody reads them; emits once. The last success is that of the runs of the folder. */
+export const openMetrics = ({ flags, settings }: Omit<RunCommandContext, 'metrics'>): Observable<Metrics | undefined> =>
+  defer(() => {
+    const { metricsFile, metricsPush } = settings
+    if (flags.metrics === undefined && metricsFile === undefined && metricsPush === undefined) return of(undefined)
+    if (metricsFile !== undefined) checkMetricsFile(metricsFile)
+    const lastSuccess$ = defer(() => readRunRecords(settings.out)).pipe(
+      map(({ runs }) => runs.findLast(({ outcome }) => outcome === 'complete')?.finishedAt),
+      catchError(() => of(undefined)),
+    )
+    return forkJoin([lastSuccess$, import('../../telemetry/prometheus.js')]).pipe(
+      map(([lastSuccess, { createMetrics }]) =>
+        createMetrics({
+          labels: toMetricLabels(settings),
+          lastSuccessAt: lastSuccess === undefined ? undefined : Date.parse(lastSuccess),
+        }),
+      ),
+    )
+  })
+
+const checkMetricsFile = (file: string): void => {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`the metrics file ${file} cannot be written: ${describeFileError(error)}`)
+  }
+}

@@ -1,5 +1,6 @@
 import { describeWrongSymbol } from '../../market/symbols.js'
 import type { Status } from '../../model/errors.js'
+import { groupBy } from '../../model/map.js'
 import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
@@ -59,13 +60,7 @@ export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): reado
 
 /** One line per kind of reason: the full reason for one item, else the first items and their number. */
 export const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
-  const kinds = new Map<string, RewrittenFile[]>()
-  for (const one of rewritten) {
-    const kind = one.reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, '')
-    const sharing = kinds.get(kind)
-    if (sharing) sharing.push(one)
-    else kinds.set(kind, [one])
-  }
+  const kinds = groupBy(rewritten, ({ reason }) => reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, ''))
   return [...kinds].map(([kind, all]) => {
     const named = all.slice(0, KEYS_SHOWN).map(({ item }) => clean(item))
     const more = all.length > KEYS_SHOWN ? ` and ${formatCount(all.length - KEYS_SHOWN)} more` : ''
@@ -92,16 +87,11 @@ const describeLosses = (script: ScriptReport): string => {
 
 /** One line per kind of reason, with the excerpt of the first answer. */
 export const groupReasons = (problems: readonly Problem[], maxItems = KEYS_SHOWN): readonly string[] => {
-  const kinds = new Map<string, { readonly first: string; readonly items: string[] }>()
-  for (const { item = '', reason } of problems) {
-    const kind = stripBrackets(reason)
-    const sharing = kinds.get(kind)
-    if (sharing) sharing.items.push(item)
-    else kinds.set(kind, { first: reason, items: [item] })
-  }
-  return [...kinds.values()].map(({ first, items }) => {
-    const named = items.filter((item) => item !== '').map(clean)
+  const kinds = groupBy(problems, ({ reason }) => stripBrackets(reason))
+  return [...kinds.values()].map((same) => {
+    const first = clean(same[0]?.reason ?? '')
+    const named = same.flatMap(({ item = '' }) => (item === '' ? [] : [clean(item)]))
     const more = named.length > maxItems ? ' …' : ''
-    return named.length === 0 ? clean(first) : `${clean(first)}: ${named.slice(0, maxItems).join(', ')}${more}`
+    return named.length === 0 ? first : `${first}: ${named.slice(0, maxItems).join(', ')}${more}`
   })
 }

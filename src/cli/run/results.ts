@@ -1,7 +1,7 @@
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countLost, isIdle, wasStopped } from '../../model/script-figures.js'
 import { formatBytes, formatCount, formatDuration } from '../terminal/format.js'
-import { fitColumns, renderTable, type Style, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { fitColumns, renderTable, type Style, type TextColumn } from '../terminal/terminal.js'
 
 export interface ResultsContext {
   readonly columns: number
@@ -17,14 +17,8 @@ interface ResultRow extends ScriptReport {
   readonly writes: string
 }
 
-interface Results {
-  readonly lines: readonly TextLine[]
-  /** Whether the table has a column of file names. */
-  readonly namesFiles: boolean
-}
-
-/** One line per stream that ran, with the columns that fit. */
-export const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext): Results => {
+/** One line per stream that ran, with the columns that fit, and whether there is one of file names. */
+export const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext) => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(
@@ -52,15 +46,10 @@ const styles: Readonly<Record<string, Style>> = {
   skipped: 'dim',
 }
 
-interface FigureOptions {
-  readonly drop?: number
-  readonly style?: Style
-}
-
 const createFigureColumn = (
   title: string,
   read: (row: ResultRow) => number,
-  { style, ...options }: FigureOptions = {},
+  { style, ...options }: { readonly drop?: number; readonly style?: Style } = {},
 ): TextColumn<ResultRow> => ({
   ...options,
   title,

@@ -11,11 +11,14 @@ import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunFlags } from './flags.js'
 import { combineLogs } from './log-file.js'
-import { toMetricLabels } from './metrics.js'
+import { toMetricLabels } from './metrics-export.js'
 import { guardRealVsSimulated } from './source.js'
 
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
-export const createRunEvents = (context: RunCommandContext, { progress, page }: RunDisplays): Observable<RunEvent> => {
+export const createRunEvents = (
+  context: RunCommandContext,
+  { progress, page }: { readonly progress: ProgressDisplay; readonly page: Telemetry },
+): Observable<RunEvent> => {
   const { flags, settings, dependencies, metrics, traces } = context
   return createLog(flags, progress, context.log).pipe(
     switchMap((log) => {
@@ -33,12 +36,6 @@ export const createRunEvents = (context: RunCommandContext, { progress, page }: 
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
   )
-}
-
-/** What shows a run while it is active. */
-interface RunDisplays {
-  readonly progress: ProgressDisplay
-  readonly page: Telemetry
 }
 
 /** What observes a run besides its progress display. */

@@ -5,7 +5,7 @@ import { resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../pro
 import { clean } from '../terminal/text.js'
 import { type RunCommandContext, type RunFlags, readRunOptions } from './flags.js'
 import { openRunLog } from './log-file.js'
-import { openMetrics } from './metrics.js'
+import { openMetrics } from './metrics-export.js'
 import { reportError } from './notified.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { checkSinks } from './sinks.js'

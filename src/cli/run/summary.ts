@@ -8,7 +8,7 @@ import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type Style, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { clean } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 import { createResults, type ResultsContext } from './results.js'
 
@@ -112,11 +112,10 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
 /** The streams that did not run, by reason. */
 const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
-  const lines = (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
+  return (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
     const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
-    return names.length > 0 ? wrap(`${title}: ${names.join(', ')}`, columns) : []
+    return names.length > 0 ? wrapLines(`${title}: ${names.join(', ')}`, columns, 'dim') : []
   })
-  return lines.map((line): TextLine => [[line, 'dim']])
 }
 
 const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
@@ -149,11 +148,12 @@ const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLin
 
 /** What to do after a run, with the command. */
 export const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored, origins }: NextContext): readonly TextLine[] => {
+  const next = (advice: readonly string[], again: readonly string[]): readonly TextLine[] => [
+    ...formatSection('Next', advice, columns),
+    command(again),
+  ]
   if (report.finishedBefore !== undefined)
-    return [
-      ...formatSection('Next', ['  To download again:'], columns),
-      command([...args.filter((arg) => arg !== '--retry-failed'), '--fresh']),
-    ]
+    return next(['  To download again:'], [...args.filter((arg) => arg !== '--retry-failed'), '--fresh'])
   if (report.outcome === 'complete') return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
   const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
   const hints = findHints(report, origins).map((hint) => `  ${hint}`)
@@ -165,21 +165,9 @@ export const nextLines = (report: RunReport, { args, columns, isSimulated, isRep
   const names = incomplete.map(([name]) => name)
   const isMissingNothing = report.outcome === 'partial' && names.length === 0
   if (isMissingNothing && report.stale)
-    return [
-      ...formatSection('Next', ['  Run it again later; only what is not up to date is requested:'], columns),
-      command(buildResumeArgs(args)),
-    ]
+    return next(['  Run it again later; only what is not up to date is requested:'], buildResumeArgs(args))
   if (isMissingNothing && report.wrongSymbols) return formatSection('Next', ['  Correct these symbols in the watchlist.'], columns)
-  if (isMissingNothing)
-    return [
-      ...formatSection('Next', ['  See what has changed; "drift accept" accepts it:'], columns),
-      command(buildFolderArgs(args, 'drift')),
-    ]
-  const again =
-    report.outcome !== 'partial' || report.isResumable
-      ? buildResumeArgs(args)
-      : isReportStored
-        ? buildRetryArgs(args)
-        : buildOnlyArgs(args, names)
-  return [...formatSection('Next', advice, columns), command(again)]
+  if (isMissingNothing) return next(['  See what has changed; "drift accept" accepts it:'], buildFolderArgs(args, 'drift'))
+  if (report.outcome !== 'partial' || report.isResumable) return next(advice, buildResumeArgs(args))
+  return next(advice, isReportStored ? buildRetryArgs(args) : buildOnlyArgs(args, names))
 }

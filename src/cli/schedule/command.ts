@@ -11,8 +11,7 @@ import { readTarget } from '../export/targets.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { printWarning } from '../terminal/print.js'
-import { schedulers } from './entries.js'
-import type { DailyJob } from './job.js'
+import { type DailyJob, schedulers } from './entries.js'
 
 interface ScheduleInput {
   readonly print: string

@@ -1,17 +1,180 @@
 import { quoteShell } from '../../model/text.js'
-import { docker, githubActions } from './hosted.js'
-import {
-  commentEntry,
-  type DailyJob,
-  describeEntry,
-  formatClock,
-  listAttempts,
-  listCommands,
-  toCronTime,
-  toLocalClock,
-  toShell,
-  toWeekdays,
-} from './job.js'
+import { padTwo } from '../terminal/format.js'
+
+const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
+
+/** A workflow that keeps the folder in the cache of the host. */
+const githubActions = (given: DailyJob): string => {
+  const job = { ...given, out: './data', config: undefined, variables: {}, offsets: [0] }
+  const crons = listAttempts(job).map((attempt) => `    - cron: '${toCronTime(attempt)}'\n`)
+  const commands = listCommands(job)
+  // An entry of the cache is never overwritten: each attempt of a run has its own.
+  const key = `'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
+  const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
+  return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC.
+${commentEntry(job)}# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
+# SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure. The job also fails then.
+name: scripstream
+on:
+  schedule:
+${crons.join('')}  workflow_dispatch:
+# A run waits for the one before, whose state it needs.
+concurrency: scripstream
+jobs:
+  collect:
+    runs-on: ubuntu-latest
+    timeout-minutes: 120
+    env:
+${[...job.needed, ...OPTIONAL_VARIABLES].map((name) => `      ${name}: \${{ secrets.${name} }}`).join('\n')}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-node@v4
+        with: { node-version: 22, cache: npm }
+      - run: npm ci && npm run build
+      # The newest stored folder: candles continue, and changes are found.
+      - uses: actions/cache/restore@v4
+        with: { path: data, key: ${key}, restore-keys: data- }
+${commands.map((args) => `      - run: ${['node', 'dist/bundle/cli/scripstream.cjs', ...args].map(quoteShell).join(' ')}`).join('\n')}
+      # Also after exit 3 (something is missing) and 4 (findings), which end the job.
+      - uses: actions/cache/save@v4
+        if: always()
+        with: { path: data, key: ${key} }
+      # The state of the runs is in the hidden folder data/.scripstream.
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with: { name: market, path: ${exported === undefined ? 'data' : `"data\\n${exported}"`}, include-hidden-files: true }
+`
+}
+
+/** The packages that queries and an export need. */
+const listPackages = (target = ''): readonly string[] => [
+  '@duckdb/node-api',
+  ...(/^postgres/.test(target) ? ['postgres'] : []),
+  ...(target.endsWith('.xlsx') ? ['write-excel-file'] : []),
+]
+
+/** The owner of the folder on the host writes it, whatever the user of the image is. */
+const DOCKER_RUN = 'docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/data"'
+
+/** An image that is built from a checkout. */
+const docker = (given: DailyJob): string => {
+  const job = { ...given, out: '/data', config: undefined, variables: {} }
+  const times = listAttempts(job).map(formatClock).join(' and ')
+  const packages = listPackages(job.exportTo).join(' ')
+  const commands = toShell(job, ['scripstream'])
+  return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
+# Create the folder first, or Docker creates it as root: mkdir -p data
+# Run as its owner: ${DOCKER_RUN} --env-file provider.env scripstream
+# Ask: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
+# provider.env has one line NAME=value for each of ${job.needed.join(', ')}
+# and, if you like, for ${OPTIONAL_VARIABLES.join(', ')} (an address that is notified of a failure), HTTPS_PROXY and NO_PROXY.
+# Run it Monday to Friday at ${times} IST from the scheduler of the host.
+${commentEntry(job)}FROM node:22-slim AS build
+WORKDIR /app
+COPY . .
+RUN npm ci && npm pack --pack-destination /tmp
+
+FROM node:22-slim
+COPY --from=build /tmp/scripstream-*.tgz /tmp/
+RUN npm install --global /tmp/scripstream-*.tgz ${packages} && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
+USER node
+WORKDIR /data
+ENV SCRIPSTREAM_OUT=/data
+CMD ["sh", "-c", "${commands.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"]
+`
+}
+
+/** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
+export interface DailyJob {
+  /** Program and first arguments of the command, such as node and the path of scripstream. */
+  readonly program: readonly string[]
+  /** The folder in which the command runs: that of the configuration file. */
+  readonly folder: string
+  readonly out: string
+  /** The settings file, with the addresses of the provider; undefined where they come from the environment. */
+  readonly config: string | undefined
+  /** Variables that the command needs and a scheduler does not have, such as those of a proxy. */
+  readonly variables: Readonly<Record<string, string>>
+  /** The variables that the streams need, and those that they may have. */
+  readonly needed: readonly string[]
+  /** Where the outputs are loaded after a run that `verify` found sound. */
+  readonly exportTo: string | undefined
+  /** Minutes after midnight in India. */
+  readonly minuteOfDay: number
+  /** The offset of this machine from UTC in minutes, in winter and in summer. */
+  readonly offsets: readonly number[]
+}
+
+const INDIA_OFFSET_MINUTES = 330
+const MINUTES_PER_DAY = 1_440
+
+/** A time of a day as hour and minute, and whether it falls on the day before or after (-1, 0, 1). */
+const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
+  const dayShift = Math.floor(minutes / MINUTES_PER_DAY)
+  const rest = minutes - dayShift * MINUTES_PER_DAY
+  return { hour: Math.floor(rest / 60), minute: rest % 60, dayShift }
+}
+
+/** The time of the job in India, as `18:30`. */
+export const formatClock = ({ minuteOfDay }: DailyJob): string => {
+  const { hour, minute } = toClock(minuteOfDay)
+  return `${padTwo(hour)}:${padTwo(minute)}`
+}
+
+/** The local time of the job. Of a zone with daylight saving, the later one: the job must not start before the data is there. */
+const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
+  toClock(Math.max(...offsets.map((offset) => minuteOfDay - INDIA_OFFSET_MINUTES + offset)))
+
+/** When the job starts, for cron. */
+export const toCronTime = (job: DailyJob): string => {
+  const { hour, minute, dayShift } = toLocalClock(job)
+  return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}`
+}
+
+/** The job of each attempt of an evening: at its time and an hour later, before midnight in India. */
+export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
+  [...new Set([job.minuteOfDay, Math.min(job.minuteOfDay + 60, MINUTES_PER_DAY - 1)])].map((minuteOfDay) => ({ ...job, minuteOfDay }))
+
+/** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
+const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
+
+/** The commands of a day: the later ones run only if the earlier ones succeeded. */
+export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (readonly string[])[] => {
+  const settings = config === undefined ? [] : ['--config', config]
+  return [
+    ['run', '--quiet', '--out', out, ...settings],
+    ['verify', '--quiet', '--out', out, ...settings],
+    ...(exportTo === undefined ? [] : [['export', '--quiet', '--out', out, '--to', exportTo, ...settings]]),
+  ]
+}
+
+export const toShell = (job: DailyJob, program: readonly string[] = job.program): string =>
+  [
+    ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quoteShell(value)}`),
+    ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
+  ].join(' && ')
+
+const HOLIDAYS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+const SECOND_ATTEMPT =
+  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
+
+/** What a person must know about an entry, as lines of a comment. */
+const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
+  ...[HOLIDAYS, SECOND_ATTEMPT],
+  ...(config === undefined
+    ? []
+    : [
+        `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+        'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
+      ]),
+  ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
+]
+
+/** The same as lines that begin with `#`. */
+export const commentEntry = (job: DailyJob): string =>
+  describeEntry(job)
+    .map((line) => `# ${line}\n`)
+    .join('')
 
 const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')

@@ -3,14 +3,12 @@ import { Option } from 'commander'
 import { catchError, defer, map, NEVER, throwError } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { AddCommand, Command } from '../dependencies.js'
-import { exampleText, integerOption } from '../options.js'
+import { exampleText, type FolderFlags, integerOption, withFolderOptions } from '../options.js'
 import { resolveSettings, whileServing } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { openPage, toPortError } from './page-server.js'
 
-interface ServeFlags {
-  readonly out?: string
-  readonly config?: string
+interface ServeFlags extends FolderFlags {
   readonly port?: number
   readonly answer?: boolean
 }
@@ -22,11 +20,11 @@ const examples = [
 ] as const
 
 export const addServe: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('serve')
-    .description('Serves a web page on the output folder: runs, market, stocks and queries. Only this machine can open it.')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+  withFolderOptions(
+    program
+      .command('serve')
+      .description('Serves a web page on the output folder: runs, market, stocks and queries. Only this machine can open it.'),
+  )
     .addOption(integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]))
     .addOption(new Option('--answer', 'answers the task on stdin; the page uses it').hideHelp())
     .addHelpText('after', exampleText(examples))

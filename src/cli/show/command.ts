@@ -1,7 +1,7 @@
 import { defer, map } from 'rxjs'
 import type { AddCommand, Command } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { exampleText } from '../options.js'
+import { exampleText, type FolderFlags, withFolderOptions } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { printJson, printLines } from '../terminal/print.js'
@@ -26,21 +26,15 @@ Exit codes:
   130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
 `
 
-interface ShowFlags {
+interface ShowFlags extends FolderFlags {
   readonly stock: string
-  readonly out?: string
-  readonly config?: string
   readonly json?: boolean
   readonly verify?: boolean
 }
 
 export const addShow: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('show')
-    .description('Shows one stock at a glance.')
+  withFolderOptions(program.command('show').description('Shows one stock at a glance.'))
     .argument('<stock>', 'symbol, ISIN, former symbol or name of the company')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
     .option('--verify', 'also show the findings of "verify" about it; takes some seconds')
     .option('--json', 'print everything as JSON')
     .addHelpText('after', () => exampleText(examples) + SHOW_EXIT_CODES())

@@ -3,7 +3,7 @@ import type { Finding } from '../../analysis/verify/finding.js'
 import type { Row } from '../../model/row.js'
 import { formatCount } from '../terminal/format.js'
 import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { clean } from '../terminal/text.js'
 
 type ShownStock = StockView & { readonly findings?: readonly Finding[] }
 
@@ -33,7 +33,7 @@ export const stockLines = ({ facts, events, renamed, findings }: ShownStock, col
   return [
     ...wrapTitled([text(facts.symbol), 'bold'], head[0] ?? '', columns),
     ...wrapLines(head[1] ?? '', columns).filter(hasWords),
-    ...(renamed === undefined ? [] : wrap(`  ${clean(renamed)}`, columns).map((line): TextLine => [[line, 'yellow']])),
+    ...(renamed === undefined ? [] : wrapLines(`  ${clean(renamed)}`, columns, 'yellow')),
     ...sections.flatMap(([title, lines]) => (lines.some(hasWords) ? [[] as TextLine, [[title, 'cyan']] as TextLine, ...lines] : [])),
   ]
 }

@@ -4,8 +4,7 @@ import type { FleetState } from '../../model/report.js'
 import type { StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
-import { overallLine } from './overall.js'
-import type { Glyphs, Style, TerminalSize, TextLine, TextSpan } from './terminal.js'
+import { type Glyphs, measureLine, type Style, type TerminalSize, type TextLine, type TextSpan } from './terminal.js'
 import { clean, padEnd, padStart, width } from './text.js'
 
 interface FrameContext {
@@ -34,22 +33,13 @@ export const renderFrame = (streams: readonly StreamStats[], context: FrameConte
   return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
 }
 
-/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
-interface FrameLayout {
-  readonly name: number
-  readonly bar: number
-  readonly count: number
-  readonly rate: number
-  readonly time: number
-  readonly isWide: boolean
-}
-
 const RATE = 8
 const TIME = 11
 const LOST = 12
 const BAR = { min: 6, max: 40 }
 
-const computeLayout = (streams: readonly StreamStats[], columns: number): FrameLayout => {
+/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
+const computeLayout = (streams: readonly StreamStats[], columns: number) => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
   const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
   const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
@@ -62,6 +52,8 @@ const computeLayout = (streams: readonly StreamStats[], columns: number): FrameL
     isWide: columns >= 150,
   }
 }
+
+type FrameLayout = ReturnType<typeof computeLayout>
 
 const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
   const [mark, style] = chooseMark(stream, context.glyphs)
@@ -159,4 +151,47 @@ const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number):
       return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
     }
   }
+}
+
+/** The line of the whole run. Where it is too long, the least important parts are left out. */
+export const overallLine = (
+  all: readonly StreamStats[],
+  { done, total, share, leftMs, bytesPerSecond }: OverallProgress,
+  { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
+): TextLine => {
+  const streams = all.filter(isSelected)
+  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
+  const ended = sum(({ state }) => Number(state !== 'waiting' && state !== 'running'))
+  const failed = sum(({ state }) => Number(state === 'failed'))
+  const [lost, limited] = [sum((stream) => stream.lost), sum(({ rateLimited }) => rateLimited)]
+  const items =
+    total === undefined || total === 0
+      ? formatQuantity(done, 'item')
+      : `${formatCount(Math.min(done, total))}/${formatQuantity(total, 'item')}`
+  // In the order of the line; the number says how important a part is.
+  const parts: readonly (readonly [importance: number, text: string, style?: TextSpan[1]])[] = [
+    [9, `${Math.floor(share * 100)} %`, 'bold'],
+    [5, items],
+    [8, leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`],
+    [4, bytesPerSecond === undefined ? '' : `${formatBytes(Math.round(bytesPerSecond))}/s`],
+    [3, `${ended} of ${formatQuantity(streams.length, 'stream')}`],
+    [1, formatDuration(elapsedMs)],
+    [7, failed > 0 ? `${failed} failed` : '', 'red'],
+    [6, lost > 0 ? `${formatCount(lost)} lost` : '', 'red'],
+    [2, limited > 0 ? `${formatCount(limited)} x 429` : '', 'yellow'],
+    [
+      0,
+      formatQuantity(
+        sum((stream) => stream.requests),
+        'request',
+      ),
+      'dim',
+    ],
+  ]
+  const lineFrom = (least: number): TextLine =>
+    parts
+      .filter(([importance, text]) => importance >= least && text !== '')
+      .map(([, text, style], index): TextSpan => [(index === 0 ? '  ' : gap) + text, style])
+  const least = parts.findIndex((_, index) => measureLine(lineFrom(index)) < columns)
+  return lineFrom(least === -1 ? parts.length - 1 : least)
 }

@@ -1,3 +1,4 @@
+import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
 import { createOverallEstimator, type StreamForecast } from '../../model/overall-progress.js'
@@ -5,10 +6,21 @@ import { createProgressEstimator, type ProgressEstimator } from '../../model/pro
 import type { FleetState } from '../../model/report.js'
 import type { RunStats, StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
-import { createCanvas } from './canvas.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
 import { pausedHostsText, renderFrame } from './frame.js'
-import { canRedraw, type Glyphs, type TerminalStream } from './terminal.js'
+import {
+  canRedraw,
+  type Glyphs,
+  hideCursor,
+  measureLine,
+  paintLine,
+  readSize,
+  showCursor,
+  type TerminalSize,
+  type TerminalStream,
+  type TextLine,
+  trimLine,
+} from './terminal.js'
 import { clean } from './text.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
@@ -176,4 +188,49 @@ const formatRunningStream = (stream: StreamStats, estimator: ProgressEstimator):
   const { leftMs, pausedUntil } = estimator.estimate(stream)
   const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${formatCountdown(Math.max(1, leftMs))} left)`
   return `${name} ${formatCount(Math.min(settled, total))}/${formatCount(total)}${left}`
+}
+
+const REST_OF_LINE = '\x1b[K'
+
+/** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
+const createCanvas = (stream: TerminalStream) => {
+  let widths: readonly number[] = []
+  let drawnColumns = 0
+  let isOpen = false
+
+  const goBack = ({ columns }: TerminalSize): void => {
+    // If the window became narrower, the terminal has wrapped the earlier lines.
+    const height = widths.reduce((rows, width) => rows + Math.max(1, Math.ceil(width / columns)), 0)
+    // Ctrl+C prints ^C at the cursor.
+    cursorTo(stream, 0)
+    moveCursor(stream, 0, -height)
+    if (columns !== drawnColumns) clearScreenDown(stream)
+  }
+  return {
+    draw: (linesFor: (size: TerminalSize) => readonly TextLine[]): void => {
+      const size = readSize(stream)
+      const lines = linesFor(size)
+      if (!isOpen) hideCursor(stream)
+      isOpen = true
+      if (widths.length > 0) goBack(size)
+      stream.write(lines.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
+      clearScreenDown(stream)
+      widths = lines.map((line) => Math.min(size.columns - 1, measureLine(trimLine(line))))
+      drawnColumns = size.columns
+    },
+    /** Clears the drawn lines, so that other text can be written; returns whether there were any. */
+    erase: (): boolean => {
+      if (widths.length === 0) return false
+      goBack(readSize(stream))
+      clearScreenDown(stream)
+      widths = []
+      return true
+    },
+    /** Shows the cursor again; the drawn lines stay. A later drawing begins at the cursor. */
+    close: (): void => {
+      if (isOpen) showCursor(stream)
+      isOpen = false
+      widths = []
+    },
+  }
 }

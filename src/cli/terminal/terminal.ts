@@ -36,7 +36,8 @@ export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boole
 export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
 
 /** A text in lines of at most `columns`, wrapped at spaces. */
-export const wrapLines = (text: string, columns: number): readonly TextLine[] => wrap(text, columns).map((line): TextLine => [[line]])
+export const wrapLines = (text: string, columns: number, style?: Style): readonly TextLine[] =>
+  wrap(text, columns).map((line): TextLine => [[line, style]])
 
 /** A text in lines of at most `columns`, whose first words have a style of their own. */
 export const wrapTitled = ([title, style]: TextSpan, rest: string, columns: number, restStyle?: Style): readonly TextLine[] => {
