@@ -10,7 +10,7 @@ import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader
 import { fillFirstSeen } from './history/fill-first-seen.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { readReport } from './output-folder.js'
-import { CANDLE_DAYS } from './tables/candle-days.js'
+import { CANDLE_DAYS } from './tables/candles.js'
 import { addNeeded } from './tables/index.js'
 import { isView } from './tables/view.js'
 

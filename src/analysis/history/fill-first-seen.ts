@@ -4,7 +4,7 @@ import { quoteText } from '../../storage/duckdb.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
-import { FIRST_SEEN_VIEW, undated } from '../tables/first-seen.js'
+import { FIRST_SEEN_VIEW, undated } from '../tables/events.js'
 import type { View } from '../tables/view.js'
 import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from './as-of.js'
 

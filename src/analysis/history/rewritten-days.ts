@@ -3,7 +3,7 @@ import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
 import { readOthers } from '../../storage/history/first-seen.js'
 import { describeDamage, type History, type Warn } from '../../storage/history/record.js'
-import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/rewritten.js'
+import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/candles.js'
 import type { View } from '../tables/view.js'
 
 /** Sets the variable with the candle histories that runs replaced, if a view reads it. `until` is the day as of which tables are read. */
