@@ -1,12 +1,12 @@
 import { basename, extname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { Observable } from 'rxjs'
-import type { Export, ExportOptions, LoadedTable } from '../../sinks/export.js'
+import { loadWithDuckDb } from '../../sinks/define-export.js'
+import type { Export, ExportOptions } from '../../sinks/export.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, suggest } from '../model/text.js'
 import { listTables } from '../pipeline/list-tables.js'
-import { type DuckDb, openDuckDb, quoteName, quoteText } from '../storage/duckdb.js'
+import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openFolder } from '../storage/table-folder.js'
 import { MIN_CACHED_BYTES } from './candle-cache.js'
 import { createRelations, prepareRelations } from './relations.js'
@@ -38,33 +38,14 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
   return {
     name: path,
     write: (out) =>
-      new Observable((subscriber) => {
-        let duck: DuckDb | undefined
-        const run = async (): Promise<LoadedTable> => {
-          const began = performance.now()
-          duck = await openDuckDb()
-          try {
-            await createTable(duck.connection, table, { out, tables })
-            const { connection } = duck
-            const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
-            const count = await replaceFile(
-              path,
-              (temporary) => writeRows(connection, temporary, rows),
-              () => subscriber.closed,
-            )
-            return { table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }
-          } finally {
-            duck.close()
-          }
-        }
-        run().then(
-          (loaded) => {
-            subscriber.next(loaded)
-            subscriber.complete()
-          },
-          (error: unknown) => subscriber.error(error),
-        )
-        return () => duck?.connection.interrupt()
+      loadWithDuckDb(async (run, isStopped) => {
+        const began = performance.now()
+        const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
+        const count = await run(async ({ connection }) => {
+          await createTable(connection, table, { out, tables })
+          return await replaceFile(path, (temporary) => writeRows(connection, temporary, rows), isStopped)
+        })
+        return [{ table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }]
       }),
   }
 }
