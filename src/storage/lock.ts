@@ -90,12 +90,8 @@ const isRunning = (pid: number): boolean => {
 
 /** Reads the fields of `/proc/PID/stat` from the state on; empty where unavailable. */
 const readProcessStat = (pid: number): readonly string[] => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return []
-  }
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
 }
 
 const readStartTime = (pid: number): string | undefined => readProcessStat(pid)[19]

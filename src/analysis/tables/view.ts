@@ -48,12 +48,10 @@ export const defineView = ({ about, needs, with: tables = [], from, ...facts }: 
 })
 
 const buildColumn = ({ name, type, sql }: ViewColumn): string => {
-  const value = type === 'DOUBLE' ? toFinite(`CAST(${sql} AS DOUBLE)`) : `CAST(${sql} AS ${type})`
-  return `${value} AS "${name}"`
+  const value = `CAST(${sql} AS ${type})`
+  // No infinite value and no NaN, such as that of a division by zero.
+  return `${type === 'DOUBLE' ? `if(isfinite(${value}), ${value}, NULL)` : value} AS "${name}"`
 }
-
-/** No infinite value and no NaN, such as that of a division by zero. */
-const toFinite = (sql: string): string => `if(isfinite(${sql}), ${sql}, NULL)`
 
 /** The columns that every view starts with. */
 export const identity = (day: ViewColumn | string, from = ''): readonly ViewColumn[] => [
