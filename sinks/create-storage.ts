@@ -1,13 +1,23 @@
-import { EMPTY, map, type Observable, tap } from 'rxjs'
+import { concat, count, defer, EMPTY, filter, from, ignoreElements, map, mergeMap, type Observable, of, switchMap, tap } from 'rxjs'
+import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
+import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
+import type { Candles } from '../src/model/candle.js'
+import { runNamed } from '../src/model/errors.js'
+import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
+import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
 import { asBuffer, formatJson } from '../src/model/text.js'
-import { type Output, type TextFile, toFilePath } from '../src/pipeline/output.js'
+import {
+  type ArrayPerItem,
+  type CandlesPerItem,
+  type DocumentPerItem,
+  type Output,
+  type TextFile,
+  toFilePath,
+} from '../src/pipeline/output.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
 import { type FileStore, filePerItem } from '../src/storage/file-store.js'
-import { readDocument } from '../src/storage/record-file.js'
-import { arrayPerItem } from './array-per-item.js'
-import { candlesPerItem } from './candles-per-item.js'
-import { documentPerItem } from './document-per-item.js'
+import { arrayText, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
 /**
@@ -47,11 +57,98 @@ const createSink = (output: Output, context: SinkContext, files: FileStore): Sin
   }
 }
 
-/** Writes the rows of each item, which are lines of text. */
-const textFile = (output: TextFile, { exchange, asOf }: SinkContext, files: FileStore): Sink =>
-  filePerItem(({ item, rows, status }) => {
-    if (status !== 'success') return undefined
-    const file = toFilePath(output, exchange, item)
-    const lines = Array.from(rows, (line) => `${String(line)}\n`)
-    return { file, write$: files.write(file, lines, asOf) }
+/** Writes a file for each item that has rows. */
+const fileOfRows = (
+  output: CandlesPerItem | DocumentPerItem | TextFile,
+  { exchange }: SinkContext,
+  write: (file: string, outcome: ItemOutcome) => Observable<number>,
+): Sink =>
+  filePerItem((outcome) => {
+    if (outcome.status !== 'success') return undefined
+    const file = toFilePath(output, exchange, outcome.item)
+    return { file, write$: write(file, outcome) }
   })
+
+/** Writes the rows of each item, which are lines of text. */
+const textFile = (output: TextFile, context: SinkContext, files: FileStore): Sink =>
+  fileOfRows(output, context, (file, { rows }) =>
+    files.write(
+      file,
+      Array.from(rows, (line) => `${String(line)}\n`),
+      context.asOf,
+    ),
+  )
+
+/**
+ * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole history replaces all stored
+ * candles. The file is rewritten atomically.
+ */
+const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: FileStore): Sink =>
+  fileOfRows(output, context, (file, { rows, whole }) => {
+    const candles = rows as Candles
+    const stored$ = whole ? of(undefined) : files.read(file)
+    const format = (stored?: Uint8Array) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))
+    return stored$.pipe(switchMap((stored) => files.write(file, format(stored), context.asOf, stored)))
+  })
+
+/** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
+const arrayPerItem = (
+  { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
+  { stream, exchange, asOf }: SinkContext,
+  files: FileStore,
+): Sink =>
+  filePerItem((outcome) => {
+    if (!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) return undefined
+    const file = toFilePath(output, exchange, outcome.item)
+    const rows = [...outcome.rows] as readonly Row[]
+    const write$ = files.write(
+      file,
+      arrayText((select ? runNamed(`select of ${stream}`, outcome.item.key, () => select(rows)) : rows).map((row) => JSON.stringify(row))),
+      asOf,
+    )
+    const keepsEarlier = isLost(outcome) || (keepsWhenEmpty && outcome.status === 'empty')
+    if (!keepsEarlier) return { file, write$ }
+    const ifMissing$ = files.exists(file).pipe(
+      filter((exists) => !exists),
+      switchMap(() => write$),
+    )
+    return { file, write$: ifMissing$ }
+  })
+
+/**
+ * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An item without rows keeps the
+ * file of an earlier run; if these are many at once, the answers are wrong, and the stream ends as partial.
+ */
+const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
+  const { stream, exchange, asOf, accepts, refuse } = context
+  const write = fileOfRows(output, context, (file, { item, rows }) => {
+    const document = runNamed(`document of ${stream}`, item.key, () => output.document([...rows] as readonly Row[], item))
+    return files.write(file, [`${JSON.stringify(document)}\n`], asOf)
+  })
+  return (item$) =>
+    defer(() => {
+      const empty: string[] = []
+      let written = 0
+      const countedItem$ = item$.pipe(
+        tap(({ outcome: { item, status } }) => {
+          if (status === 'success') written += 1
+          else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
+        }),
+      )
+      const check$ = defer(() => (empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files))).pipe(
+        tap((emptied) => {
+          if (!areTooManyEmpty(emptied, emptied + written) || accepts('shrink')) return
+          refuse('shrink', `${emptied} of ${emptied + written} items with a file answered nothing: their files stay as they are`)
+        }),
+        ignoreElements(),
+      )
+      return write(concat(countedItem$, check$))
+    })
+}
+
+const countExisting = (names: readonly string[], files: FileStore): Observable<number> =>
+  from(names).pipe(
+    mergeMap((name) => files.exists(name), 8),
+    filter((exists) => exists),
+    count(),
+  )

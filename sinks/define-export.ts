@@ -32,21 +32,14 @@ export const defineExport = (
 ): Export => ({
   name,
   write: (out) =>
-    new Observable((subscriber) => {
-      let duck: DuckDb | undefined
-      const isStopped = (): boolean => subscriber.closed
-      const attempt = async (folder: TableFolder, reading: CsvMode): Promise<readonly LoadedTable[]> => {
-        duck = await openDuckDb()
-        try {
+    loadWithDuckDb((run, isStopped) => {
+      const attempt = (folder: TableFolder, reading: CsvMode): Promise<readonly LoadedTable[]> =>
+        run(async (duck) => {
           const all = listTables(streams)
           const tables = await createViews(duck, all, { folder, reading })
           if (tables.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
           return await load({ connection: duck.connection, all, tables, isStopped })
-        } finally {
-          duck.close()
-          duck = undefined
-        }
-      }
+        })
       const all = async (): Promise<readonly LoadedTable[]> => {
         const folder = await openFolder(out)
         // The fast reader expects candle files as a run writes them. If one differs, roll back and load again with the tolerant reader.
@@ -55,16 +48,36 @@ export const defineExport = (
           return attempt(folder, 'any')
         })
       }
-      all().then(
-        (tables) => {
-          for (const table of tables) subscriber.next(table)
-          subscriber.complete()
-        },
-        (error: unknown) => subscriber.error(toExportError(error, name)),
-      )
-      return () => duck?.connection.interrupt()
+      return all().catch((error: unknown) => {
+        throw toExportError(error, name)
+      })
     }),
 })
+
+/** Emits the tables that `load` has loaded with databases that its first argument opens and closes. Unsubscribing interrupts them. */
+export const loadWithDuckDb = (
+  load: (run: <T>(act: (duck: DuckDb) => Promise<T>) => Promise<T>, isStopped: () => boolean) => Promise<readonly LoadedTable[]>,
+): Observable<LoadedTable> =>
+  new Observable((subscriber) => {
+    let duck: DuckDb | undefined
+    const run = async <T>(act: (duck: DuckDb) => Promise<T>): Promise<T> => {
+      duck = await openDuckDb()
+      try {
+        return await act(duck)
+      } finally {
+        duck.close()
+        duck = undefined
+      }
+    }
+    load(run, () => subscriber.closed).then(
+      (tables) => {
+        for (const table of tables) subscriber.next(table)
+        subscriber.complete()
+      },
+      (error: unknown) => subscriber.error(error),
+    )
+    return () => duck?.connection.interrupt()
+  })
 
 /** Creates a view for each table that has files, and returns these tables. */
 const createViews = async (

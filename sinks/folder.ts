@@ -35,11 +35,17 @@ export const folder = (out: string): Storage => {
       const path = pathOf(file)
       return of(names.lacks(path) ? undefined : readIfPresent(path, act))
     })
+  // Unsubscribing aborts the write, which then leaves the file unchanged.
   const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
     defer(() => {
       const path = pathOf(file)
-      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base) }
-      return writeAbortable(path, (isAborted) => writeFileAtomically(path, parts, { ...writing, isAborted })).pipe(
+      let isAborted = false
+      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base), isAborted: () => isAborted }
+      return from(writeFileAtomically(path, parts, writing)).pipe(
+        catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
+        finalize(() => {
+          isAborted = true
+        }),
         tap(() => names.add(path)),
       )
     })
@@ -62,18 +68,6 @@ export const folder = (out: string): Storage => {
   })
   return { ...storage, readSessionDays: (evidence) => defer(() => readSessionDays(root, evidence)) }
 }
-
-/** Writes on subscription. Unsubscribing aborts the write, which then leaves the file unchanged. */
-const writeAbortable = (path: string, write: (isAborted: () => boolean) => Promise<number>): Observable<number> =>
-  defer(() => {
-    let isAborted = false
-    return from(write(() => isAborted)).pipe(
-      catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
-      finalize(() => {
-        isAborted = true
-      }),
-    )
-  })
 
 /**
  * Reads a file; `undefined` if it is missing. Synchronous: a file of the previous daily run in the page cache takes a few microseconds this

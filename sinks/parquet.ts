@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
 import { quoteText } from '../src/storage/duckdb.js'
-import { createFolder, describeFileError, fileCalls, getErrorCode } from '../src/storage/file-system.js'
+import { createFolder, describeFileError, fileCalls, ignoreMissing } from '../src/storage/file-system.js'
 import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
@@ -70,28 +70,16 @@ const moveTables = async (tables: readonly Table[], source: string, target: stri
 
 /** Restores a table after a kill between two renames. */
 const restoreBackup = async (target: string, table: Table): Promise<void> => {
-  const exists = await readdir(join(target, table.name)).then(
-    () => true,
-    (error: unknown) => {
-      if (getErrorCode(error) === 'ENOENT') return false
-      throw error
-    },
-  )
-  if (!exists) await moveIfPresent(backupPath(target, table), join(target, table.name))
+  const names = await readdir(join(target, table.name)).catch(ignoreMissing)
+  if (names === undefined) await moveIfPresent(backupPath(target, table), join(target, table.name))
 }
 
-const moveIfPresent = (from: string, to: string): Promise<void> =>
-  fileCalls.rename(from, to).catch((error: unknown) => {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-  })
+const moveIfPresent = (from: string, to: string): Promise<void> => fileCalls.rename(from, to).catch(ignoreMissing)
 
 /** Throws if a folder named like a table has files that no export creates. */
 const assertOwnFolder = async (target: string, { name }: Table): Promise<void> => {
-  const names = await readdir(join(target, name), { recursive: true }).catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return []
-    throw error
-  })
-  const foreign = names.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
+  const names = await readdir(join(target, name), { recursive: true }).catch(ignoreMissing)
+  const foreign = names?.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
   if (foreign !== undefined)
     throw new UsageError(`${join(target, name)} has a file that no export creates: ${foreign}; choose another folder or move it away`)
 }

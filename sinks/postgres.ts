@@ -84,17 +84,11 @@ const parsePassword = (url: string): string => {
 
 const describeCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'no reason given')
 
-interface TableTarget {
-  readonly table: Table
-  readonly schema: string
-}
-
 const loadPostgresTable = async (
   exporting: ExportContext,
   sql: TransactionSql | ReservedSql,
-  destination: TableTarget,
+  { table, schema }: { readonly table: Table; readonly schema: string },
 ): Promise<RowCounts> => {
-  const { table, schema } = destination
   const target = `${quoteName(schema)}.${quoteName(table.name)}`
   const names = listColumns(table).map(({ name }) => quoteName(name))
   for (const statement of createTableStatements(target, table)) await sql.unsafe(statement)
@@ -135,17 +129,11 @@ const createMergeStatements = (target: string, staging: string, table: Table): r
   ]
 }
 
-interface CopyStatement {
-  readonly from: string
-  readonly into: string
-  readonly table: Table
-}
-
 /** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */
 const copyIntoTable = async (
   { connection, isStopped }: ExportContext,
   sql: TransactionSql | ReservedSql,
-  { from, into, table }: CopyStatement,
+  { from, into, table }: { readonly from: string; readonly into: string; readonly table: Table },
 ): Promise<number> => {
   const cells = listColumns(table).map(({ name, type }) => `coalesce(${formatCell(quoteName(name), type)}, '\\N')`)
   const result = await connection.stream(`SELECT concat_ws(chr(9), ${cells.join(', ')}) FROM (${from})`)

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { duplicateKeys } from '../../sinks/define-export.js'
 import { formatError } from '../model/errors.js'
@@ -58,7 +58,8 @@ export const openCandleCache = async (connection: DuckDBConnection, request: Cac
     } finally {
       await rm(temporary, { force: true })
     }
-    await removeOld(path)
+    for (const name of await readdir(dirname(path)))
+      if (name.endsWith('.parquet') && name !== basename(path)) await rm(join(dirname(path), name), { force: true })
     return cache
   } catch (error) {
     if (/\bINTERRUPT/.test(formatError(error))) throw error
@@ -101,10 +102,4 @@ const writeCache = async (
           SELECT *, row_number() OVER (PARTITION BY symbol, date ORDER BY place DESC) = 1 AS is_last
           FROM (SELECT *, row_number() OVER () AS place FROM (${select}) WHERE ${repeated}) ORDER BY place)`
   await connection.run(`COPY (${marked}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`)
-}
-
-const removeOld = async (path: string): Promise<void> => {
-  const folder = dirname(path)
-  const old = (await readdir(folder)).map((name) => join(folder, name)).filter((one) => one.endsWith('.parquet') && one !== path)
-  for (const one of old) await rm(one, { force: true })
 }

@@ -1,12 +1,12 @@
 import type { DuckDBResult } from '@duckdb/node-api'
-import { UsageError } from '../model/errors.js'
-import type { Columned, Table } from '../model/table.js'
+import { CollectError, UsageError } from '../model/errors.js'
+import { type Columned, listColumns, type Table } from '../model/table.js'
+import { findClosest, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
-import { type DuckDb, openDuckDb, quoteList, toSpillFolder } from '../storage/duckdb.js'
+import { type DuckDb, openDuckDb, quoteList, toQueryError, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
-import { explainQueryError } from './query-errors.js'
 import { createRelations, listPaths, prepareRelations } from './relations.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
@@ -72,7 +72,7 @@ export const runQuery = async (
     return { result, close, answers, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {
     close()
-    throw explainQueryError(error, { all, used })
+    throw explainQueryError(error, all, used)
   }
 }
 
@@ -91,4 +91,30 @@ const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]):
   await connection.run(`SET allowed_paths = ${quoteList(files)}`)
   await connection.run('SET enable_external_access = false')
   await connection.run('SET lock_configuration = true')
+}
+
+/** An error of DuckDB for people: an unknown table comes with the tables, an unknown column with the columns of the tables in the statement. */
+const explainQueryError = (error: unknown, all: readonly Columned[], used: readonly Columned[]): unknown => {
+  const converted = toQueryError(error)
+  if (converted === error || !(converted instanceof CollectError)) return converted
+  const { message } = converted
+  const describe = (what: string, name: string, lists: readonly (readonly [title: string, names: readonly string[]])[]): UsageError => {
+    const start = message.search(/^LINE \d/m)
+    const position = start < 0 ? [] : [message.slice(start)]
+    const near = findClosest(
+      name,
+      lists.flatMap(([, names]) => names),
+    )
+    const lines = lists.map(([title, names]) => `${title}: ${names.join(', ')}`)
+    return new UsageError([`unknown ${what}: ${name}${suggest(near)}`, ...position, ...lines].join('\n'), { cause: error })
+  }
+  const table = /^Catalog Error: Table with name "?(.+?)"? does not exist/.exec(message)?.[1]
+  if (table !== undefined) return describe('table', table, [['tables', all.map(({ name }) => name)]])
+  const column = /^Binder Error: .*(?:Referenced column|column named) "(.+?)"/.exec(message)?.[1]
+  if (column === undefined || used.length === 0) return converted
+  return describe(
+    'column',
+    column,
+    used.map((one) => [`columns of ${one.name}`, listColumns(one).map(({ name }) => name)]),
+  )
 }

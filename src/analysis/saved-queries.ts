@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../model/errors.js'
-import { findClosest } from '../model/text.js'
+import { findClosest, suggest } from '../model/text.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { listTables } from '../pipeline/list-tables.js'
 import { writeFileAtomically } from '../storage/atomic-file.js'
@@ -28,11 +28,8 @@ export const resolveQuery = async (text: string, out: string): Promise<string> =
   const all = [...(await listSavedQueries(out)), ...workedQueries]
   const found = all.find((one) => one.name === name)
   if (found !== undefined) return found.sql
-  const near = findClosest(
-    name,
-    all.map((one) => one.name),
-  )
-  throw new UsageError(`unknown query: ${name}${near === undefined ? '' : ` (did you mean ${near}?)`}`, { code: 'unknown-query' })
+  const names = all.map((one) => one.name)
+  throw new UsageError(`unknown query: ${name}${suggest(findClosest(name, names))}`, { code: 'unknown-query' })
 }
 
 /** The queries that are saved in a folder, by name. */

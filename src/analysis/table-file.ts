@@ -1,12 +1,12 @@
 import { basename, extname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { Observable } from 'rxjs'
-import type { Export, ExportOptions, LoadedTable } from '../../sinks/export.js'
+import { loadWithDuckDb } from '../../sinks/define-export.js'
+import type { Export, ExportOptions } from '../../sinks/export.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
-import { findClosest } from '../model/text.js'
+import { findClosest, suggest } from '../model/text.js'
 import { listTables } from '../pipeline/list-tables.js'
-import { type DuckDb, openDuckDb, quoteName, quoteText } from '../storage/duckdb.js'
+import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openFolder } from '../storage/table-folder.js'
 import { MIN_CACHED_BYTES } from './candle-cache.js'
 import { createRelations, prepareRelations } from './relations.js'
@@ -25,38 +25,27 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
   const tables = listTables(streams)
   const all: readonly Columned[] = [...tables, ...listViews(tables)]
   const table = all.find((one) => one.name === name)
-  if (table === undefined) throw createUnknownTableError(path, name, all)
+  if (table === undefined) {
+    const near = suggest(
+      findClosest(
+        name,
+        all.map((one) => one.name),
+      ),
+    )
+    throw new UsageError(`${path}: unknown table ${name}${near}; name the file after a table, such as screener.csv`)
+  }
   const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(FORMATS[format] ?? '')
   return {
     name: path,
     write: (out) =>
-      new Observable((subscriber) => {
-        let duck: DuckDb | undefined
-        const run = async (): Promise<LoadedTable> => {
-          const began = performance.now()
-          duck = await openDuckDb()
-          try {
-            await createTable(duck.connection, table, { out, tables })
-            const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
-            const { connection } = duck
-            const count = await replaceFile(
-              path,
-              (temporary) => writeRows(connection, temporary, rows),
-              () => subscriber.closed,
-            )
-            return { table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }
-          } finally {
-            duck.close()
-          }
-        }
-        run().then(
-          (loaded) => {
-            subscriber.next(loaded)
-            subscriber.complete()
-          },
-          (error: unknown) => subscriber.error(error),
-        )
-        return () => duck?.connection.interrupt()
+      loadWithDuckDb(async (run, isStopped) => {
+        const began = performance.now()
+        const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
+        const count = await run(async ({ connection }) => {
+          await createTable(connection, table, { out, tables })
+          return await replaceFile(path, (temporary) => writeRows(connection, temporary, rows), isStopped)
+        })
+        return [{ table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }]
       }),
   }
 }
@@ -89,16 +78,6 @@ const createTable = async (
   })
   if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
   await createRelations(connection, selects)
-}
-
-const createUnknownTableError = (path: string, name: string, all: readonly Columned[]): UsageError => {
-  const near = findClosest(
-    name,
-    all.map((one) => one.name),
-  )
-  return new UsageError(
-    `${path}: unknown table ${name}${near === undefined ? '' : ` (did you mean ${near}?)`}; name the file after a table, such as screener.csv`,
-  )
 }
 
 /** The rows in a steady order. In CSV, a text that a spreadsheet would run as a formula starts with `'`. */

@@ -8,12 +8,6 @@ import { ignoreError } from './ignore-error.js'
 /** Magic numbers (statfs(2)) of network file systems and FUSE: NFS, SMB2, CIFS, FUSE, 9P, Ceph. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
 
-/** Whether a folder is on a network file system; undefined if it cannot be read, for example because it does not exist yet. */
-const isNetworkFileSystem = async (folder: string): Promise<boolean | undefined> => {
-  const facts = await statfs(folder).catch(ignoreError(`look up the file system of ${folder}`))
-  return facts && NETWORK_FILE_SYSTEMS.has(facts.type)
-}
-
 /** The shared folder of a fleet, for data that is too large for Redis. */
 export interface BlobStore {
   readonly toFolder: (run: string) => string
@@ -27,10 +21,14 @@ export interface BlobStore {
 export const createBlobStore = (folder: string): BlobStore => {
   const root = resolve(folder)
   const made = new Set<string>()
+  /** Undefined while the folder cannot be read, for example because it does not exist yet. */
   let isNetwork: boolean | undefined
   // A synchronous call costs a tenth of one in the thread pool. On a network file system it could block the event loop.
   const runSyncIfLocal = async <T>(runSync: () => T, runAsync: () => Promise<T>): Promise<T> => {
-    isNetwork ??= await isNetworkFileSystem(root)
+    if (isNetwork === undefined) {
+      const facts = await statfs(root).catch(ignoreError(`look up the file system of ${root}`))
+      isNetwork = facts && NETWORK_FILE_SYSTEMS.has(facts.type)
+    }
     return isNetwork === false ? runSync() : runAsync()
   }
   return {

@@ -17,12 +17,6 @@ export interface DriverLease {
   readonly release: () => Promise<void>
 }
 
-interface LeaseOptions {
-  readonly prefix: string
-  readonly run: string
-  readonly shown: string
-}
-
 const ACQUIRE_SCRIPT = `
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return holder end
@@ -38,7 +32,7 @@ const RELEASE_SCRIPT = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call
  */
 export const acquireDriverLease = async (
   redis: Redis,
-  { prefix, run, shown }: LeaseOptions,
+  { prefix, run, shown }: { readonly prefix: string; readonly run: string; readonly shown: string },
   fail: (error: unknown) => void,
 ): Promise<DriverLease> => {
   const [driver, last] = [`${prefix}:driver`, `${prefix}:run`]

@@ -50,41 +50,25 @@ export const fleet = (options: FleetOptions): Engine => {
   }
 }
 
-interface OpenDriver {
-  readonly executor: Executor
-  readonly close: () => Promise<void>
-}
-
-const openDriver = async (
-  options: DriverOptions,
-  run: Driver['run'],
-  plan: Driver['plan'],
-  fail: (error: unknown) => void,
-): Promise<OpenDriver> => {
-  const driver = await connectDriver(options, run, plan)
-  const prepared = await prepareRun(driver, fail)
-  const emitWorkers = await watchWorkers(driver)
-  return { executor: createFleetExecutor(driver, prepared, emitWorkers), close: () => closeDriver(driver) }
-}
-
-/** What a driver needs to hand out the items of its run. */
-interface PreparedRun {
-  readonly lease: DriverLease
-  readonly barriers: Barriers
-}
-
 /**
  * Acquires the fleet for a run, and shares with the workers what they need. Closes the driver if that fails. `fail` is called if the lease
  * is lost later.
  * @throws StorageError if another run uses the fleet, or the shared folder cannot be used
  */
-const prepareRun = async (driver: Driver, fail: (error: unknown) => void): Promise<PreparedRun> => {
+const openDriver = async (
+  options: DriverOptions,
+  run: Driver['run'],
+  plan: Driver['plan'],
+  fail: (error: unknown) => void,
+): Promise<{ readonly executor: Executor; readonly close: () => Promise<void> }> => {
+  const driver = await connectDriver(options, run, plan)
   try {
     const lease = await acquireFleet(driver, fail)
     await shareRun(driver)
     const barriers = openBarriers(driver)
     driver.isRunning = true
-    return { lease, barriers }
+    const emitWorkers = await watchWorkers(driver)
+    return { executor: createFleetExecutor(driver, { lease, barriers, emitWorkers }), close: () => closeDriver(driver) }
   } catch (error) {
     await closeDriver(driver)
     throw getErrorCode(error) === undefined
@@ -115,9 +99,8 @@ const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Pro
 }
 
 /** Shares the earlier outputs and the facts of the run with the workers. */
-const shareRun = async ({ run, plan, blobs }: Driver): Promise<void> => {
-  const { settings, accept } = run
-  const { record } = run.session
+const shareRun = async ({ run: { settings, accept, session }, plan, blobs }: Driver): Promise<void> => {
+  const { record } = session
   await shareFiles(settings.out, listReadableOutputs(plan, settings.exchange), blobs.toFolder(record.run))
   await writeRunFile({ run: record.run, asOf: record.asOf, accept: [...accept], settings }, blobs)
 }
@@ -126,33 +109,38 @@ const openBarriers = (driver: Driver): Barriers => {
   const { options, run, names, queues, packages } = driver
   // Opens the connections of the queue events early.
   for (const stream of names) queues.events(stream)
-  const barriers = createBarriers(queues, run.session.record.run, packages, options.address.shown)
-  driver.barriers = barriers
-  return barriers
+  driver.barriers = createBarriers(queues, run.session.record.run, packages, options.address.shown)
+  return driver.barriers
 }
 
-/** Hands the items of a prepared run to the workers. `emitWorkers` is called at the end of each stage. */
-const createFleetExecutor = (driver: Driver, { lease, barriers }: PreparedRun, emitWorkers: () => void): Executor => {
-  return {
-    work: (stage) => (item$) =>
-      item$.pipe(
-        // The barrier needs the complete list.
-        toArray(),
-        mergeMap((items) => {
-          const earlier = items.map((item) => stage.findStored(item))
-          const remaining = items.filter((_, index) => earlier[index] === undefined)
-          return merge(
-            from(earlier.filter((outcome) => outcome !== undefined)),
-            processOnFleet(stage, remaining, { ...driver, barriers }).pipe(tap({ complete: emitWorkers })),
-          )
-        }),
-      ),
-    finish: () => from(finishOnFleet(driver, lease)),
-  }
+/** What a driver needs to hand out the items of its run. */
+interface PreparedRun {
+  readonly lease: DriverLease
+  readonly barriers: Barriers
+  /** Called at the end of each stage. */
+  readonly emitWorkers: () => void
 }
+
+/** Hands the items of a prepared run to the workers. */
+const createFleetExecutor = (driver: Driver, { lease, barriers, emitWorkers }: PreparedRun): Executor => ({
+  work: (stage) => (item$) =>
+    item$.pipe(
+      // The barrier needs the complete list.
+      toArray(),
+      mergeMap((items) => {
+        const earlier = items.map((item) => stage.findStored(item))
+        const remaining = items.filter((_, index) => earlier[index] === undefined)
+        return merge(
+          from(earlier.filter((outcome) => outcome !== undefined)),
+          processOnFleet(stage, remaining, { ...driver, barriers }).pipe(tap({ complete: emitWorkers })),
+        )
+      }),
+    ),
+  finish: () => from(finishOnFleet(driver, lease)),
+})
 
 /** Removes the data of a finished run, so that the fleet is free for the next one. */
-const finishOnFleet = async (driver: Driver, lease: PreparedRun['lease']): Promise<void> => {
+const finishOnFleet = async (driver: Driver, lease: DriverLease): Promise<void> => {
   const { run, names, queues, blobs, watching } = driver
   watching.unsubscribe()
   await Promise.all([clearQueues(queues, [...names, BARRIERS]), blobs.removeRun(run.session.record.run)])

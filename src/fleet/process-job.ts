@@ -74,15 +74,8 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
 
 /** Processes the jobs of one stream; each resolves to its outcome. */
 export const createJobProcessor = (stream: StreamDefinition, context: JobContext): ((job: ItemJob) => Promise<WorkerOutcome>) => {
-  const {
-    name: by,
-    streams,
-    packages: { bullmq },
-    queues,
-    blobs,
-    backoffs,
-    stallDetector,
-  } = context
+  const { name: by, streams, queues, blobs, backoffs, stallDetector } = context
+  const { bullmq } = context.packages
   let unreported = createUnreported()
   let unreportedRun = ''
   return async (job) => {

@@ -3,7 +3,6 @@ import { concatMap, defer, EMPTY, first, ignoreElements, lastValueFrom, map, mer
 import { StorageError } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { Stage } from '../pipeline/engine.js'
-import { toFilePath } from '../pipeline/output.js'
 import type { PlannedStream } from '../pipeline/plan.js'
 import type { RunServices } from '../pipeline/run.js'
 import type { Barriers } from './barriers.js'
@@ -11,7 +10,7 @@ import type { BlobStore } from './blobs.js'
 import { type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './outcome.js'
 import type { ItemQueue, Queues } from './queues.js'
 import { retryAborted } from './redis.js'
-import { shareFiles } from './shared-run.js'
+import { listOutputPatterns, shareFiles } from './shared-run.js'
 import type { WorkerStats } from './worker-stats.js'
 
 const CHUNK_SIZE = 1_000
@@ -26,12 +25,6 @@ export interface StageDependencies {
   readonly barriers: Barriers
   readonly blobs: BlobStore
   readonly workerStats: WorkerStats
-}
-
-/** An item that a worker has finished. */
-interface FinishedItem {
-  readonly item: Item
-  readonly outcome: WorkerOutcome
 }
 
 /** Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier of the stage. */
@@ -60,13 +53,8 @@ const reportOutcome = (
   { run, workerStats }: StageDependencies,
 ): void => {
   workerStats.countItem(by)
-  const emitTimes = (count: number, type: 'requested' | 'retried' | 'rate-limited'): void => {
-    for (let index = 0; index < count; index += 1) run.emit({ type, stream })
-  }
-  const [requested, retried, rateLimited] = requestCounts
-  emitTimes(requested, 'requested')
-  emitTimes(retried, 'retried')
-  emitTimes(rateLimited, 'rate-limited')
+  for (const [place, type] of (['requested', 'retried', 'rate-limited'] as const).entries())
+    for (let index = 0; index < (requestCounts[place] ?? 0); index += 1) run.emit({ type, stream })
   for (const text of warnings) run.emit({ type: 'warning', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
@@ -75,7 +63,7 @@ const handOutItems = (
   stage: Stage,
   items: readonly Item[],
   { run, plan, queues, barriers, blobs, workerStats }: StageDependencies,
-): Observable<FinishedItem> =>
+): Observable<{ readonly item: Item; readonly outcome: WorkerOutcome }> =>
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
@@ -89,16 +77,22 @@ const handOutItems = (
     const fail = (error: unknown): void => subscriber.error(error)
     const handOut = async (): Promise<void> => {
       await waitForStreams(stream.after ?? [], run)
-      if (stream.after) await shareFiles(run.settings.out, listOutputPatterns(stream.after, run, plan), blobs.toFolder(record.run))
+      if (stream.after) {
+        const earlier = plan
+          .filter((planned) => stream.after?.includes(planned.stream.name))
+          .flatMap((planned) => listOutputPatterns(planned, run.settings.exchange))
+        await shareFiles(run.settings.out, earlier, blobs.toFolder(record.run))
+      }
       const queue = queues.queue(stream.name)
       await queue.setGlobalConcurrency(workers)
       const events = queues.events(stream.name)
-      const listeners: QueueListeners = {
-        completed: ({ jobId, returnvalue }) => finish(jobId, returnvalue as unknown as WorkerOutcome),
-        failed: ({ failedReason }) => fail(toJobError(failedReason)),
-        stalled: () => workerStats.countStalled(),
-      }
-      subscriber.add(listenToQueue(events, listeners))
+      subscriber.add(
+        listenToQueue(events, {
+          completed: ({ jobId, returnvalue }) => finish(jobId, returnvalue as unknown as WorkerOutcome),
+          failed: ({ failedReason }) => fail(toJobError(failedReason)),
+          stalled: () => workerStats.countStalled(),
+        }),
+      )
       await events.waitUntilReady()
       const barrier = await barriers.open(stream.name, isSecondPass)
       barrier.reached.catch(fail)
@@ -178,12 +172,3 @@ const removeLostJobs = async (queue: ItemQueue, works: readonly ItemJobData[]): 
     }),
   )
 }
-
-const listOutputPatterns = (
-  names: readonly string[],
-  { settings: { exchange } }: RunServices,
-  plan: readonly PlannedStream[],
-): readonly string[] =>
-  plan
-    .filter(({ stream }) => names.includes(stream.name))
-    .flatMap(({ stream }) => stream.outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))

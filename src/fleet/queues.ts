@@ -122,14 +122,10 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
 
 /** Removes queues with all their jobs. */
 export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
-  await Promise.all(names.map((name) => clearQueue(queues.queue(name))))
-}
-
-/**
- * If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no longer
- * paused, and a second call succeeds.
- */
-const clearQueue = async (queue: ItemQueue): Promise<void> => {
-  const clear = (): Promise<void> => queue.obliterate({ force: true })
-  await clear().catch((error: unknown) => (/non-paused/.test(formatError(error)) ? clear() : Promise.reject(error)))
+  const clear = (name: string): Promise<void> => queues.queue(name).obliterate({ force: true })
+  // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no
+  // longer paused, and a second call succeeds.
+  await Promise.all(
+    names.map((name) => clear(name).catch((error) => (/non-paused/.test(formatError(error)) ? clear(name) : Promise.reject(error)))),
+  )
 }

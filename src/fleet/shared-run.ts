@@ -8,7 +8,7 @@ import { Settings } from '../model/settings.js'
 import { toFilePath } from '../pipeline/output.js'
 import type { PlannedStream } from '../pipeline/plan.js'
 import { REPORT_FILE } from '../pipeline/storage.js'
-import { fileCalls, getErrorCode } from '../storage/file-system.js'
+import { fileCalls, getErrorCode, ignoreMissing } from '../storage/file-system.js'
 import { listOutputFiles } from '../storage/output-files.js'
 import type { BlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
@@ -26,9 +26,7 @@ const RunFacts = z.object({
 })
 export type RunFacts = Readonly<z.output<typeof RunFacts>>
 
-interface RunDescription extends Pick<RunFacts, 'run' | 'asOf' | 'accept' | 'settings'> {}
-
-export const writeRunFile = ({ settings, ...run }: RunDescription, blobs: BlobStore): Promise<void> => {
+export const writeRunFile = ({ settings, ...run }: Omit<RunFacts, 'headers'>, blobs: BlobStore): Promise<void> => {
   const { notify: _notify, notifySecret: _secret, ...shared } = settings
   const facts: RunFacts = { ...run, settings: withHeaders(shared, { headers: {}, hosts: {} }), headers: listHeaderNames(settings) }
   return blobs.write(`${run.run}/${RUN_FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
@@ -84,11 +82,11 @@ export const toEarlierFolder = (runFolder: string): string => join(runFolder, EA
 
 /** The outputs that the items of a run may read: all outputs of active streams, and single-file outputs of the others. */
 export const listReadableOutputs = (plan: readonly PlannedStream[], exchange: string): readonly string[] =>
-  plan.flatMap(({ stream, state }) =>
-    stream.outputs
-      .map((output) => toFilePath(output, exchange, { fileName: '*' }))
-      .filter((file) => state === 'waiting' || !file.includes('*')),
-  )
+  plan.flatMap((planned) => listOutputPatterns(planned, exchange).filter((file) => planned.state === 'waiting' || !file.includes('*')))
+
+/** The outputs of a stream, with `*` for the names of items. */
+export const listOutputPatterns = ({ stream }: PlannedStream, exchange: string): readonly string[] =>
+  stream.outputs.map((output) => toFilePath(output, exchange, { fileName: '*' }))
 
 /**
  * Shares stored outputs with workers: as hard links if the shared folder is on the same disk, else as copies. Outputs are always replaced
@@ -105,26 +103,18 @@ export const shareFiles = async (out: string, files: readonly string[], runFolde
 
 /** Ignores a file that was removed meanwhile. */
 const shareFile = async (from: string, to: string): Promise<void> => {
-  try {
-    await createFolderIfMissing(to, () =>
-      fileCalls.link(from, to).catch((error: unknown) => {
-        if (getErrorCode(error) === 'ENOENT') throw error
-        return replaceFile(from, to)
-      }),
-    )
-  } catch (error) {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-  }
-}
-
-const createFolderIfMissing = async (file: string, act: () => Promise<void>): Promise<void> => {
-  try {
-    await act()
-  } catch (error) {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-    await mkdir(dirname(file), { recursive: true })
-    await act()
-  }
+  const share = (): Promise<void> =>
+    fileCalls.link(from, to).catch((error: unknown) => {
+      if (getErrorCode(error) === 'ENOENT') throw error
+      return replaceFile(from, to)
+    })
+  await share()
+    .catch(async (error: unknown) => {
+      ignoreMissing(error)
+      await mkdir(dirname(to), { recursive: true })
+      await share()
+    })
+    .catch(ignoreMissing)
 }
 
 /** Replaces a file of an earlier driver; copies it if the folders are on different disks. */

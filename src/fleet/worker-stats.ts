@@ -66,15 +66,8 @@ interface WatchedFleet {
  * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
  * function emits that at once.
  */
-export const watchWorkers = async ({
-  run,
-  names,
-  redis,
-  queues,
-  readRefusal,
-  workerStats,
-  watching,
-}: WatchedFleet): Promise<() => void> => {
+export const watchWorkers = async (fleet: WatchedFleet): Promise<() => void> => {
+  const { run, names, redis, queues, readRefusal, workerStats, watching } = fleet
   let connected: readonly string[] | undefined
   const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected, readRefusal()) })
   const countWorkers = async (): Promise<void> => {

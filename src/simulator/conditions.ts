@@ -49,7 +49,7 @@ export const Fault = z.strictObject({
 export type Fault = Readonly<z.output<typeof Fault>>
 
 /** A request, as far as faults select by it. */
-export interface FaultTarget {
+interface FaultTarget {
   /** Name of the endpoint. */
   readonly name: string
   /** Identifies the item among the requests of one endpoint. */
@@ -128,7 +128,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
       if (market.asOf !== now) market = marketAt(now)
       return market
     },
-    findFault: (target: Parameters<typeof selectFault>[0]) => selectFault(target),
+    findFault: (target: FaultTarget) => selectFault(target),
     /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
     findExceededLimit: (host: string) => takeToken(host),
     /** Depends on the request alone: the same request always has the same latency. */

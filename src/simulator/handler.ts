@@ -43,7 +43,8 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }:
       return { kind: 'refused', name: url, key: body, message: `${url}: the input schema failed: ${formatError(error)}` }
     }
   }
-  const answer = (routed: RouteResult, request: IncomingRequest, response: ServerResponse): void => {
+  return (request: IncomingRequest, response: ServerResponse): void => {
+    const routed = routeSafely(request)
     if (routed.kind === 'unknown') {
       requestLog.unknown(`${request.method} ${request.url}`)
       respond({ response, answer: createJsonAnswer(404, { message: 'not found' }) })
@@ -59,14 +60,13 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }:
       )
     }
   }
-  return (request: IncomingRequest, response: ServerResponse): void => answer(routeSafely(request), request, response)
 }
 
 interface Reply {
   readonly response: ServerResponse
   readonly answer: SimulatedAnswer
   /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
-  readonly done?: ((status: number | string) => void) | undefined
+  readonly done?: Done
 }
 
 /** Sends the answer, or what the fault turns it into. */
@@ -99,8 +99,7 @@ const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, 
 const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
   status: (reply, { status = 500, retryAfter }) => {
     if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
-    const body = Buffer.from(JSON.stringify({ message: `status ${status}` }))
-    send({ ...reply, answer: { status, type: 'application/json', body } })
+    send({ ...reply, answer: createJsonAnswer(status, { message: `status ${status}` }) })
   },
   reset: ({ response, done }) => {
     done?.('reset')
@@ -117,8 +116,7 @@ const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void
   // The usual shape without rows: a CSV table still has its header line.
   empty: (reply) => {
     const { type, body } = reply.answer
-    const isTable = type === 'text/csv'
-    sendText(reply, type, isTable ? `${body.toString().split('\n', 1)[0]}\n` : '{"data":[]}')
+    sendText(reply, type, type === 'text/csv' ? `${body.toString().split('\n', 1)[0]}\n` : '{"data":[]}')
   },
   garbage: (reply) => sendText(reply, reply.answer.type, '{"data": [1, {"Sym": nul'),
   null: (reply) => sendText(reply, reply.answer.type, 'null'),

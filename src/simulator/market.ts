@@ -1,8 +1,7 @@
 import type { SampleIndex, SampleMarket } from '../model/market.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
-import type { PriceListing } from './candles.js'
-import { createCandleReader } from './candles.js'
+import { createCandleReader, type PriceListing } from './candles.js'
 import { createPermutation, createRandom } from './random.js'
 import { createStocks } from './stocks.js'
 

@@ -1,9 +1,7 @@
 import type { Random } from '../model/market.js'
 
-export type RandomKey = readonly (string | number)[]
-
 /** Pseudo-random numbers. Equal seeds and keys give equal numbers in every process, in any order of calls. */
-export const createRandom = (seed: number, ...key: RandomKey): Random => {
+export const createRandom = (seed: number, ...key: readonly (string | number)[]): Random => {
   const next = mulberry32(hashText([seed, ...key].join('\u0000')))
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
   return {

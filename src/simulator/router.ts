@@ -17,17 +17,12 @@ export type RouteResult =
   | { readonly kind: 'refused'; readonly name: string; readonly key: string; readonly message: string }
   | { readonly kind: 'accepted'; readonly endpoint: AnyEndpoint; readonly key: string; readonly input: unknown }
 
-interface Route {
-  readonly endpoint: AnyEndpoint
-  readonly read: PathReader
-}
-
 /** Finds the endpoint of a request. If several share a URL, the one whose input schema accepts the request is taken. */
 export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: IncomingRequest) => RouteResult) => {
   // Fewer placeholders first: a literal path beats a placeholder that matches anything.
   const routes = [...endpoints]
     .sort((a, b) => countPlaceholders(a.path) - countPlaceholders(b.path))
-    .map((endpoint): Route => ({ endpoint, read: createPathReader(`/${endpoint.host}${endpoint.path}`) }))
+    .map((endpoint) => ({ endpoint, read: createPathReader(`/${endpoint.host}${endpoint.path}`) }))
   return (request) => {
     const [path = '', query = ''] = request.url.split('?')
     const found = routes.flatMap(({ endpoint, read }) => {
@@ -100,15 +95,12 @@ const createRefusal = (endpoint: AnyEndpoint, key: string, what: string): RouteR
 
 type Values = Readonly<Record<string, string>>
 
-/** Reads the values of a path's placeholders; undefined if the path does not match. */
-type PathReader = (path: string, query: string) => Values | undefined
-
-/** Matches URLs against a template. Placeholders are lazy and may span segments; the query has the template's parameters, in any order. */
-const createPathReader = (template: string): PathReader => {
+/** Reads the values of the placeholders of a template; undefined if the URL does not match. Placeholders are lazy and may span segments; the query has the template's parameters, in any order. */
+const createPathReader = (template: string) => {
   const [path = '', query = ''] = template.split('?')
   const readPath = createTextReader(path)
   const wanted = [...new URLSearchParams(query)].map(([name, value]) => ({ name, read: createTextReader(value) }))
-  return (actualPath, actualQuery) => {
+  return (actualPath: string, actualQuery: string): Values | undefined => {
     const actual = new URLSearchParams(actualQuery)
     if (actual.size !== wanted.length) return undefined
     const found = [
@@ -126,14 +118,10 @@ const createTextReader = (template: string) => {
   const whole = new RegExp(`^${pattern}$`)
   return (text: string, convert: (value: string) => string): Values | undefined => {
     const match = whole.exec(text)
-    return match ? convertValues(match.groups ?? {}, convert) : undefined
-  }
-}
-
-const convertValues = (groups: Values, convert: (value: string) => string): Values | undefined => {
-  try {
-    return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, convert(value)]))
-  } catch {
-    return undefined // an invalid percent escape matches no endpoint
+    try {
+      return match ? Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, value]) => [name, convert(value)])) : undefined
+    } catch {
+      return undefined // an invalid percent escape matches no endpoint
+    }
   }
 }

@@ -49,13 +49,8 @@ const createSplit = (seed: number, rank: number): { readonly split?: SampleSplit
   }
 }
 
-export interface Company {
-  readonly symbol: string
-  readonly name: string
-}
-
 /** Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A longer list starts like a shorter one. */
-const createCompanies = (seed: number, count: number): readonly Company[] => {
+const createCompanies = (seed: number, count: number): readonly { readonly symbol: string; readonly name: string }[] => {
   const companies = realCompanies.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
   const usedSymbols = new Set(realCompanies.map(([symbol]) => symbol))
   const order = createPermutation(combinations, createRandom(seed, 'companies').int(0, combinations - 1))

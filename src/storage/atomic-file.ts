@@ -51,7 +51,7 @@ const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, is
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary)
   try {
-    const written = await writeChunks(fd, watch(chunks, watcher), asOf).finally(() => fileCalls.close(fd))
+    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => fileCalls.close(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
@@ -75,9 +75,10 @@ const openNewFile = async (path: string): Promise<number> => {
   }
 }
 
-const writeChunks = async (fd: number, chunks: Iterable<Buffer>, asOf: number | undefined): Promise<Stats> => {
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher }: WriteOptions): Promise<Stats> => {
   let bytes = 0
   for (const chunk of chunks) {
+    watcher?.add(chunk)
     await fileCalls.write(fd, chunk)
     bytes += chunk.length
   }
@@ -101,21 +102,12 @@ function* joinChunks(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
     return bytes
   }
   for (const part of parts) {
-    const bytes = toBuffer(part)
+    const bytes = typeof part === 'string' ? Buffer.from(part) : asBuffer(part)
     chunk.push(bytes)
     length += bytes.length
     if (length >= CHUNK_BYTES) yield flush()
   }
   if (length > 0) yield flush()
-}
-
-const toBuffer = (part: FileChunk): Buffer => (typeof part === 'string' ? Buffer.from(part) : asBuffer(part))
-
-function* watch(chunks: Iterable<Buffer>, watcher: ContentWatcher | undefined): Generator<Buffer> {
-  for (const chunk of chunks) {
-    watcher?.add(chunk)
-    yield chunk
-  }
 }
 
 function* prepend<T>(first: T, others: Iterable<T>): Generator<T> {

@@ -45,6 +45,11 @@ export const getErrorCode = (error: unknown): string | undefined => {
   return typeof code === 'string' ? code : undefined
 }
 
+/** For a file or folder that may be missing: returns nothing then. @throws any other error */
+export const ignoreMissing = (error: unknown): undefined => {
+  if (getErrorCode(error) !== 'ENOENT') throw error
+}
+
 const CAUSES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

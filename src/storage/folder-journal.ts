@@ -1,11 +1,10 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { firstValueFrom, map } from 'rxjs'
-import { isRow, omitUndefined } from '../model/row.js'
+import { firstValueFrom, map, Observable } from 'rxjs'
+import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import { getErrorCode, renameOver, statFile, toStorageError } from './file-system.js'
-import { appendRecords, createJournal, type JournalContent, type JournalLine } from './journal.js'
-import { createJournalFile, type JournalFile, type RecordsPlace } from './journal-file.js'
+import { appendRecords, createJournal, type JournalContent, type JournalLine, type LineStore } from './journal.js'
 
 export interface OpenJournal {
   readonly journal: Journal
@@ -20,9 +19,20 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
   const temporary = `${path}.next`
   const lines = createJournalFile(temporary)
   const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
+  const copyLine = async ({ rows = [], ...line }: StoredLine): Promise<void> => {
+    const written = firstValueFrom(
+      facts.carriesRows ? appendRecords(line, rows, facts, lines) : lines.append(line, undefined).pipe(map(() => undefined)),
+    )
+    lines.flush()
+    const copied = await written
+    const { item, status, files, remark, newest } = line
+    if (copied) found.records.set(item, copied)
+    // An item that may lack rows is fetched again; its records stay valid until then.
+    if (line.degraded !== undefined) found.earlier.delete(item)
+    else found.earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
+  }
   try {
-    for await (const line of readJournalLines(path))
-      if (isJournalLine(line) && areFilesUnchanged(line.files, root)) await copyLine(line, { facts, lines, found })
+    for await (const line of readJournalLines(path, root)) await copyLine(line)
     await renameOver(temporary, path)
   } catch (error) {
     lines.close()
@@ -35,10 +45,9 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
 export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
   const items = new Set<string>()
   try {
-    for await (const line of readJournalLines(path)) {
-      if (!isJournalLine(line) || !areFilesUnchanged(line.files, root)) continue
-      if (line.degraded === undefined) items.add(line.item)
-      else items.delete(line.item)
+    for await (const { item, degraded } of readJournalLines(path, root)) {
+      if (degraded === undefined) items.add(item)
+      else items.delete(item)
     }
   } catch (error) {
     if (getErrorCode(error) !== 'ENOENT') throw error
@@ -46,40 +55,20 @@ export const readStoredItems = async (path: string, root: string): Promise<Reado
   return items
 }
 
-interface CopyContext {
-  readonly facts: JournalFacts
-  readonly lines: JournalFile
-  readonly found: JournalContent<RecordsPlace>
-}
+type StoredLine = JournalLine & { readonly rows?: readonly unknown[] }
 
-const copyLine = async (
-  { rows = [], ...line }: JournalLine & { readonly rows?: readonly unknown[] },
-  { facts, lines, found: { earlier, records } }: CopyContext,
-): Promise<void> => {
-  const written = firstValueFrom(
-    facts.carriesRows ? appendRecords(line, rows, facts, lines) : lines.append(line, undefined).pipe(map(() => undefined)),
-  )
-  lines.flush()
-  const copied = await written
-  if (copied) records.set(line.item, copied)
-  // An item that may lack rows is fetched again; its records stay valid until then.
-  const { item, status, files, remark, newest } = line
-  if (line.degraded !== undefined) earlier.delete(item)
-  else earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
-}
-
-/** Reads the whole lines of a journal; none if the file is missing. */
-async function* readJournalLines(path: string): AsyncGenerator<unknown> {
+/** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
+async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
   if (!existsSync(path)) return
   // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
   const { parse } = await import('ndjson')
   const source = createReadStream(path)
   const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
   source.on('error', (error) => lines.destroy(error))
-  yield* lines
+  for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line.files, root)) yield line
 }
 
-const isJournalLine = (line: unknown): line is JournalLine => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+const isJournalLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
 
 const areFilesUnchanged = (files: SinkItem['files'], root: string): boolean =>
   Object.entries(files).every(([file, bytes]) => statFile(join(root, file))?.size === bytes)
@@ -97,4 +86,98 @@ export const createDeferredJournal = (opened: () => Journal | undefined): Journa
     carryOver: (rank, record) => journal().carryOver(rank, record),
     takeRecords: () => journal().takeRecords(),
   }
+}
+
+/** Where the records of a line are in the file: consecutive, with one byte between two. */
+interface RecordsPlace {
+  readonly at: number
+  /** The end of each record, relative to `at`. */
+  readonly ends: readonly number[]
+}
+
+interface JournalFile extends LineStore<RecordsPlace> {
+  /** Writes the pending lines. */
+  readonly flush: () => void
+  /** Discards the pending lines. */
+  readonly close: () => void
+}
+
+interface PendingLine {
+  readonly text: string
+  readonly done: () => void
+  readonly fail: (error: unknown) => void
+}
+
+/**
+ * Lines of JSON in a new file. All lines of one turn of the event loop are written together and synchronously: they reach only the page
+ * cache, which takes no longer than a hand-over to another thread. The `ndjson` package cannot format them, because the position of each
+ * record in its line must be known.
+ */
+export const createJournalFile = (path: string): JournalFile => {
+  const fd = openSync(path, 'w+')
+  let end = 0
+  const waiting: PendingLine[] = []
+  let scheduled: NodeJS.Immediate | undefined
+  let isOpen = true
+  const flush = (): void => {
+    clearImmediate(scheduled)
+    scheduled = undefined
+    // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines until the next major GC.
+    const batch = waiting.splice(0)
+    // After close, the descriptor number may belong to another file.
+    if (isOpen) writeBatch(fd, batch, path)
+  }
+  return {
+    append: (line, records) =>
+      new Observable((subscriber) => {
+        const { text, place, length } = formatLine(line, records, end)
+        end += length
+        waiting.push({
+          text,
+          done: () => {
+            subscriber.next(place)
+            subscriber.complete()
+          },
+          fail: (error) => subscriber.error(error),
+        })
+        scheduled ??= setImmediate(flush)
+      }),
+    read: ({ at, ends }, index) => {
+      if (!isOpen) throw new Error(`${path} is closed`)
+      const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
+      const record = Buffer.allocUnsafe((ends[index] as number) - start)
+      if (readSync(fd, record, 0, record.length, at + start) < record.length) throw new Error(`${path} is shorter than it was when written`)
+      return record
+    },
+    flush,
+    close: () => {
+      if (!isOpen) return
+      isOpen = false
+      closeSync(fd)
+    },
+  }
+}
+
+const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
+  try {
+    const bytes = Buffer.from(batch.map(({ text }) => text).join(''))
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+  } catch (error) {
+    for (const { fail } of batch) fail(toStorageError(error, 'written', path))
+    return
+  }
+  for (const { done } of batch) done()
+}
+
+/** Formats a line with its records, and computes its length in bytes and their positions in the file if the line starts at `start`. */
+const formatLine = (line: object, records: readonly string[] | undefined, start: number) => {
+  const head = JSON.stringify(line)
+  const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
+  const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
+  const length = Buffer.byteLength(text)
+  // In most lines each character is one byte: then the length of a text is its number of bytes.
+  const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  let end = -1
+  const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
+  return { text, length, place: { at: start + Buffer.byteLength(before), ends } }
 }

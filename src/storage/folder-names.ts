@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isTemporaryName } from './atomic-file.js'
 import { listNames } from './file-system.js'
-import { isPendingLock } from './lock-files.js'
+import { isPendingLock } from './lock.js'
 import type { DigestLog } from './output-digests.js'
 
 /**

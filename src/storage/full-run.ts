@@ -111,9 +111,8 @@ const addDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun):
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }
 }
 
-const writeSnapshot = async (path: string, snapshot: RunSnapshot): Promise<void> => {
-  await writeFileAtomically(path, [`${JSON.stringify(snapshot)}\n`])
-}
+const writeSnapshot = async (path: string, snapshot: RunSnapshot): Promise<void> =>
+  void (await writeFileAtomically(path, [`${JSON.stringify(snapshot)}\n`]))
 
 const readSnapshot = async (path: string): Promise<RunSnapshot | undefined> => {
   const snapshot = await readStateDocument(path)
@@ -126,8 +125,6 @@ const isRunSnapshot = (snapshot: unknown): snapshot is RunSnapshot & Record<stri
   isRow(snapshot) &&
   isRunRecord(snapshot.run) &&
   isRow(snapshot.run.report) &&
-  isScripts(snapshot.run.report.scripts) &&
+  isRow(snapshot.run.report.scripts) &&
+  Object.values(snapshot.run.report.scripts).every((script) => isRow(script) && isRow(script.items)) &&
   isRow(snapshot.files)
-
-const isScripts = (scripts: unknown): boolean =>
-  isRow(scripts) && Object.values(scripts).every((script) => isRow(script) && isRow(script.items))

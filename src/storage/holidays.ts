@@ -8,19 +8,18 @@ import { describeFileError } from './file-system.js'
  *
  * @throws UsageError that names the file, and the line that is no day
  */
-export const readHolidays = (path: string | undefined): ReadonlySet<Day> =>
-  new Set(
-    path === undefined
-      ? []
-      : readText(path)
-          .split('\n')
-          .flatMap((line, index) => parseLine(line, `${path}:${index + 1}`)),
+export const readHolidays = (path: string | undefined): ReadonlySet<Day> => {
+  if (path === undefined) return new Set()
+  const lines = readText(path).split('\n')
+  return new Set(
+    lines
+      .map((line) => line.replace(/#.*/s, '').trim())
+      .flatMap((text, index) => (text === '' ? [] : [parseDay(text, `${path}:${index + 1}`)])),
   )
+}
 
-const parseLine = (line: string, place: string): readonly Day[] => {
-  const text = line.replace(/#.*/s, '').trim()
-  if (text === '') return []
-  if (readDay(text) === text) return [text]
+const parseDay = (text: string, place: string): Day => {
+  if (readDay(text) === text) return text
   throw usageError(`holidays: ${place}: invalid date ${JSON.stringify(text)}; use YYYY-MM-DD, one a line`)
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isRow } from '../model/row.js'
-import { describeThisProcess, hasEnded, parseHolder } from './lock-files.js'
+import { describeThisProcess, hasEnded, type LockHolder, parseHolder } from './lock.js'
 import { statePaths } from './run-state.js'
 
 /** What an active run shows to other processes, in a file that it replaces about once a second. */
@@ -35,26 +35,21 @@ export const createLiveFileReader = <State>(
   clock: () => number = Date.now,
 ): (() => State | undefined) => {
   const { live } = statePaths(root)
-  let known: { readonly at: number; readonly text: string; readonly state: State } | undefined
+  let known: { readonly at: number; readonly holder: LockHolder; readonly state: State } | undefined
+  const read = (at: number): typeof known => {
+    try {
+      const document: unknown = JSON.parse(readFileSync(live, 'utf8'))
+      if (!isRow(document)) return undefined
+      const [holder, state] = [parseHolder(JSON.stringify(document.holder)), parse(document.state)]
+      return holder === undefined || state === undefined ? undefined : { at, holder, state }
+    } catch {
+      return undefined
+    }
+  }
   return () => {
     const at = statSync(live, { throwIfNoEntry: false })?.mtimeMs
     if (at === undefined) return undefined
-    if (known?.at !== at) known = readFile(live, at, parse)
-    const holder = known && parseHolder(known.text)
-    return known === undefined || holder === undefined || hasEnded(holder, clock() - at) ? undefined : known.state
-  }
-}
-
-const readFile = <State>(
-  path: string,
-  at: number,
-  parse: (state: unknown) => State | undefined,
-): { readonly at: number; readonly text: string; readonly state: State } | undefined => {
-  try {
-    const document: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    const state = isRow(document) ? parse(document.state) : undefined
-    return isRow(document) && state !== undefined ? { at, text: JSON.stringify(document.holder), state } : undefined
-  } catch {
-    return undefined
+    if (known?.at !== at) known = read(at)
+    return known === undefined || hasEnded(known.holder, clock() - at) ? undefined : known.state
   }
 }

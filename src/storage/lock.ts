@@ -1,25 +1,200 @@
-import { randomUUID } from 'node:crypto'
-import { open, utimes } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, unlinkSync } from 'node:fs'
+import { link, open, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname, uptime } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { getErrorCode, renameOver } from './file-system.js'
-import {
-  clearSuccessors,
-  createExclusively,
-  describeThisProcess,
-  HEARTBEAT_MS,
-  hasEnded,
-  isVisible,
-  LOCK_EXPIRY_MS,
-  type LockFile,
-  type LockHolder,
-  parseHolder,
-  readFileSystemTime,
-  readLockChain,
-  removeIfUnchanged,
-  successorPath,
-} from './lock-files.js'
+
+/** The process that has a lock, as recorded in the lock file. */
+export interface LockHolder {
+  readonly pid: number
+  readonly host: string
+  /** When the process started, in clock ticks since boot; distinguishes processes that reuse a pid. Linux only. */
+  readonly began?: string
+  /** When the lock was taken, ISO 8601. */
+  readonly since: string
+  /** Random, so that every lock is unique. */
+  readonly token: string
+  /** The boot id of the kernel, which all containers on it share. Linux only. */
+  readonly boot?: string
+  /** The PID namespace in which the pid is valid. Linux only. */
+  readonly pidNamespace?: string
+}
+
+export const HEARTBEAT_MS = 5_000
+/** The age at which a lock without heartbeat is stale: far longer than an event loop is busy or a file server hangs. */
+export const LOCK_EXPIRY_MS = 60_000
+
+const tryRead = (read: () => string): string | undefined => {
+  try {
+    return read().trim()
+  } catch {
+    return undefined
+  }
+}
+
+const processScope = {
+  boot: tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+  pidNamespace: tryRead(() => readlinkSync('/proc/self/ns/pid')),
+}
+
+/** Describes this process for its lock files. */
+export const describeThisProcess = (): Omit<LockHolder, 'since' | 'token'> =>
+  removeUnknownFields({ pid: process.pid, host: hostname(), began: readStartTime(process.pid), ...processScope })
+
+/** Parses the content of a lock file; `undefined` if it is damaged. */
+export const parseHolder = (text: string): LockHolder | undefined => {
+  try {
+    const { pid, host, since, began, token, boot, pidNamespace } = JSON.parse(text) as Partial<LockHolder>
+    if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string' || typeof token !== 'string') return undefined
+    return removeUnknownFields({ pid: Number(pid), host, since: String(since), began, token, boot, pidNamespace })
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes fields that are unknown or have the wrong type. */
+const removeUnknownFields = (holder: Pick<LockHolder, 'pid' | 'host'> & { readonly [name in keyof LockHolder]?: unknown }): LockHolder =>
+  Object.fromEntries(Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string')) as unknown as LockHolder
+
+/** Whether our process table shows the holder: same kernel, same boot and same PID namespace. */
+const isVisible = ({ host, boot, pidNamespace }: LockHolder): boolean =>
+  boot === processScope.boot && pidNamespace === processScope.pidNamespace && (boot !== undefined || host === hostname())
+
+/** Whether a holder has ended, given the time since its last heartbeat. */
+export const hasEnded = (holder: LockHolder, silentMs: number, bootedForMs = uptime() * 1_000): boolean => {
+  if (isVisible(holder)) return !isAlive(holder)
+  if (silentMs > LOCK_EXPIRY_MS) return true
+  // The holder ran on this machine before the last boot. Another machine with this name would have renewed its lock since then.
+  return holder.host === hostname() && holder.boot !== processScope.boot && silentMs > Math.max(bootedForMs, 2 * HEARTBEAT_MS)
+}
+
+const isAlive = ({ pid, began }: LockHolder): boolean => {
+  if (!isRunning(pid)) return false
+  const start = readStartTime(pid)
+  return began === undefined || start === undefined || began === start
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (getErrorCode(error) === 'ESRCH') return false
+  }
+  // The process table still lists zombies.
+  return !['Z', 'X'].includes(readProcessStat(pid)[0] ?? '')
+}
+
+/** Reads the fields of `/proc/PID/stat` from the state on; empty where unavailable. */
+const readProcessStat = (pid: number): readonly string[] => {
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+}
+
+const readStartTime = (pid: number): string | undefined => readProcessStat(pid)[19]
+
+/** The content of a lock file. */
+interface LockFile {
+  readonly path: string
+  readonly text: string
+  /** The time of the last heartbeat, by the clock of the file system. */
+  readonly renewedAt: number
+}
+
+/**
+ * Reads the lock file and its successors: files of processes that took the lock over and have not renamed theirs to the lock file yet. The
+ * last one has the lock. A process killed during a takeover leaves an ordinary dead holder, from which the next process takes over.
+ */
+export const readLockChain = (path: string): readonly LockFile[] => {
+  const chain: LockFile[] = []
+  for (let file = readLockFile(path); file !== undefined; file = readLockFile(successorPath(path, file))) chain.push(file)
+  return chain
+}
+
+/** The path of the file that takes a lock over. It can be created only once, so only one process takes over from a holder. */
+export const successorPath = (path: string, last: LockFile): string =>
+  `${path}.after-${createHash('sha256').update(basename(last.path)).update('\n').update(last.text).digest('hex').slice(0, 32)}`
+
+/** Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed. */
+const clearSuccessors = (path: string): void => {
+  const isSuccessor = (name: string): boolean => /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
+  for (const name of readdirSync(dirname(path)))
+    if (name.startsWith(basename(path)) && isSuccessor(name)) rmSync(join(dirname(path), name), { force: true })
+}
+
+const readLockFile = (path: string): LockFile | undefined => {
+  let fd: number
+  try {
+    fd = openSync(path, 'r')
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return { path, renewedAt: fstatSync(fd).mtimeMs, text: readFileSync(fd, 'utf8') }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Creates a file with its content in one step, so that no one reads a partial file. Resolves to false if the file exists. */
+const createExclusively = async (path: string, content: string): Promise<boolean> => {
+  const temporary = createTemporaryPath(path)
+  await writeFile(temporary, content, { flag: 'wx' })
+  try {
+    await link(temporary, path)
+    return true
+  } catch (error) {
+    // ENOENT: a holder that cannot see this process has deleted the temporary file.
+    if (['EEXIST', 'ENOENT'].includes(getErrorCode(error) ?? '')) return false
+    // The file system has no hard links.
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(getErrorCode(error) ?? '')) throw error
+    return await writeFile(path, content, { flag: 'wx' }).then(
+      () => true,
+      (failure: unknown) => {
+        if (getErrorCode(failure) === 'EEXIST') return false
+        throw failure
+      },
+    )
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+/** Reads the clock of the file system, which may be on another machine: file times can be compared only with this clock. */
+const readFileSystemTime = async (path: string): Promise<number> => {
+  const probe = createTemporaryPath(path)
+  try {
+    await writeFile(probe, '', { flag: 'wx' })
+    return (await stat(probe)).mtimeMs
+  } catch (error) {
+    // Another process has deleted the temporary file, as above.
+    if (getErrorCode(error) === 'ENOENT') return Date.now()
+    throw error
+  } finally {
+    await rm(probe, { force: true })
+  }
+}
+
+const createTemporaryPath = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
+
+/** Whether a file is the temporary lock of a running process that is acquiring the lock. */
+export const isPendingLock = (name: string): boolean => {
+  const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
+  return pid !== undefined && isRunning(Number(pid))
+}
+
+/** Deletes a file if its content is still ours. */
+const removeIfUnchanged = (path: string, content: string): void => {
+  try {
+    if (readFileSync(path, 'utf8') === content) unlinkSync(path)
+  } catch {
+    // The file is already gone, so it blocks no other process.
+  }
+}
 
 /** A holder that may still be running, with the time of its last heartbeat. */
 export interface LiveHolder extends LockHolder {
@@ -53,7 +228,11 @@ export const acquireLock = async (path: string, now: number, options: LockOption
     const file = last === undefined ? path : successorPath(path, last)
     if (await createExclusively(file, mine)) {
       // The lock may have changed since it was read; then the new file is not part of the chain.
-      if (readLockChain(path).at(-1)?.text === mine) return await startHeartbeat(path, { file, mine }, options)
+      if (readLockChain(path).at(-1)?.text === mine) {
+        if (file !== path) await renameOver(file, path)
+        clearSuccessors(path)
+        return startHeartbeat(path, mine, options)
+      }
       removeIfUnchanged(file, mine)
     }
     await pause(RETRY_DELAY_MS)
@@ -86,16 +265,8 @@ const toLiveHolder = ({ text, renewedAt }: LockFile, now: number): LiveHolder | 
   return { ...holder, known: isVisible(holder) ? 'by its process' : 'by its heartbeat', renewedAt, silentMs }
 }
 
-interface OwnLock {
-  /** The file with which this process acquired the lock. */
-  readonly file: string
-  readonly mine: string
-}
-
-const startHeartbeat = async (path: string, { file, mine }: OwnLock, options: LockOptions): Promise<() => void> => {
+const startHeartbeat = (path: string, mine: string, options: LockOptions): (() => void) => {
   const { heartbeat$: beat$ = defaultHeartbeat$, onLost = () => undefined } = options
-  if (file !== path) await renameOver(file, path)
-  clearSuccessors(path)
   const heartbeat = beat$
     .pipe(
       exhaustMap(() => renewLock(path, mine)),

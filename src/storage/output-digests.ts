@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ContentWatcher, writeFileAtomically } from './atomic-file.js'
-import { getErrorCode, statFile } from './file-system.js'
+import { ignoreMissing, statFile } from './file-system.js'
 import { type FileStamp, forEachYielding, hasStamp } from './output-files.js'
 import { statePaths } from './run-state.js'
 
@@ -16,20 +16,7 @@ export interface OutputDigest {
 
 export const DAMAGED = 'damaged'
 
-/** Digests a content in parts. */
-const createDigest = () => {
-  const hash = createHash('sha256')
-  return {
-    add: (part: Uint8Array): void => void hash.update(part),
-    end: (): string => hash.digest('hex').slice(0, 32),
-  }
-}
-
-const digestOf = (content: Uint8Array): string => {
-  const digest = createDigest()
-  digest.add(content)
-  return digest.end()
-}
+const toDigest = (hash: Hash): string => hash.digest('hex').slice(0, 32)
 
 /** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
 export interface DigestLog {
@@ -48,7 +35,8 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    return wanted !== undefined && digestOf(base) !== wanted.digest && hasStamp(join(root, file), wanted.stamp)
+    if (wanted === undefined || toDigest(createHash('sha256').update(base)) === wanted.digest) return false
+    return hasStamp(join(root, file), wanted.stamp)
   }
   return {
     open: async () => {
@@ -59,12 +47,12 @@ export const createDigestLog = (root: string): DigestLog => {
     },
     watch: (file, base) => {
       if (fd === undefined || file.startsWith('.')) return undefined
-      const digest = createDigest()
+      const hash = createHash('sha256')
       const wasDamaged = base !== undefined && isDamaged(file, base)
       return {
-        add: digest.add,
+        add: (chunk) => void hash.update(chunk),
         end: (stamp) => {
-          const entry = { digest: wasDamaged ? DAMAGED : digest.end(), stamp }
+          const entry = { digest: wasDamaged ? DAMAGED : toDigest(hash), stamp }
           recorded.set(file, entry)
           if (fd !== undefined) writeSync(fd, toLine(file, entry))
         },
@@ -84,10 +72,7 @@ const LINE = /^([\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 
 /** The digests of the outputs, by path relative to the folder. Those of files that an earlier version wrote are missing. */
 export const readOutputDigests = async (root: string): Promise<Map<string, OutputDigest>> => {
-  const text = await readFile(statePaths(root).digests, 'utf8').catch((error: unknown) => {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-    return ''
-  })
+  const text = (await readFile(statePaths(root).digests, 'utf8').catch(ignoreMissing)) ?? ''
   const digests = new Map<string, OutputDigest>()
   await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
     const [, digest, bytes, modifiedAt, file] = LINE.exec(line) ?? []
@@ -116,10 +101,10 @@ export const digestFile = (path: string): OutputDigest => {
   const fd = openSync(path, 'r')
   try {
     const { size, mtimeMs } = fstatSync(fd)
-    const digest = createDigest()
+    const hash = createHash('sha256')
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
-    for (let bytes = readSync(fd, buffer); bytes > 0; bytes = readSync(fd, buffer)) digest.add(buffer.subarray(0, bytes))
-    return { digest: digest.end(), stamp: [size, mtimeMs] }
+    for (let bytes = readSync(fd, buffer); bytes > 0; bytes = readSync(fd, buffer)) hash.update(buffer.subarray(0, bytes))
+    return { digest: toDigest(hash), stamp: [size, mtimeMs] }
   } finally {
     closeSync(fd)
   }

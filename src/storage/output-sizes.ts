@@ -20,22 +20,24 @@ export const readOutputSizes = async (root: string): Promise<OutputSizes> => {
 }
 
 /** Call before a run writes: the sizes of its outputs become unknown. Their names stay, because no run deletes a file. */
-export const markReplaceable = async (root: string, outputs: readonly string[]): Promise<void> => {
-  const isOutput = createOutputMatcher(outputs)
-  const sizes = Object.entries(await readOutputSizes(root))
-  await writeOutputSizes(
-    root,
-    sizes.map(([file, bytes]) => [file, isOutput(file) ? null : bytes]),
-  )
-}
+export const markReplaceable = (root: string, outputs: readonly string[]): Promise<void> =>
+  changeOutputSizes(root, outputs, (file) => [[file, null]])
 
 /** Call before a run of all items is recorded as complete: from then on only that record describes its outputs. */
-export const forgetOutputSizes = async (root: string, outputs: readonly string[]): Promise<void> => {
+export const forgetOutputSizes = (root: string, outputs: readonly string[]): Promise<void> => changeOutputSizes(root, outputs, () => [])
+
+type SizeEntry = readonly [file: string, bytes: number | null]
+
+const changeOutputSizes = async (
+  root: string,
+  outputs: readonly string[],
+  change: (file: string) => readonly SizeEntry[],
+): Promise<void> => {
   const isOutput = createOutputMatcher(outputs)
   const sizes = Object.entries(await readOutputSizes(root))
   await writeOutputSizes(
     root,
-    sizes.filter(([file]) => !isOutput(file)),
+    sizes.flatMap((entry) => (isOutput(entry[0]) ? change(entry[0]) : [entry])),
   )
 }
 
@@ -45,7 +47,7 @@ export const recordOutputSizes = async (root: string, outputs: readonly string[]
   await writeOutputSizes(root, [...Object.entries(await readOutputSizes(root)), ...present])
 }
 
-const writeOutputSizes = async (root: string, sizes: readonly (readonly [string, number | null])[]): Promise<void> => {
+const writeOutputSizes = async (root: string, sizes: readonly SizeEntry[]): Promise<void> => {
   const path = statePaths(root).sizes
   if (sizes.length === 0) await rm(path, { force: true })
   else await writeFileAtomically(path, [`${JSON.stringify(Object.fromEntries(sizes))}\n`])

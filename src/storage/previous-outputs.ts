@@ -2,7 +2,7 @@ import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, w
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { describeFileError, fileCalls, getErrorCode, readStateDocument, statFile } from './file-system.js'
+import { describeFileError, fileCalls, getErrorCode, ignoreMissing, readStateDocument, statFile } from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { type RunRecords, readRunRecords } from './run-records.js'
 import { statePaths } from './run-state.js'
@@ -39,7 +39,7 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
   }
 }
 
-export interface SaveContext {
+interface SaveContext {
   /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
   /** The session of the run. */
@@ -141,7 +141,6 @@ const readEntries = (folder: string) => {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return undefined
-    throw error
+    return ignoreMissing(error)
   }
 }

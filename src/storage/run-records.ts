@@ -42,11 +42,8 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
   }
 }
 
-const readIfPresent = async (path: string): Promise<string | undefined> => {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
+const readIfPresent = (path: string): Promise<string | undefined> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)
-  }
-}
+  })

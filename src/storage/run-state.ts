@@ -8,7 +8,7 @@ import { isRow } from '../model/row.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
 import { writeFileAtomically } from './atomic-file.js'
-import { getErrorCode, readStateDocument, statPath } from './file-system.js'
+import { ignoreMissing, readStateDocument, statPath } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {
@@ -90,10 +90,6 @@ export const deletePart = async (root: string): Promise<void> => {
   const { part } = statePaths(root)
   await deleteRunState(part)
   await rm(part.folder, { recursive: true, force: true })
-}
-
-const ignoreMissing = (error: unknown): undefined => {
-  if (getErrorCode(error) !== 'ENOENT') throw error
 }
 
 const DRIFT_FILE = 'drift.json'

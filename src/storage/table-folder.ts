@@ -47,29 +47,23 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
     listItems,
     listFiles: async (table) => {
       const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
+      // Whether a file is that of another listed stock.
+      const isOfOther = (path: string, files: TableFiles): boolean => {
+        const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
+        const name = basename(path)
+        const item = items?.get(name.slice(before.length, name.length - after.length))
+        return item !== undefined && item.symbol !== symbol
+      }
       const isJson = table.shape === 'array' || table.shape === 'document'
       return Promise.all(
         table.files.map(async (files): Promise<LabelledFiles> => {
           const found = await findTableFiles(root, files.path)
-          const paths = items === undefined ? found : found.filter((path) => !isOfOther(path, files, { items, symbol }))
+          const paths = found.filter((path) => !isOfOther(path, files))
           return { ...files, paths: isJson ? await repair(paths) : paths }
         }),
       )
     },
   }
-}
-
-interface Focus {
-  readonly items: ReadonlyMap<string, TableItem>
-  readonly symbol: string | undefined
-}
-
-/** Whether a file is that of another listed stock. */
-const isOfOther = (path: string, files: TableFiles, { items, symbol }: Focus): boolean => {
-  const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
-  const name = basename(path)
-  const item = items.get(name.slice(before.length, name.length - after.length))
-  return item !== undefined && item.symbol !== symbol
 }
 
 const PLACEHOLDER = /\{\w+\}/

@@ -8,7 +8,7 @@ import { StorageError } from '../../src/model/errors.js'
 import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { fileCalls, toStorageError } from '../../src/storage/file-system.js'
-import { createJournalFile } from '../../src/storage/journal-file.js'
+import { createJournalFile } from '../../src/storage/folder-journal.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 interface Handle {

@@ -5,8 +5,8 @@ import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Row } from '../../src/model/row.js'
 import type { Journal } from '../../src/pipeline/session.js'
+import { createJournalFile } from '../../src/storage/folder-journal.js'
 import { createJournal } from '../../src/storage/journal.js'
-import { createJournalFile } from '../../src/storage/journal-file.js'
 import { temporaryFolder } from '../support/folders.js'
 
 /** An item with the given rank and the sort keys of its rows. */

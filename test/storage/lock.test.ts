@@ -6,8 +6,15 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
-import { acquireLock, findLockHolder } from '../../src/storage/lock.js'
-import { HEARTBEAT_MS, hasEnded, LOCK_EXPIRY_MS, readLockChain, successorPath } from '../../src/storage/lock-files.js'
+import {
+  acquireLock,
+  findLockHolder,
+  HEARTBEAT_MS,
+  hasEnded,
+  LOCK_EXPIRY_MS,
+  readLockChain,
+  successorPath,
+} from '../../src/storage/lock.js'
 import { NOW } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
 

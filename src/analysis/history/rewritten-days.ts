@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
 import { describeDamage, type History, type Warn } from '../../storage/history/record.js'
-import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/rewritten.js'
+import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/candles.js'
 import type { View } from '../tables/view.js'
 
 /** Sets the variable with the candle histories that runs replaced, if a view reads it. `until` is the day as of which tables are read. */

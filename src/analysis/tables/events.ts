@@ -1,62 +1,112 @@
+import { isSameIssuer } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
-const NO_TIME = 'CAST(NULL AS TIMESTAMP)'
-
-/** One source of events: its values in the order of the columns, and where they come from. */
-const selectEvents = (values: readonly string[], from: string): string => `SELECT ${values.join(', ')} FROM ${from}`
-
-const SELECTS = [
-  selectEvents(
-    ['isin', 'symbol', 'day', 'filed_at', "'filing'", 'coalesce(caption, descriptor)', 'descriptor', 'NULL', 'NULL'],
-    'filings_unique',
-  ),
-  selectEvents(['isin', 'symbol', 'CAST(published_at AS DATE)', 'published_at', "'news'", 'title', 'sentiment', 'NULL', 'NULL'], 'news'),
-  selectEvents(
-    ['isin', 'symbol', 'CAST(announced_at AS DATE)', 'announced_at', "'announcement'", 'event', 'kind', 'NULL', 'NULL'],
-    'announcements',
-  ),
-  selectEvents(
-    [
+/** Deals with their value. */
+export const dealsValued = defineView({
+  name: 'deals_valued',
+  about: 'bulk and block deals with their value, one row each',
+  needs: ['deals', 'symbol_isins'],
+  columns: [
+    col(
       'isin',
-      'symbol',
-      'day',
-      NO_TIME,
-      "'deal'",
-      "kind || if(side = 'B', ' purchase by ', ' sale by ') || client",
-      'exchange',
+      'VARCHAR',
+      'ISIN of the stock; NULL if no list names it',
+      `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`,
+    ),
+    col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
+    col('day', 'DATE', 'day of the deal', 'd.date'),
+    col('exchange', 'VARCHAR', 'exchange of the deal'),
+    col('kind', 'VARCHAR', 'BULK or BLOCK'),
+    col('side', 'VARCHAR', 'B for a purchase, S for a sale'),
+    col('client', 'VARCHAR', 'who bought or sold'),
+    col('quantity', 'BIGINT', 'shares'),
+    col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
+    col('value_cr', 'DOUBLE', 'quantity times price, crore rupees', 'quantity * price / 1e7'),
+    col(
       'net_value_cr',
-      "'crore rupees'",
-    ],
-    'deals_valued',
-  ),
-  selectEvents(
-    [
-      's.isin',
-      'symbol',
-      'ex_date',
-      NO_TIME,
-      "'corporate action'",
-      'lower(action)',
-      'note',
-      'amount',
-      "if(amount IS NULL, NULL, 'rupees a share')",
-    ],
-    '(SELECT DISTINCT symbol, ex_date, action, note, amount FROM corporate_actions) LEFT JOIN symbol_isins AS s USING (symbol)',
-  ),
-  selectEvents(
-    [
-      's.isin',
-      'symbol',
-      RUN_DAY,
-      NO_TIME,
-      "'price band'",
-      "'from ' || from_band || ' to ' || to_band",
-      'series',
-      'to_percent',
-      "if(to_percent IS NULL, NULL, 'percent')",
-    ],
-    'band_changes LEFT JOIN symbol_isins AS s USING (symbol)',
-  ),
+      'DOUBLE',
+      'the value, negative for a sale, crore rupees',
+      "CASE side WHEN 'B' THEN 1 WHEN 'S' THEN -1 END * quantity * price / 1e7",
+    ),
+  ],
+  from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
+})
+
+/** Filings without the same document twice. */
+export const filingsUnique = defineView({
+  name: 'filings_unique',
+  about:
+    'filings without repetitions: one row for each stock, time, title and document, although only one path of the provider gives an id',
+  needs: ['filings'],
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
+    col('symbol', 'VARCHAR', 'trading symbol of the requested stock'),
+    col('day', 'DATE', 'day of the filing', 'CAST(filed_at AS DATE)'),
+    col('filed_at', 'TIMESTAMP', 'when it was filed, India time'),
+    col('caption', 'VARCHAR', 'title', "max(NULLIF(caption, ''))"),
+    col('descriptor', 'VARCHAR', 'kind of filing', "max(NULLIF(descriptor, ''))"),
+    col('category', 'VARCHAR', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
+    col('url', 'VARCHAR', 'address of the document', "NULLIF(url, '')"),
+    col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
+    col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),
+  ],
+  from: "FROM filings GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')",
+})
+
+/** The name of this view. Its days are in the history: `fillFirstSeen` puts the SQL that reads them in place of `undated`. */
+export const FIRST_SEEN_VIEW = 'first_seen'
+
+/** Rows without the day on which they were first seen: all that is known without a history. */
+export const undated = (relation: string): string => `(SELECT *, CAST(NULL AS DATE) AS seen_on FROM ${relation})`
+
+const SEEN_SELECTS = [
+  `SELECT isin, symbol, CAST(filed_at AS DATE), filed_at, 'filing', coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, ''), seen_on
+    FROM ${undated('filings')}`,
+  `SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, source, seen_on FROM ${undated('news')}`,
+  `SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, seen_on FROM ${undated('announcements')}`,
+  `SELECT isin, symbol, day, NULL, 'deal', concat(kind, if(side = 'B', ' purchase by ', ' sale by '), client),
+    concat(quantity, ' at ', price_inr, ' rupees on ', exchange), seen_on FROM ${undated('deals_valued')}`,
+]
+
+/** Since when filings, news, announcements and deals are known. */
+export const firstSeen = defineView({
+  name: FIRST_SEEN_VIEW,
+  about: 'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
+  needs: ['filings', 'news', 'announcements', 'deals_valued'],
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
+    col('symbol', 'VARCHAR', 'trading symbol'),
+    col('day', 'DATE', 'its own day, as the provider dates it'),
+    col('happened_at', 'TIMESTAMP', 'its own time, India time; NULL for a deal'),
+    col('kind', 'VARCHAR', 'filing, news, announcement or deal'),
+    col('title', 'VARCHAR', 'title of the filing or news, text of the announcement, kind, side and client of the deal'),
+    col(
+      'detail',
+      'VARCHAR',
+      'address of the document of a filing, category of news, kind of announcement; of a deal shares, average price in rupees and exchange',
+    ),
+    // Of copies of a filing, one that was there before the history began counts.
+    col(
+      'first_seen',
+      'DATE',
+      'day in India of the first recorded run that had it; NULL if it was there before the history began, or no recorded run has had it',
+      'if(count(seen_on) = count(*), min(seen_on), NULL)',
+    ),
+  ],
+  from: `FROM (${SEEN_SELECTS.join(' UNION ALL ')}) AS all_seen (isin, symbol, day, happened_at, kind, title, detail, seen_on)
+    GROUP BY symbol, day, happened_at, kind, title, detail`,
+})
+
+const EVENT_SELECTS = [
+  "SELECT isin, symbol, day, filed_at, 'filing', coalesce(caption, descriptor), descriptor, NULL, NULL FROM filings_unique",
+  "SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, sentiment, NULL, NULL FROM news",
+  "SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, NULL, NULL FROM announcements",
+  `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
+    'crore rupees' FROM deals_valued`,
+  `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share')
+    FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM corporate_actions) LEFT JOIN symbol_isins AS s USING (symbol)`,
+  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
+    if(to_percent IS NULL, NULL, 'percent') FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
 /** Everything dated about a stock. */
@@ -75,5 +125,5 @@ export const events = defineView({
     col('value', 'DOUBLE', 'its value in the unit beside it; negative for a sale'),
     col('unit', 'VARCHAR', 'unit of the value'),
   ],
-  from: `FROM (${SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit) WHERE day IS NOT NULL`,
+  from: `FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit) WHERE day IS NOT NULL`,
 })

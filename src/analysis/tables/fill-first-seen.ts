@@ -5,7 +5,7 @@ import type { History, Warn } from '../../storage/history/record.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
 import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from '../history/as-of.js'
-import { FIRST_SEEN_VIEW, undated } from './first-seen.js'
+import { FIRST_SEEN_VIEW, undated } from './events.js'
 import type { View } from './view.js'
 
 /** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */

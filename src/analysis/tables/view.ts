@@ -48,12 +48,10 @@ export const defineView = ({ about, needs, with: tables = [], from, ...facts }: 
 })
 
 const buildColumn = ({ name, type, sql }: ViewColumn): string => {
-  const value = type === 'DOUBLE' ? toFinite(`CAST(${sql} AS DOUBLE)`) : `CAST(${sql} AS ${type})`
-  return `${value} AS "${name}"`
+  const value = `CAST(${sql} AS ${type})`
+  // No infinite value and no NaN, such as that of a division by zero.
+  return `${type === 'DOUBLE' ? `if(isfinite(${value}), ${value}, NULL)` : value} AS "${name}"`
 }
-
-/** No infinite value and no NaN, such as that of a division by zero. */
-const toFinite = (sql: string): string => `if(isfinite(${sql}), ${sql}, NULL)`
 
 /** The columns that every view starts with. */
 export const identity = (day: ViewColumn | string, from = ''): readonly ViewColumn[] => [
@@ -62,21 +60,5 @@ export const identity = (day: ViewColumn | string, from = ''): readonly ViewColu
   typeof day === 'string' ? col('day', 'DATE', day, `${from}day`) : day,
 ]
 
-/** The number in a text; NULL for other texts. */
-export const toNumber = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
-
 /** The change in percent; NULL unless the earlier value is positive: the growth of a loss has no meaning. */
 export const growth = (now: string, before: string): string => `CASE WHEN ${before} > 0 THEN 100 * (${now} / ${before} - 1) END`
-
-/** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */
-export const unpackFigures = (blocks: string): string =>
-  `SELECT isin, symbol, basis, upper(key) AS figure, unnest(parts) AS cell, unnest(range(len(parts))) AS place FROM (
-    SELECT isin, symbol, basis, key, string_split(json_extract_string(block, '$."' || key || '"'), '|') AS parts
-    FROM (SELECT *, unnest(json_keys(block)) AS key FROM (${blocks}))
-  )`
-
-/** The value of one figure, in a query that groups unpacked figures by period. */
-export const pickFigure = (figure: string, convert = toNumber): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
-
-/** The last day of a month in the form YYYYMM. */
-export const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`

@@ -1,10 +1,44 @@
-import { defineView, type View } from '../view.js'
+import { isSameIssuer } from '../symbols.js'
+import { col, defineView, identity as identityColumns, RUN_DAY, type View } from '../view.js'
 import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
-import { identity } from './identity.js'
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, price } from './price.js'
 import { holders, results, valuation } from './results.js'
+
+const identity: ScreenerGroup = {
+  title: 'identity',
+  needs: ['master', 'master_data', 'fundamentals', 'listing_dates', 'bands'],
+  with: [
+    `facts AS (SELECT isin, max(sector) AS sector, max(json_extract_string(ratios, '$.INDUSTRY_NAME')) AS industry FROM fundamentals GROUP BY isin)`,
+    `listing AS (SELECT coalesce(m.isin, l.isin) AS isin, min(listed_on) AS listed_on, max(series) AS series, max(face_value) AS face_value FROM listing_dates AS l LEFT JOIN master AS m ON m.symbol = l.symbol AND ${isSameIssuer('m.isin', 'l.isin')} GROUP BY ALL)`,
+    'figures AS (SELECT isin, max_by(COLUMNS(* EXCLUDE (isin, extra)), symbol) FROM master_data GROUP BY isin)',
+    // The list of price bands has a row for each series, also for warrants.
+    'band AS (SELECT b.* FROM bands AS b LEFT JOIN (SELECT symbol, max(series) AS series FROM listing_dates GROUP BY symbol) AS l USING (symbol) QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY b.series IS DISTINCT FROM l.series, b.series) = 1)',
+    `identity AS (
+      SELECT m.isin, m.symbol, m.name, m.fno, f.sector, f.industry, l.listed_on, l.face_value, coalesce(l.series, b.series) AS series, b.band, b.band_percent, g.*  EXCLUDE (isin)
+      FROM master AS m LEFT JOIN facts AS f USING (isin) LEFT JOIN listing AS l USING (isin) LEFT JOIN figures AS g USING (isin) LEFT JOIN band AS b ON b.symbol = m.symbol
+    )`,
+  ],
+  alias: 'm',
+  columns: [
+    ...identityColumns(col('day', 'DATE', 'day of the run, on a weekend the Friday before', RUN_DAY), 'm.'),
+    col('name', 'VARCHAR', 'name of the company', 'm.name'),
+    col('sector', 'VARCHAR', 'as the provider names it'),
+    col('industry', 'VARCHAR', 'as the provider names it'),
+    col('series', 'VARCHAR', 'series of the security in the list of listing dates, or else of price bands, such as EQ'),
+    col(
+      'board',
+      'VARCHAR',
+      'SME for the series SM, ST and SZ, else main',
+      "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END",
+    ),
+    col('fno', 'BIGINT', '1 where futures and options are traded on it'),
+    col('listed_on', 'DATE', 'first day of trading'),
+    col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
+    col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, crore rupees', 'm.market_cap'),
+  ],
+}
 
 /** The groups with the name of their common table expression. */
 const JOINED: readonly (readonly [name: GroupName, group: ScreenerGroup])[] = [

@@ -1,0 +1,115 @@
+import { col, defineView, identity } from './view.js'
+
+const PRICES = ['open', 'high', 'low', 'close'] as const
+
+/** The name of this view, which a cache can stand for. */
+export const CANDLE_DAYS = 'candle_days'
+
+/** Candles without repetitions. */
+export const candleDays = defineView({
+  name: CANDLE_DAYS,
+  about: 'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
+  needs: ['candles'],
+  columns: [
+    col('symbol', 'VARCHAR', 'trading symbol'),
+    col('day', 'DATE', 'trading day in India', 'date'),
+    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees')),
+    col('volume', 'BIGINT', 'shares traded'),
+  ],
+  from: `FROM (SELECT *, row_number() OVER () AS place FROM candles) WHERE date IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY place DESC) = 1`,
+})
+
+/** Candles under the symbol that their stock has now: a file of a former symbol repeats candles. */
+const LISTED =
+  '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
+
+/** Steps of a cumulative factor: from `since` to before `until`, prices are divided by `factor`. */
+const buildSteps = (name: string, condition: string): string => `${name} AS (
+  SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until, product(factor) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS factor
+  FROM (SELECT symbol, day, product(factor) AS factor FROM adjustments WHERE ${condition} GROUP BY symbol, day) WINDOW w AS (PARTITION BY symbol ORDER BY day)
+)`
+
+const adjust = (column: string): string => `c.${column} / coalesce(a.factor, 1)`
+
+/** Candles whose prices compare across splits and bonuses. */
+export const candlesAdjusted = defineView({
+  name: 'candles_adjusted',
+  about: 'daily candles of stocks without jumps at splits and bonuses, one row for each stock and day',
+  needs: ['candle_days', 'adjustments', 'symbol_isins'],
+  columns: [
+    ...identity('trading day in India', 'c.'),
+    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
+    col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.factor, 1)'),
+    col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.factor, 1)'),
+    col(
+      'close_total_return',
+      'DOUBLE',
+      'close, also divided by the factors of later dividends, rupees',
+      `${adjust('close')} / coalesce(d.factor, 1)`,
+    ),
+  ],
+  with: [
+    buildSteps('price_steps', "is_applied = 0 AND kind <> 'dividend' AND factor IS NOT NULL"),
+    buildSteps('dividend_steps', "is_applied = 0 AND kind = 'dividend' AND factor IS NOT NULL"),
+  ],
+  from: `FROM ${LISTED} AS c
+    LEFT JOIN price_steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until
+    LEFT JOIN dividend_steps AS d ON d.symbol = c.symbol AND c.day >= d.since AND c.day < d.until`,
+})
+
+/** The name of this view. Its rows are in the variable of the same name: the history has them, not a file. */
+export const REWRITTEN_VIEW = 'rewritten'
+
+/** The type of the variable. `is_later`: after the day as of which tables are read, whose candles are nevertheless those of today. */
+export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
+
+/** All rows of the variable. */
+export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
+
+/** Candle histories that runs replaced. */
+export const rewritten = defineView({
+  name: REWRITTEN_VIEW,
+  about:
+    'candle histories that a recorded run fetched again and replaced, one row for each file and run: what was known before had other prices',
+  needs: ['master'],
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no listed stock has the symbol now'),
+    col('symbol', 'VARCHAR', 'trading symbol on that day, or name of the index', 'item'),
+    col('day', 'DATE', 'day of the run'),
+    col('known_at', 'TIMESTAMP', 'when the candles were replaced, India time'),
+    col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
+    col('reason', 'VARCHAR', 'why it was replaced'),
+  ],
+  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later)
+    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) m ON m.symbol = item AND stream = 'all-ohlcv'`,
+})
+
+/** Candles with what the history knows about their prices. Apart from `candles`, whose queries need no history. */
+export const candlesKnown = defineView({
+  name: 'candles_known',
+  about: 'daily candles of stocks as stored, and since when these prices are known, one row for each stock and day',
+  needs: ['candle_days', 'symbol_isins'],
+  columns: [
+    ...identity('trading day in India', 'c.'),
+    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees', `c.${name}`)),
+    col('volume', 'BIGINT', 'shares traded', 'c.volume'),
+    col(
+      'known_since',
+      'TIMESTAMP',
+      'when a recorded run replaced the prices of this day, India time: earlier they were others; NULL if no recorded run did',
+      'r.known_at',
+    ),
+  ],
+  // A history that was replaced on several days: the last one counts, of those whose candles go as far as this one.
+  with: [
+    `replaced AS (
+      SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,
+        max(known_at) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS known_at
+      FROM (SELECT item AS symbol, day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} WHERE stream = 'all-ohlcv' GROUP BY item, day)
+      WINDOW w AS (PARTITION BY symbol ORDER BY day)
+    )`,
+  ],
+  from: `FROM ${LISTED} AS c
+    LEFT JOIN replaced AS r ON r.symbol = c.symbol AND c.day > r.after AND c.day <= r.until`,
+})

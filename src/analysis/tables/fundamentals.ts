@@ -1,0 +1,111 @@
+import { col, defineView, growth, identity, RUN_DAY } from './view.js'
+
+/** The number in a text; NULL for other texts. */
+const toNumber = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
+
+/** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */
+const unpackFigures = (blocks: string): string =>
+  `SELECT isin, symbol, basis, upper(key) AS figure, unnest(parts) AS cell, unnest(range(len(parts))) AS place FROM (
+    SELECT isin, symbol, basis, key, string_split(json_extract_string(block, '$."' || key || '"'), '|') AS parts
+    FROM (SELECT *, unnest(json_keys(block)) AS key FROM (${blocks}))
+  )`
+
+/** The value of one figure, in a query that groups unpacked figures by period. */
+const pickFigure = (figure: string, convert = toNumber): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
+
+/** The last day of a month in the form YYYYMM. */
+const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
+
+const QUARTER_BLOCKS = `SELECT isin, symbol, 'consolidated' AS basis, quarters AS block FROM fundamentals
+  UNION ALL SELECT isin, symbol, 'standalone', json_extract(extra, '$.incomeStat_sq') FROM fundamentals`
+
+const ofYearBefore = (value: string): string =>
+  `max(${value}) OVER (PARTITION BY isin, basis ORDER BY year(day) * 12 + month(day) RANGE BETWEEN 12 PRECEDING AND 12 PRECEDING)`
+
+/** Results by quarter. */
+export const quarters = defineView({
+  name: 'quarters',
+  about: 'results of each stock by quarter, one row for each stock, basis and quarter',
+  needs: ['fundamentals'],
+  columns: [
+    ...identity('last day of the quarter'),
+    col('basis', 'VARCHAR', 'consolidated or standalone'),
+    col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
+    col(
+      'quarter',
+      'VARCHAR',
+      'quarter of the financial year from April to March, such as Q3 FY26',
+      `'Q' || ((month(day) + 8) % 12 // 3 + 1) || ' FY' || right(CAST(year(day + INTERVAL 9 MONTH) AS VARCHAR), 2)`,
+    ),
+    col('sales_cr', 'DOUBLE', 'sales, crore rupees'),
+    col('revenue_cr', 'DOUBLE', 'revenue with other income, crore rupees'),
+    col('ebitda_cr', 'DOUBLE', 'earnings before interest, tax, depreciation and amortisation, crore rupees'),
+    col('opm_pct', 'DOUBLE', 'operating margin, percent'),
+    col('net_profit_cr', 'DOUBLE', 'net profit, crore rupees'),
+    col('eps_inr', 'DOUBLE', 'earnings a share, rupees'),
+    col('sales_yoy_pct', 'DOUBLE', 'sales against the same quarter a year before, percent', growth('sales_cr', ofYearBefore('sales_cr'))),
+    col(
+      'net_profit_yoy_pct',
+      'DOUBLE',
+      'net profit against the same quarter a year before, percent; NULL after a loss',
+      growth('net_profit_cr', ofYearBefore('net_profit_cr')),
+    ),
+  ],
+  from: `FROM (
+    SELECT isin, symbol, basis, place, ${pickFigure('YEAR', toMonthEnd)} AS day,
+      ${pickFigure('SALES')} AS sales_cr, ${pickFigure('REVENUE')} AS revenue_cr, ${pickFigure('EBITDA')} AS ebitda_cr,
+      ${pickFigure('OPM')} AS opm_pct, ${pickFigure('NET_PROFIT')} AS net_profit_cr, ${pickFigure('EPS')} AS eps_inr
+    FROM (${unpackFigures(QUARTER_BLOCKS)}) GROUP BY isin, symbol, basis, place HAVING day IS NOT NULL
+  )`,
+})
+
+const RATIO_BLOCKS = `SELECT isin, symbol, 'current' AS basis, ratios AS block FROM fundamentals
+  UNION ALL SELECT isin, symbol, 'by year', "returns" FROM fundamentals
+  UNION ALL SELECT isin, symbol, 'trailing twelve months', ttm FROM fundamentals`
+
+/** Ratios, one row for each value. */
+export const ratios = defineView({
+  name: 'ratios',
+  about: 'ratios of each stock, one row for each stock, ratio and period',
+  needs: ['fundamentals'],
+  columns: [
+    ...identity(
+      col(
+        'day',
+        'DATE',
+        'last day of the period, or day of the run; NULL if the provider did not name the period',
+        `if(basis = 'by year', period, ${RUN_DAY})`,
+      ),
+    ),
+    col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
+    col('place', 'BIGINT', '0 for the newest period, 1 for the one before'),
+    col('ratio', 'VARCHAR', "the provider's name in small letters, such as pe, roe or roce", 'lower(figure)'),
+    col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in crore rupees, eps in rupees, pe a multiple'),
+  ],
+  with: [`figures AS (${unpackFigures(RATIO_BLOCKS)})`],
+  from: `FROM (
+    SELECT f.*, ${toNumber('f.cell')} AS value, ${toMonthEnd('y.cell')} AS period FROM figures AS f
+    LEFT JOIN figures AS y ON y.isin = f.isin AND y.basis = f.basis AND y.place = f.place AND y.figure = 'YEAR'
+  ) WHERE figure <> 'YEAR' AND value IS NOT NULL`,
+})
+
+/** Shareholding by quarter. */
+export const shareholding = defineView({
+  name: 'shareholding',
+  about: 'who holds the shares of each stock by quarter, one row for each stock and quarter',
+  needs: ['fundamentals'],
+  columns: [
+    ...identity('last day of the quarter; NULL if the provider did not name it'),
+    col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
+    col('promoter_pct', 'DOUBLE', 'promoters, percent of the shares'),
+    col('fii_pct', 'DOUBLE', 'foreign institutions, percent of the shares'),
+    col('dii_pct', 'DOUBLE', 'domestic institutions, percent of the shares'),
+    col('public_pct', 'DOUBLE', 'the public, percent of the shares'),
+  ],
+  from: `FROM (
+    SELECT isin, symbol, place, ${pickFigure('YEAR', toMonthEnd)} AS day, ${pickFigure('PROMOTER')} AS promoter_pct,
+      ${pickFigure('FII')} AS fii_pct, ${pickFigure('DII')} AS dii_pct, ${pickFigure('PUBLIC')} AS public_pct
+    FROM (${unpackFigures("SELECT isin, symbol, '' AS basis, shareholding AS block FROM fundamentals")}) GROUP BY isin, symbol, place
+    HAVING coalesce(promoter_pct, fii_pct, dii_pct, public_pct) IS NOT NULL
+  )`,
+})
