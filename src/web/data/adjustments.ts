@@ -2,8 +2,7 @@ import { type CandleArrays, dayToNumber } from '../../market/candle-file.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
-import { readList, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { type MarketFolder, readList, type StoredList } from './market-folder.js'
 import type { StockNames } from './stocks.js'
 
 /** A split or a bonus: earlier prices are divided by its factor, unless the provider has done so. */

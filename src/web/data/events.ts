@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
-import { readDay } from '../../model/trading-day.js'
 import type { About } from '../api/about.js'
 import type { StockEvent } from '../api/stock.js'
 import { readActions, type StoredAction } from './adjustments.js'
-import { toFilingsFile, toLink, toMinute, toNewsFile } from './documents.js'
+import { toFiling, toFilingsFile, toMinute, toNewsFile } from './documents.js'
 import { describeAbout, type RunFacts } from './freshness.js'
-import { catchUnreadable, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { catchUnreadable, type MarketFolder, type StoredList } from './market-folder.js'
 import { readAnnouncements, readDeals, type StoredDeal } from './market-lists.js'
 import type { StockNames } from './stocks.js'
 
@@ -72,17 +70,11 @@ const readFilings = async ({ folder, item }: StockContext): Promise<Source> => {
 }
 
 const toFilingEvent = (row: Row): StockEvent | undefined => {
-  const at = readText(row.news_date)
-  const day = readDay(at)
-  const [descriptor, caption] = [readText(row.descriptor), readText(row.caption)]
-  const title = caption || descriptor
-  if (day === undefined || title === '') return undefined
-  return omitUndefined({
-    ...({ day, kind: 'filing', mark: 'F', title } as const),
-    time: toTime(at),
-    detail: descriptor === title ? undefined : descriptor || undefined,
-    ...toLink(row.file_url),
-  })
+  const filing = toFiling(row)
+  if (filing === undefined) return undefined
+  const { at, title, kind, url } = filing
+  const day = at.slice(0, 10)
+  return omitUndefined({ ...({ day, kind: 'filing', mark: 'F', title } as const), time: toTime(at), detail: kind || undefined, url })
 }
 
 const toTime = (at: string): string | undefined => /^\d{4}-\d{2}-\d{2}[ T](\d{2}:\d{2})/.exec(at)?.[1]
