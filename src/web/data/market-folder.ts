@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DamagedFileError } from '../../model/errors.js'
-import type { Row } from '../../model/row.js'
+import { omitUndefined, type Row } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { describeFileError, getErrorCode } from '../../storage/file-system.js'
 import { parseRecords, readRecords } from '../../storage/record-file.js'
@@ -54,6 +54,14 @@ export interface StoredList<R = Row> {
   /** Why it cannot be read, as a sentence. */
   readonly damage?: string
 }
+
+/** Several lists as one, which is missing if all of them are. */
+export const joinLists = <R>(lists: readonly StoredList<R>[]): StoredList<R> =>
+  omitUndefined({
+    rows: lists.flatMap(({ rows }) => rows),
+    isMissing: lists.every(({ isMissing }) => isMissing),
+    damage: lists.find(({ damage }) => damage !== undefined)?.damage,
+  })
 
 const MISSING: StoredList<never> = { rows: [], isMissing: true }
 

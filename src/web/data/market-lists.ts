@@ -2,13 +2,13 @@ import type { Change, Section } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
 import { findBandChanges } from '../../analysis/diff/list-changes.js'
 import { CollectError } from '../../model/errors.js'
-import { type Row, readText } from '../../model/row.js'
+import { omitUndefined, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../../pipeline/storage.js'
 import type { Panel } from '../api/about.js'
 import type { Announcement, CircuitRow, DealRow, ListChange, NamedStock } from '../api/market.js'
 import { describeAbout, getRunDay, type RunFacts } from './freshness.js'
-import { type MarketFolder, readList, type StoredList } from './market-folder.js'
+import { joinLists, type MarketFolder, readList, type StoredList } from './market-folder.js'
 import type { StockNames } from './stocks.js'
 
 /** What the lists of the whole market need besides themselves. */
@@ -99,37 +99,17 @@ export const readCircuits = async (
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
   )
   const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
-  const rows = lists
-    .flatMap((list) => list.rows)
-    .map(
-      (row): CircuitRow => ({
-        ...nameStock(names, row),
-        ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}),
-      }),
-    )
-  const damage = lists.find((list) => list.damage !== undefined)?.damage
-  const list = {
-    rows: rows.toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false)),
-    isMissing: lists.every(({ isMissing }) => isMissing),
-    ...(damage === undefined ? {} : { damage }),
-  }
-  return toPanel({ facts }, 'circuit-stocks', list, 300)
+  const all = joinLists(lists)
+  const rows = all.rows
+    .map((row): CircuitRow => ({ ...nameStock(names, row), ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
+    .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
+  return toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
 }
 
 const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {
   const symbol = readText(row.Symbol)
   const [price, changePct] = [toNumber(row.LTP), toNumber(row.ChangePercent)]
-  return symbol === ''
-    ? []
-    : [
-        {
-          symbol,
-          name: readText(row.Name),
-          side,
-          ...(price === undefined ? {} : { price }),
-          ...(changePct === undefined ? {} : { changePct }),
-        },
-      ]
+  return symbol === '' ? [] : [omitUndefined({ symbol, name: readText(row.Name), side, price, changePct })]
 }
 
 /** A deal with its day. */

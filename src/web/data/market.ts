@@ -62,8 +62,8 @@ const describePrices = (context: ListContext, all: readonly SummarizedItem[]) =>
 
 /** Candles are about the newest session, not about the day of the run. */
 const describeCandles = (about: About, session: number | undefined, problem: string | undefined): About => {
-  if (session === undefined) return omitUndefined({ ...about, day: undefined, problem: problem ?? about.problem })
-  return omitUndefined({ ...about, day: numberToDay(session), problem: problem ?? about.problem })
+  const day = session === undefined ? undefined : numberToDay(session)
+  return omitUndefined({ ...about, day, problem: problem ?? about.problem })
 }
 
 /** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */
@@ -166,23 +166,16 @@ const findMovers = (traded: readonly TradedStock[]) => {
 const toMover = ({ symbol, name, session: { close, change, volume, volumeTimes } }: TradedStock): readonly Mover[] =>
   change === undefined
     ? []
-    : [
-        {
-          ...{ symbol, name, close, changePct: 100 * change, volume, turnoverCr: (close * volume) / CRORE },
-          ...(volumeTimes === undefined ? {} : { volumeTimes }),
-        },
-      ]
+    : [omitUndefined({ symbol, name, close, changePct: 100 * change, volume, turnoverCr: (close * volume) / CRORE, volumeTimes })]
 
 /** An index with its newest candle. */
 const toIndexRow = ({ item, summary }: SummarizedItem): readonly IndexRow[] => {
   const [newest] = summary.sessions
   if (newest === undefined) return []
   const { day, close, change } = newest
+  const closes = Array.from(summary.closes, (value) => Number(value.toPrecision(6)))
+  const changePct = change === undefined ? undefined : 100 * change
   return [
-    {
-      ...{ key: item.fileName, symbol: item.key, name: nameOf(item.value), day: numberToDay(day), close },
-      ...(change === undefined ? {} : { changePct: 100 * change }),
-      closes: Array.from(summary.closes, (value) => Number(value.toPrecision(6))),
-    },
+    omitUndefined({ key: item.fileName, symbol: item.key, name: nameOf(item.value), day: numberToDay(day), close, changePct, closes }),
   ]
 }

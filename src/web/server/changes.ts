@@ -37,19 +37,17 @@ export const createChanges = (folder: ComparedFolder, compare = () => compareLas
 /** Nothing to compare, and why. */
 const nothingToCompare = (reason: string): FolderChanges => ({ since: null, reason, sections: [], stocks: [], notes: [] })
 
-/** A folder without a master list, of a run that failed early, has nothing to compare. */
-const answerNothing = (error: unknown): FolderChanges => {
-  if (error instanceof UsageError && error.code === 'no-outputs') return nothingToCompare('there is no master list')
-  throw error
-}
-
 /** What the last run changed. */
-export const compareLastRun = (folder: ComparedFolder): Promise<FolderChanges> => compareOutputs(folder).catch(answerNothing)
-
-const compareOutputs = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
-  const difference = await diff(out, { exchange })
-  if (difference.since === null) return nothingToCompare('there is no run of an earlier day')
-  return toFolderChanges(out, difference, omitUndefined({ asOf: difference.since.asOf }))
+export const compareLastRun = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
+  try {
+    const difference = await diff(out, { exchange })
+    if (difference.since === null) return nothingToCompare('there is no run of an earlier day')
+    return await toFolderChanges(out, difference, omitUndefined({ asOf: difference.since.asOf }))
+  } catch (error) {
+    // The folder of a run that failed early.
+    if (error instanceof UsageError && error.code === 'no-outputs') return nothingToCompare('there is no master list')
+    throw error
+  }
 }
 
 /** What the page shows of a comparison; `since` is the run that it starts from. */
@@ -114,11 +112,8 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
   async function compare({ since, day }: { readonly since: Day; readonly day: Day }): Promise<FolderChanges> {
     try {
       const difference = await diffDays(out, { exchange, streams, since, until: day, only: COMPARED })
-      const { notes, ...changes } = await toFolderChanges(out, difference, { asOf: new Date(toInstant(since)).toISOString() })
-      return {
-        ...changes,
-        notes: [...notes, NOT_COMPARED],
-      }
+      const changes = await toFolderChanges(out, difference, { asOf: new Date(toInstant(since)).toISOString() })
+      return { ...changes, notes: [...changes.notes, NOT_COMPARED] }
     } catch (error) {
       if (error instanceof CollectError) return nothingToCompare(error.message)
       throw error

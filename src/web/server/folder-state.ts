@@ -57,28 +57,14 @@ const toStream = (name: string, script: ScriptReport, { workers, isCut }: Stream
   const done = countItems(script)
   const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
   return omitUndefined({
-    ...{
-      name,
-      state: describeEnd(script, isCut),
-      done,
-      total: wasStopped(script) ? undefined : done,
-      workers,
-      requests,
-      retries,
-      rateLimited,
-    },
-    ...{ lost: countLost(script), partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
+    state: describeEnd(script, isCut),
+    total: wasStopped(script) ? undefined : done,
+    lost: countLost(script),
+    ...{ name, done, workers, requests, retries, rateLimited, partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
     perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
-    ...{
-      files,
-      stored: bytes,
-      failures,
-      warnings: problems.filter((problem) => !failures.includes(problem)),
-      pauses: [],
-      marbles: [],
-      error,
-    },
+    warnings: problems.filter((problem) => !failures.includes(problem)),
+    ...{ files, stored: bytes, failures, pauses: [], marbles: [], error },
   })
 }
 
