@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Freshness } from '../../src/analysis/brief/brief.js'
 import type { RunReport } from '../../src/model/report.js'
-import { describeAnswer, findDueDay } from '../../src/web/server/answer.js'
+import { describeAnswer, findDueDay } from '../../src/web/server/folder-state.js'
 import { runReport, scriptReport } from '../cli/support.js'
 
 // A Thursday, two hours after the data of that day was published.

@@ -2,8 +2,7 @@ import { type CandleArrays, dayToNumber } from '../../market/candle-file.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
-import { readList, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { joinLists, type MarketFolder, readList, type StoredList } from './market-folder.js'
 import type { StockNames } from './stocks.js'
 
 /** A split or a bonus: earlier prices are divided by its factor, unless the provider has done so. */
@@ -26,9 +25,8 @@ export const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corpora
 /** The corporate actions of all stocks, each once. */
 export const readActions = async (folder: MarketFolder): Promise<StoredList<StoredAction>> => {
   const lists = await Promise.all(ACTION_FILES.map((file) => readList(folder, file, (rows) => rows.flatMap(toActions))))
-  const unique = new Map(lists.flatMap(({ rows }) => rows).map((action) => [JSON.stringify(action), action]))
-  const damage = lists.find((list) => list.damage !== undefined)?.damage
-  return { rows: [...unique.values()], isMissing: lists.every((list) => list.isMissing), ...(damage === undefined ? {} : { damage }) }
+  const all = joinLists(lists)
+  return { ...all, rows: [...new Map(all.rows.map((action) => [JSON.stringify(action), action])).values()] }
 }
 
 const toActions = (row: Row): readonly StoredAction[] =>

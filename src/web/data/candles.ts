@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { keepLastOfDays, parseCandles, pickCandles } from '../../analysis/verify/candle-series.js'
 import { findImpossibleCandles } from '../../analysis/verify/odd-candles.js'
-import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { type CandleArrays, dayToNumber, numberToDay } from '../../market/candle-file.js'
+import { addMonths, DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import type { About } from '../api/about.js'
-import type { CandlesAnswer } from '../api/stock.js'
+import type { CandlesAnswer, PriceFacts } from '../api/stock.js'
 import { type Adjustment, adjustCandles, findFactorSteps } from './adjustments.js'
 
 /** A candle file, put in order for display. */
@@ -24,7 +25,11 @@ export interface ShownCandles {
 
 /** Reads a candle file of a stock or an index. A chart needs ascending days and possible prices: other candles are left out, and named. */
 export const readShownCandles = async (root: string, file: string, adjustments: readonly Adjustment[] = []): Promise<ShownCandles> => {
-  const { candles: raw, fault } = parseCandles(await readBytes(join(root, file)))
+  const bytes = await readFile(join(root, file)).catch((error: unknown) => {
+    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  })
+  const { candles: raw, fault } = parseCandles(bytes)
   const ordered = keepLastOfDays(raw)
   const steps = findFactorSteps(ordered, adjustments)
   const { days: impossible } = findImpossibleCandles({ symbol: '', file, candles: ordered })
@@ -33,29 +38,13 @@ export const readShownCandles = async (root: string, file: string, adjustments: 
   return {
     stored,
     adjusted: adjustCandles(stored, steps),
-    cleaned: describeCleaning({ raw, ordered, impossible: impossible.size }),
+    cleaned: describeCleaning(raw, ordered, impossible.size),
     raw,
     ...(fault === undefined ? {} : { fault }),
   }
 }
 
-/** An empty file for one that does not exist. */
-const readBytes = async (path: string): Promise<Buffer> => {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
-    throw error
-  }
-}
-
-interface Cleaning {
-  readonly raw: CandleArrays
-  readonly ordered: CandleArrays
-  readonly impossible: number
-}
-
-const describeCleaning = ({ raw, ordered, impossible }: Cleaning): readonly string[] => {
+const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: number): readonly string[] => {
   const repeated = raw.length - ordered.length
   const isUnordered = ordered !== raw && [...raw.day.subarray(1, raw.length)].some((day, index) => day < (raw.day[index] as number))
   return [
@@ -92,3 +81,42 @@ export const toCandlesAnswer = (
 
 /** Six digits after the point are more than any price has; divided prices have more, which only cost space. */
 const round = (value: number): number => Math.round(value * 1e6) / 1e6
+
+/** Sessions of each period, as in the view `screener`, in which a year goes by the calendar. */
+const RETURNS = { '1W': 5, '1M': 21, '3M': 63, '6M': 126 } as const
+const USUAL_SESSIONS = 20
+
+/** The newest candle and the prices around it; undefined without candles. */
+export const describePrice = (candles: CandleArrays, about: About): PriceFacts | undefined => {
+  const { length, day, high, low, close, volume } = candles
+  const last = length - 1
+  const [newest, before] = [close[last], close[last - 1]]
+  if (length === 0 || newest === undefined) return undefined
+  const days = day.subarray(0, length)
+  const from = findLastBefore(days, (day[last] as number) - DAYS_OF_52_WEEKS) + 1
+  const yearAgo = findLastBefore(days, dayToNumber(addMonths(numberToDay(day[last] as number), -12)) + 1)
+  const usual = average(volume.subarray(Math.max(0, last - USUAL_SESSIONS), last))
+  const bases = [...Object.entries(RETURNS).map(([name, sessions]) => [name, last - sessions] as const), ['1Y', yearAgo] as const]
+  const returns = bases.flatMap(([name, index]) => {
+    const base = close[index]
+    return base !== undefined && base > 0 ? [[name, 100 * (newest / base - 1)] as const] : []
+  })
+  return {
+    about: { ...about, day: numberToDay(day[last] as number) },
+    day: numberToDay(day[last] as number),
+    close: newest,
+    ...(last > 0 && before !== undefined && before > 0 ? { changePct: 100 * (newest / before - 1) } : {}),
+    volume: volume[last] as number,
+    ...(last >= USUAL_SESSIONS && usual > 0 ? { volumeTimes: (volume[last] as number) / usual } : {}),
+    high52: Math.max(...high.subarray(from, length)),
+    low52: Math.min(...low.subarray(from, length)),
+    sessions: length,
+    firstDay: numberToDay(day[0] as number),
+    returns: Object.fromEntries(returns),
+  }
+}
+
+/** The index of the last candle before a day; -1 without one. */
+const findLastBefore = (days: Int32Array, day: number): number => days.findLastIndex((one) => one < day)
+
+const average = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length

@@ -7,7 +7,7 @@ import type { Panel } from '../api/about.js'
 import type { Announcement, DocumentsAnswer, NewsRow } from '../api/market.js'
 import { getRunDay, readRunFacts } from './freshness.js'
 import type { MarketFolder } from './market-folder.js'
-import { toPanel } from './market-lists.js'
+import { ofDay, takeNewestDay, toPanel } from './market-lists.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
 /** A document without its stock. */
@@ -34,11 +34,10 @@ export const createDocumentsReader = (folder: MarketFolder): (() => Promise<Docu
     const news = await readHeads(folder, names, newsSource)
     const panel = <R extends Announcement>(stream: string, all: readonly R[]): Panel<R> => {
       const { day, rows } = takeNewestDay(all, runDay)
-      const { about, ...list } = toPanel({ facts }, stream, { rows, isMissing: all.length === 0 }, MAX_SHOWN)
-      return { ...list, about: day === undefined ? about : { ...about, day } }
+      return ofDay(toPanel({ facts }, stream, { rows, isMissing: all.length === 0 }, MAX_SHOWN), day)
     }
-    const ofDay = takeNewestDay(news, runDay).rows
-    return { filings: panel('company-filings', filings), news: panel('market-news', ofDay), sentiments: countSentiments(ofDay) }
+    const newest = takeNewestDay(news, runDay).rows
+    return { filings: panel('company-filings', filings), news: panel('market-news', newest), sentiments: countSentiments(newest) }
   }
   return () => {
     busy ??= read().finally(() => {
@@ -131,7 +130,7 @@ const findTextEnd = (text: string, start: number): number => {
   return text.length
 }
 
-const toFiling = (row: Row): Found<Announcement> | undefined => {
+export const toFiling = (row: Row): Found<Announcement> | undefined => {
   const at = readText(row.news_date).slice(0, 16)
   const [title, kind] = [readText(row.caption) || readText(row.descriptor), readText(row.descriptor)]
   if (readDay(at) === undefined || title === '') return undefined
@@ -150,16 +149,6 @@ const toNews = (row: Row): Found<NewsRow> | undefined => {
 /** `YYYY-MM-DD HH:MM` in India of epoch milliseconds. */
 export const toMinute = (instant: unknown): string | undefined =>
   typeof instant === 'number' && Math.abs(instant) < 8e15 ? formatSecond(instant).slice(0, 16) : undefined
-
-/** The records of the newest day up to that of the run, newest first. News that the provider dates ahead would hide the others. */
-const takeNewestDay = <R extends Announcement>(all: readonly R[], runDay = '9999') => {
-  const day = all
-    .map(({ at }) => at.slice(0, 10))
-    .filter((one) => one <= runDay)
-    .reduce<string | undefined>((newest, one) => (newest === undefined || one > newest ? one : newest), undefined)
-  const rows = all.filter(({ at }) => at.startsWith(day ?? '-')).toSorted((one, other) => (one.at < other.at ? 1 : -1))
-  return { day, rows }
-}
 
 const ORDER = ['negative', 'mixed', 'positive', 'neutral', 'unknown']
 

@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
-import { readDay } from '../../model/trading-day.js'
 import type { About } from '../api/about.js'
 import type { StockEvent } from '../api/stock.js'
 import { readActions, type StoredAction } from './adjustments.js'
-import { toFilingsFile, toLink, toMinute, toNewsFile } from './documents.js'
+import { toFiling, toFilingsFile, toMinute, toNewsFile } from './documents.js'
 import { describeAbout, type RunFacts } from './freshness.js'
-import { catchUnreadable, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { catchUnreadable, type MarketFolder, type StoredList } from './market-folder.js'
 import { readAnnouncements, readDeals, type StoredDeal } from './market-lists.js'
 import type { StockNames } from './stocks.js'
 
@@ -20,22 +18,11 @@ export interface StockContext {
   readonly item: StockNames['items'][number]
 }
 
-interface Source {
-  readonly stream: string
-  readonly list: StoredList<StockEvent>
-}
-
 /** Everything dated about a stock, newest first; corporate actions may lie ahead. */
 export const readEvents = async (
   context: StockContext,
 ): Promise<{ readonly about: readonly About[]; readonly rows: readonly StockEvent[] }> => {
-  const sources = await Promise.all([
-    readFilings(context),
-    readNews(context),
-    readStockActions(context),
-    readStockDeals(context),
-    readStockAnnouncements(context),
-  ])
+  const sources = await Promise.all(SOURCES.map(async ([stream, read]) => ({ stream, list: await read(context) })))
   const about = sources
     .map(({ stream, list }) => describeSource(context.facts, stream, list))
     .filter(({ problem }) => problem !== undefined)
@@ -64,32 +51,27 @@ const convert = <R>({ rows, ...list }: StoredList<R>, toEvent: (row: R) => Stock
   rows: rows.flatMap((row) => toEvent(row) ?? []),
 })
 
-const readFilings = async ({ folder, item }: StockContext): Promise<Source> => {
+type ReadEvents = (context: StockContext) => Promise<StoredList<StockEvent>>
+
+const readFilings: ReadEvents = async ({ folder, item }) => {
   const list = convert(await readDocument(folder, toFilingsFile(item.fileName), 'data'), toFilingEvent)
   // The provider lists some documents twice, once without an id.
   const unique = new Map(list.rows.map((event) => [JSON.stringify([event.day, event.time, event.title, event.url]), event]))
-  return { stream: 'company-filings', list: { ...list, rows: [...unique.values()] } }
+  return { ...list, rows: [...unique.values()] }
 }
 
 const toFilingEvent = (row: Row): StockEvent | undefined => {
-  const at = readText(row.news_date)
-  const day = readDay(at)
-  const [descriptor, caption] = [readText(row.descriptor), readText(row.caption)]
-  const title = caption || descriptor
-  if (day === undefined || title === '') return undefined
-  return omitUndefined({
-    ...({ day, kind: 'filing', mark: 'F', title } as const),
-    time: toTime(at),
-    detail: descriptor === title ? undefined : descriptor || undefined,
-    ...toLink(row.file_url),
-  })
+  const filing = toFiling(row)
+  if (filing === undefined) return undefined
+  const { at, title, kind, url } = filing
+  const day = at.slice(0, 10)
+  return omitUndefined({ ...({ day, kind: 'filing', mark: 'F', title } as const), time: toTime(at), detail: kind || undefined, url })
 }
 
 const toTime = (at: string): string | undefined => /^\d{4}-\d{2}-\d{2}[ T](\d{2}:\d{2})/.exec(at)?.[1]
 
-const readNews = async ({ folder, item }: StockContext): Promise<Source> => ({
-  stream: 'market-news',
-  list: convert(await readDocument(folder, toNewsFile(item.fileName), 'News'), (row) => {
+const readNews: ReadEvents = async ({ folder, item }) =>
+  convert(await readDocument(folder, toNewsFile(item.fileName), 'News'), (row) => {
     const [at, title] = [toMinute(row.PublishDate), readText(row.Title)]
     if (at === undefined || title === '') return undefined
     return omitUndefined({
@@ -97,16 +79,10 @@ const readNews = async ({ folder, item }: StockContext): Promise<Source> => ({
       detail: readText(row.Summary) || undefined,
       sentiment: readText(row.Sentiment).toLowerCase() || undefined,
     })
-  }),
-})
+  })
 
-const readStockActions = async ({ folder, names, item }: StockContext): Promise<Source> => {
-  const actions = await readActions(folder)
-  return {
-    stream: 'corporate-actions',
-    list: convert(actions, (action) => (isOf(action, names, item) ? toActionEvent(action) : undefined)),
-  }
-}
+const readStockActions: ReadEvents = async ({ folder, names, item }) =>
+  convert(await readActions(folder), (action) => (isOf(action, names, item) ? toActionEvent(action) : undefined))
 
 const isOf = ({ symbol }: Pick<StoredAction, 'symbol'>, { toPresent }: StockNames, item: StockContext['item']): boolean =>
   toPresent(symbol) === item.key
@@ -122,12 +98,8 @@ const toActionEvent = ({ day, action, note }: StoredAction): StockEvent => {
 /** `QUARTERLY RESULT ANNOUNCEMENT` becomes `Quarterly result announcement`. */
 const toSentence = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()
 
-const readStockDeals = async ({ folder, names, item }: StockContext): Promise<Source> => ({
-  stream: 'bulk-block-deals',
-  list: convert(await readDeals(folder), (deal) =>
-    deal.isin === item.value.ISIN || isOf(deal, names, item) ? toDealEvent(deal) : undefined,
-  ),
-})
+const readStockDeals: ReadEvents = async ({ folder, names, item }) =>
+  convert(await readDeals(folder), (deal) => (deal.isin === item.value.ISIN || isOf(deal, names, item) ? toDealEvent(deal) : undefined))
 
 const toDealEvent = ({ day, client, side, kind, valueCr, quantity, price }: StoredDeal): StockEvent => ({
   ...({ day, kind: 'deal', mark: 'B' } as const),
@@ -136,11 +108,17 @@ const toDealEvent = ({ day, client, side, kind, valueCr, quantity, price }: Stor
   valueCr: side === 'sold' ? -valueCr : valueCr,
 })
 
-const readStockAnnouncements = async ({ folder, names, item }: StockContext): Promise<Source> => ({
-  stream: 'new-announcements',
-  list: convert(await readAnnouncements(folder), ({ symbol, at, title, kind }) =>
+const readStockAnnouncements: ReadEvents = async ({ folder, names, item }) =>
+  convert(await readAnnouncements(folder), ({ symbol, at, title, kind }) =>
     names.toPresent(symbol) === item.key
       ? omitUndefined({ ...({ day: at.slice(0, 10), kind: 'announcement', mark: 'A', title } as const), time: toTime(at), detail: kind })
       : undefined,
-  ),
-})
+  )
+
+const SOURCES: readonly (readonly [stream: string, read: ReadEvents])[] = [
+  ['company-filings', readFilings],
+  ['market-news', readNews],
+  ['corporate-actions', readStockActions],
+  ['bulk-block-deals', readStockDeals],
+  ['new-announcements', readStockAnnouncements],
+]

@@ -7,8 +7,7 @@ import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
 import { STATE_FOLDER } from '../../pipeline/storage.js'
 import { type RunRecords, readRunRecords } from '../../storage/run-records.js'
 import type { About } from '../api/about.js'
-import type { StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import type { MarketFolder, StoredList } from './market-folder.js'
 
 /** What is known about the runs of a folder. */
 export type RunFacts = Pick<RunRecords, 'report' | 'runs'>

@@ -1,6 +1,11 @@
 import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DamagedFileError } from '../../model/errors.js'
+import { omitUndefined, type Row } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { describeFileError, getErrorCode } from '../../storage/file-system.js'
+import { parseRecords, readRecords } from '../../storage/record-file.js'
 
 /** Where the data comes from. */
 export interface DataSource {
@@ -41,3 +46,57 @@ const stampOf = (path: string): string => {
     return ''
   }
 }
+
+/** The rows of a list; none if it is missing or damaged. */
+export interface StoredList<R = Row> {
+  readonly rows: readonly R[]
+  readonly isMissing: boolean
+  /** Why it cannot be read, as a sentence. */
+  readonly damage?: string
+}
+
+/** Several lists as one, which is missing if all of them are. */
+export const joinLists = <R>(lists: readonly StoredList<R>[]): StoredList<R> =>
+  omitUndefined({
+    rows: lists.flatMap(({ rows }) => rows),
+    isMissing: lists.every(({ isMissing }) => isMissing),
+    damage: lists.find(({ damage }) => damage !== undefined)?.damage,
+  })
+
+const MISSING: StoredList<never> = { rows: [], isMissing: true }
+
+/** Reads a list of the output folder and keeps what `reduce` makes of its rows. There is one `reduce` for each file. */
+export const readList = <R = Row>(
+  folder: MarketFolder,
+  file: string,
+  reduce: (rows: readonly Row[]) => readonly R[],
+): Promise<StoredList<R>> =>
+  folder.remember(`list ${file}`, [file], () =>
+    catchUnreadable(file, async () => ({
+      rows: reduce(parseRecords(await readFile(join(folder.root, file), 'utf8'), file)),
+      isMissing: false,
+    })),
+  )
+
+/** Runs `read`; a file that is missing or damaged becomes an empty list that says so. */
+export const catchUnreadable = async <R>(file: string, read: () => Promise<StoredList<R>>): Promise<StoredList<R>> => {
+  try {
+    return await read()
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return MISSING
+    if (error instanceof DamagedFileError || error instanceof SyntaxError)
+      return { rows: [], isMissing: false, damage: `${file} is damaged; move it away and run again` }
+    if (getErrorCode(error) === undefined) throw error
+    return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
+  }
+}
+
+/** The records of a file over all stocks whose line contains a text, such as an ISIN. Other lines are not parsed. */
+export const findRecords = (folder: MarketFolder, file: string, text: string): Promise<StoredList> =>
+  catchUnreadable(file, async () => {
+    const rows: Row[] = []
+    const wanted = Buffer.from(text)
+    const parse = (line: Buffer): unknown => (line.includes(wanted) ? JSON.parse(line.toString().replace(/,$/, '')) : undefined)
+    for await (const some of readRecords(join(folder.root, file), file, parse)) rows.push(...some)
+    return { rows, isMissing: false }
+  })

@@ -2,14 +2,13 @@ import type { Change, Section } from '../../analysis/diff/change.js'
 import { diff } from '../../analysis/diff/diff.js'
 import { findBandChanges } from '../../analysis/diff/list-changes.js'
 import { CollectError } from '../../model/errors.js'
-import { type Row, readText } from '../../model/row.js'
+import { omitUndefined, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../../pipeline/storage.js'
 import type { Panel } from '../api/about.js'
 import type { Announcement, CircuitRow, DealRow, ListChange, NamedStock } from '../api/market.js'
-import { describeAbout, type RunFacts } from './freshness.js'
-import { readList, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { describeAbout, getRunDay, type RunFacts } from './freshness.js'
+import { joinLists, type MarketFolder, readList, type StoredList } from './market-folder.js'
 import type { StockNames } from './stocks.js'
 
 /** What the lists of the whole market need besides themselves. */
@@ -100,37 +99,17 @@ export const readCircuits = async (
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
   )
   const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
-  const rows = lists
-    .flatMap((list) => list.rows)
-    .map(
-      (row): CircuitRow => ({
-        ...nameStock(names, row),
-        ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}),
-      }),
-    )
-  const damage = lists.find((list) => list.damage !== undefined)?.damage
-  const list = {
-    rows: rows.toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false)),
-    isMissing: lists.every(({ isMissing }) => isMissing),
-    ...(damage === undefined ? {} : { damage }),
-  }
-  return toPanel({ facts }, 'circuit-stocks', list, 300)
+  const all = joinLists(lists)
+  const rows = all.rows
+    .map((row): CircuitRow => ({ ...nameStock(names, row), ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
+    .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
+  return toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
 }
 
 const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {
   const symbol = readText(row.Symbol)
   const [price, changePct] = [toNumber(row.LTP), toNumber(row.ChangePercent)]
-  return symbol === ''
-    ? []
-    : [
-        {
-          symbol,
-          name: readText(row.Name),
-          side,
-          ...(price === undefined ? {} : { price }),
-          ...(changePct === undefined ? {} : { changePct }),
-        },
-      ]
+  return symbol === '' ? [] : [omitUndefined({ symbol, name: readText(row.Name), side, price, changePct })]
 }
 
 /** A deal with its day. */
@@ -159,9 +138,12 @@ export const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>)
     .filter((deal) => deal.day === day)
     .toSorted((one, other) => other.valueCr - one.valueCr)
     .map((deal) => nameStock(context.names, deal))
-  const panel = toPanel(context, 'bulk-block-deals', { ...deals, rows })
-  return day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
+  return ofDay(toPanel(context, 'bulk-block-deals', { ...deals, rows }), day)
 }
+
+/** A panel that is about another day than its stream. */
+export const ofDay = <R>(panel: Panel<R>, day: string | undefined): Panel<R> =>
+  day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
 
 const newestOf = (days: readonly string[]): string | undefined =>
   days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
@@ -175,13 +157,16 @@ export const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Anno
     }),
   )
 
-/** The announcements of the newest day up to that of the run, newest first. */
-export const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>, runDay = '9999'): Panel<Announcement> => {
-  const day = newestOf(list.rows.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
-  const rows = list.rows
-    .filter(({ at }) => at.startsWith(day ?? '-'))
-    .toSorted((one, other) => (one.at < other.at ? 1 : -1))
-    .map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
-  const panel = toPanel(context, 'new-announcements', { ...list, rows })
-  return day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
+/** The announcements of the newest day. */
+export const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>): Panel<Announcement> => {
+  const { day, rows } = takeNewestDay(list.rows, getRunDay(context.facts))
+  const named = rows.map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
+  return ofDay(toPanel(context, 'new-announcements', { ...list, rows: named }), day)
+}
+
+/** The records of the newest day up to that of the run, newest first. News that the provider dates ahead would hide the others. */
+export const takeNewestDay = <R extends Announcement>(all: readonly R[], runDay = '9999') => {
+  const day = newestOf(all.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
+  const rows = all.filter(({ at }) => at.startsWith(day ?? '-')).toSorted((one, other) => (one.at < other.at ? 1 : -1))
+  return { day, rows }
 }

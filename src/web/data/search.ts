@@ -1,7 +1,6 @@
 import type { NamedInstrument } from '../api/about.js'
-import { readIndices } from './known-indices.js'
 import type { MarketFolder } from './market-folder.js'
-import { readStockNames } from './stocks.js'
+import { nameIndex, readIndices, readStockNames, type StockNames } from './stocks.js'
 
 const MAX_FOUND = 20
 
@@ -13,23 +12,18 @@ export const search = async (folder: MarketFolder, text: string): Promise<readon
     .replace(/^(?:NSE|BSE):|\.(?:NS|BO)$/g, '')
   if (wanted === '') return []
   const [names, indices] = await Promise.all([readStockNames(folder), readIndices(folder)])
-  const stocks = names.items.map(
-    ({ key, value }): NamedInstrument => ({ kind: 'stock', key, symbol: key, name: value.Name, isin: value.ISIN }),
-  )
-  const former = names.former.map(
-    ({ symbol, item }): NamedInstrument => ({
-      kind: 'stock',
-      key: item.key,
-      symbol: item.key,
-      name: item.value.Name,
-      isin: item.value.ISIN,
-      oldSymbol: symbol,
-    }),
-  )
-  const listed = indices.rows.map(({ key, fileName, value }): NamedInstrument => {
-    const { DispSym } = value as { readonly DispSym?: unknown }
-    return { kind: 'index', key: fileName, symbol: key, name: typeof DispSym === 'string' ? DispSym : '' }
+  const toStock = ({ key, value }: StockNames['items'][number]): NamedInstrument => ({
+    kind: 'stock',
+    key,
+    symbol: key,
+    name: value.Name,
+    isin: value.ISIN,
   })
+  const stocks = names.items.map(toStock)
+  const former = names.former.map(({ symbol, item }): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
+  const listed = indices.rows.map(
+    (item): NamedInstrument => ({ kind: 'index', key: item.fileName, symbol: item.key, name: nameIndex(item) }),
+  )
   const ranked = [...stocks, ...listed, ...former].map((one) => ({ one, rank: rankOf(one, wanted) }))
   const best = ranked.filter(({ rank }) => rank < NONE).toSorted((a, b) => a.rank - b.rank || a.one.symbol.length - b.one.symbol.length)
   return [...new Map(best.toReversed().map(({ one }) => [`${one.kind} ${one.key}`, one])).values()].toReversed().slice(0, MAX_FOUND)

@@ -2,14 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseLines } from '../../analysis/verify/record-checks.js'
 import type { Item } from '../../model/outcome.js'
-import { type Row, readText } from '../../model/row.js'
+import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { MASTER_MAP } from '../../pipeline/known-stocks.js'
 import { PREVIOUS_FOLDER } from '../../pipeline/storage.js'
 import { listNames } from '../../storage/file-system.js'
 import { parseOwner, readRecords } from '../../storage/record-file.js'
-import { catchUnreadable, readList, type StoredList } from './lists.js'
-import type { MarketFolder } from './market-folder.js'
+import { catchUnreadable, type MarketFolder, readList, type StoredList } from './market-folder.js'
 
 /** The stocks of a folder and the symbols by which its files name them. */
 export interface StockNames {
@@ -113,4 +112,30 @@ const findFormer = (
     const item = byIsin.get(isin)
     return item === undefined ? [] : [{ symbol, item }]
   })
+}
+
+/** The stream that lists the indices. */
+export const INDICES = 'all-indices'
+const FILE = 'all_indices_list.json'
+
+/** The indices as items, each with the name of its candle file. */
+export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
+  const offers = folder.streams.find(({ name }) => name === INDICES)?.offers
+  return readList<Item>(folder, FILE, (rows) => offers?.(rows, () => undefined) ?? [])
+}
+
+export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')
+
+const HEADLINES = [
+  ...['NIFTY', 'SENSEX', 'BANKNIFTY', 'NIFTYNXT50', 'NIFTY 500', 'NIFTY MID100 FREE', 'NIFTY SMALLCAP 100', 'INDIA VIX'],
+  ...['NIFTYIT', 'NIFTY AUTO', 'NIFTY FMCG', 'NIFTY PHARMA', 'NIFTY METAL', 'NIFTY ENERGY', 'NIFTY REALTY', 'NIFTY PSU BANK'],
+]
+
+/** Well-known indices first, in the order of the list above; then the others as listed. */
+export const orderIndices = <T extends { readonly symbol: string; readonly name: string }>(rows: readonly T[]): readonly T[] => {
+  const rankOf = ({ symbol, name }: T): number => {
+    const ranks = [symbol, name].map((text) => HEADLINES.indexOf(text.toUpperCase())).filter((rank) => rank >= 0)
+    return Math.min(HEADLINES.length, ...ranks)
+  }
+  return rows.toSorted((one, other) => rankOf(one) - rankOf(other))
 }

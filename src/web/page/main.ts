@@ -1,12 +1,15 @@
-import { render } from 'lit-html'
-import { listenToKeys } from './parts/keyboard.js'
-import { focusSearch } from './parts/search.js'
+import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { focusSearch, searchField } from './parts/search.js'
 import { emptyState, errorState, loadingState } from './parts/states.js'
-import { toggleTheme } from './parts/theme.js'
+import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
-import { renderShell, showKeys } from './shell.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
-import { views } from './views.js'
+import { marketView } from './views/market.js'
+import { oneRunView } from './views/one-run.js'
+import { queryView } from './views/query.js'
+import { runView } from './views/run.js'
+import { runsView } from './views/runs.js'
+import { indexView, stockView } from './views/stock.js'
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -36,11 +39,12 @@ const draw = (): void => {
   const root = document.querySelector<HTMLElement>('#page')
   if (root === null || shown === undefined) return
   document.title = shown.view === undefined ? 'Not found · scripstream' : `${shown.view.title(shown.place)} · scripstream`
-  const toggle = (): void => {
-    toggleTheme()
-    update()
-  }
-  render(renderShell({ page, content: renderContent(shown), toggle, keys: listKeys() }), root)
+  render(renderShell(renderContent(shown)), root)
+}
+
+const changeTheme = (): void => {
+  toggleTheme()
+  update()
 }
 
 const renderContent = ({ view, state, data, error }: Shown) => {
@@ -127,6 +131,76 @@ const followLinks = (event: MouseEvent): void => {
   event.preventDefault()
   page.go(url.pathname + url.search)
 }
+
+/** All views; a new one is one more line here. */
+const views: readonly AnyView[] = [runView, runsView, oneRunView, marketView, stockView, indexView, queryView]
+
+const SECTIONS = [
+  ['/', 'Run'],
+  ['/runs', 'Runs'],
+  ['/market', 'Market'],
+  ['/query', 'Query'],
+] as const
+
+/** The frame around every view. */
+const renderShell = (content: TemplateResult): TemplateResult => html`
+  <a class="skip" href="#main">Skip to the content</a>
+  <header>
+    <nav aria-label="Views">
+      ${SECTIONS.map(
+        ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
+      )}
+    </nav>
+    ${searchField(page)}
+    <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
+    <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>
+  </header>
+  <main id="main" tabindex="-1">${content}</main>
+  ${keysDialog(listKeys())}
+`
+
+const isWithin = (path: string, section: string): boolean => path === section || (section !== '/' && path.startsWith(`${section}/`))
+
+const keysDialog = (keys: readonly KeyAction[]): TemplateResult => html`
+  <dialog id="keys" aria-label="Keys" @click=${closeOutside}>
+    <form method="dialog"><h2>Keys</h2><button class="plain" aria-label="Close">✕</button></form>
+    <dl>${keys.map(({ keys: key, about }) => html`<dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${about}</dd>`)}</dl>
+  </dialog>
+`
+
+const showKeys = (): void => document.querySelector<HTMLDialogElement>('#keys')?.showModal()
+
+const closeOutside = ({ target, currentTarget }: Event): void => {
+  if (target === currentTarget) (currentTarget as HTMLDialogElement).close()
+}
+
+/** How long the second key of a pair may take. */
+const PAIR_MS = 1_200
+
+/** Calls the action of a pressed key, unless the reader is typing. `Escape` leaves the field. */
+const listenToKeys = (findActions: () => readonly KeyAction[]): void => {
+  let first: { readonly key: string; readonly at: number } | undefined
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+    const field = event.target as HTMLElement
+    if (isField(field)) {
+      if (event.key === 'Escape') field.blur()
+      return
+    }
+    const pair = first !== undefined && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${event.key}` : ''
+    const actions = findActions()
+    const found = actions.find(({ keys }) => keys === pair) ?? actions.find(({ keys }) => keys === event.key)
+    first = found === undefined ? { key: event.key, at: event.timeStamp } : undefined
+    if (found === undefined) return
+    event.preventDefault()
+    // An open list of keys would cover what the key leads to, and keep the focus.
+    document.querySelector<HTMLDialogElement>('dialog[open]')?.close()
+    found.act()
+  })
+}
+
+const isField = ({ tagName, isContentEditable }: HTMLElement): boolean =>
+  tagName === 'INPUT' || tagName === 'TEXTAREA' || tagName === 'SELECT' || isContentEditable
 
 document.addEventListener('click', followLinks)
 addEventListener('popstate', show)

@@ -1,29 +1,13 @@
+import { matchPath } from '../api/path.js'
 import type { AnyView, Place } from './view.js'
 
-interface FoundView {
-  readonly view: AnyView
-  readonly place: Place
-}
-
 /** The view of a URL; undefined without one. */
-export const findView = (views: readonly AnyView[], url: URL): FoundView | undefined => {
+export const findView = (views: readonly AnyView[], url: URL): { readonly view: AnyView; readonly place: Place } | undefined => {
   for (const view of views) {
-    const params = matchPath(view.path, url.pathname)
+    const params = matchPath(view.path, url.pathname.replace(/(?<=.)\/$/, ''), decode)
     if (params) return { view, place: { path: url.pathname, params, query: url.searchParams } }
   }
   return undefined
-}
-
-const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
-  const [wanted, parts] = [pattern.split('/'), path.replace(/(?<=.)\/$/, '').split('/')]
-  if (wanted.length !== parts.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, name] of wanted.entries()) {
-    const part = parts[index] ?? ''
-    if (name.startsWith(':') && part !== '') params[name.slice(1)] = decode(part)
-    else if (name !== part) return undefined
-  }
-  return params
 }
 
 const decode = (part: string): string => {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import { interval, type Observable, type Subscription } from 'rxjs'
+import { z } from 'zod'
 import { createWall, type Wall } from '../../model/wall.js'
+import { createLiveFileReader } from '../../storage/live-file.js'
 import type { LiveChange, LiveRunState, LiveSnapshot, LiveSummary } from '../api/live.js'
-import { createLiveReader, type LiveReader } from './live-reader.js'
 
 /** The present state of the active run; undefined without one. Called twice a second while somebody reads. */
 export type LiveSource = () => LiveRunState | undefined
@@ -117,3 +119,62 @@ const findChange = (next: SentState, previous: SentState): LiveChange | 'another
   const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
   return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }
 }
+
+/** One connection that reads the events of the run. */
+interface LiveReader {
+  readonly send: (text: string) => void
+}
+
+/**
+ * A connection that does not take what was sent gets nothing more until it has, and then the present state instead of all that it has missed:
+ * a slow reader costs no memory.
+ */
+const createLiveReader = (connection: Pick<Writable, 'write' | 'once'>, snapshot: () => string): LiveReader => {
+  let isBehind = false
+  let hasMissed = false
+  const send = (text: string): void => {
+    if (isBehind) {
+      hasMissed = true
+      return
+    }
+    if (connection.write(text)) return
+    isBehind = true
+    connection.once('drain', () => {
+      isBehind = false
+      if (!hasMissed) return
+      hasMissed = false
+      send(snapshot())
+    })
+  }
+  return { send }
+}
+
+const texts = z.looseObject({ reason: z.string() })
+const [text, number] = [z.string(), z.number()]
+
+/** What the page needs of a run. */
+const LiveShape = z.looseObject({
+  ...{ run: text, asOf: number, startedAt: number, at: number, stocks: number, done: number, share: number },
+  ...{ total: number.optional(), leftMs: number.optional(), bytesPerSecond: number.optional() },
+  fleet: z.looseObject({ workers: z.array(z.looseObject({ name: text, items: number, perSecond: number })), stalled: number }).optional(),
+  phases: z.array(
+    z.looseObject({
+      ...{ phase: text, title: text, note: text, isSequential: z.boolean() },
+      streams: z.array(z.looseObject({ name: text, summary: text })),
+    }),
+  ),
+  streams: z.array(
+    z.looseObject({
+      ...{ name: text, state: text, done: number, workers: number, requests: number, retries: number, rateLimited: number },
+      ...{ lost: number, partial: number, files: number, stored: number, statuses: z.record(text, number) },
+      ...{ failures: z.array(texts), warnings: z.array(texts), marbles: z.array(z.tuple([text, text])) },
+      pauses: z.array(z.looseObject({ what: text, why: text, since: number, until: number })),
+    }),
+  ),
+})
+
+/** The state of a run in a live file; undefined if it has another shape. */
+const parseLiveState = (state: unknown): LiveRunState | undefined => LiveShape.safeParse(state).data as LiveRunState | undefined
+
+/** The run that another process has started on a folder. */
+export const openLiveFile = (root: string): LiveSource => createLiveFileReader(root, parseLiveState)

@@ -6,9 +6,8 @@ import { omitUndefined } from '../../model/row.js'
 import { createRunStats, type RunStats, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { forecastStreams } from '../../pipeline/phases.js'
-import type { LivePause, LiveRunState, LiveStream, LiveSummary, Marble, MarbleKind } from '../api/live.js'
-import { describePhases } from './phases.js'
+import { forecastStreams, groupByPhase } from '../../pipeline/phases.js'
+import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary, Marble, MarbleKind } from '../api/live.js'
 
 /** How many of the newest items of a stream are shown. */
 export const MAX_MARBLES = 60
@@ -153,3 +152,10 @@ const toLiveStream = (stats: StreamStats, { extras, estimator, workers, isFleet 
 
 const toPause = ({ hosts, endpoint, why, since, until, giveUpAt }: PausedHosts): LivePause =>
   omitUndefined({ what: endpoint ?? hosts.join(' and '), why, since, until, giveUpAt })
+
+/** The graph of a run: the phases in their order, each with its streams. */
+export const describePhases = (streams: readonly StreamDefinition[]): readonly LivePhase[] =>
+  groupByPhase(streams).map(({ phase, title, note, isSequential, members }) => ({
+    ...{ phase, title, note, isSequential },
+    streams: members.map(({ name, summary, work }) => omitUndefined({ name, summary, of: work.of })),
+  }))

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { RunLogEntry } from '../../model/run-log.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { matchPath } from '../api/path.js'
 import type { FolderChanges } from '../api/state.js'
 import type { ChecksReader } from './checks.js'
 import { AnswerError } from './guard.js'
@@ -48,15 +49,10 @@ export interface Route {
   readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => void
 }
 
-interface FoundRoute {
-  readonly route: Route
-  readonly params: Readonly<Record<string, string>>
-}
-
 /** The route of a request. @throws AnswerError if the route is unknown, or if it has another method */
-export const findRoute = (routes: readonly Route[], method: string, path: string): FoundRoute => {
+export const findRoute = (routes: readonly Route[], method: string, path: string) => {
   const found = routes.flatMap((route) => {
-    const params = matchPath(route.path, path)
+    const params = matchPath(route.path, path, decode)
     return params === undefined ? [] : [{ route, params }]
   })
   const wanted = method === 'HEAD' ? 'GET' : method
@@ -65,24 +61,6 @@ export const findRoute = (routes: readonly Route[], method: string, path: string
   const [other] = found
   if (other) throw new AnswerError(405, `${path} answers ${other.route.method ?? 'GET'} only`)
   throw new AnswerError(method === 'POST' ? 405 : 404, `there is no ${path}`)
-}
-
-/** The values of a path's `:names`; undefined if the path is another one. */
-export const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
-  const [wanted, parts] = [pattern.split('/'), path.split('/')]
-  if (wanted.length !== parts.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, name] of wanted.entries()) {
-    const part = parts[index] ?? ''
-    if (!name.startsWith(':')) {
-      if (name !== part) return undefined
-      continue
-    }
-    const value = decode(part)
-    if (value === '') return undefined
-    params[name.slice(1)] = value
-  }
-  return params
 }
 
 const decode = (part: string): string => {

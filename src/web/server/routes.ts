@@ -1,12 +1,21 @@
+import { CollectError } from '../../model/errors.js'
+import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
+import { createDocumentsReader } from '../data/documents.js'
+import { createMarketReader, readMarketLists } from '../data/market.js'
+import { type DataSource, openMarketFolder } from '../data/market-folder.js'
+import type { QueryRunner } from '../data/query.js'
+import { search } from '../data/search.js'
+import { readCandles, readIndex, readIndexChart, readStock } from '../data/stock.js'
 import { readFolderState } from './folder-state.js'
+import { AnswerError } from './guard.js'
 import type { Route } from './route.js'
 import { describeRun, toRunRow } from './runs.js'
 
-/** Everything that the server answers with data. A route of a new view is one more line here. */
-export const routes: readonly Route[] = [
+/** The routes about the folder and its runs. */
+const runRoutes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
   { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
@@ -26,3 +35,54 @@ export const routes: readonly Route[] = [
 ]
 
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs
+
+/** Everything that the server answers with data; each server has its own routes, with what they keep in memory. */
+export const createRoutes = (source: DataSource, ask?: QueryRunner) => {
+  const folder = openMarketFolder(source)
+  const [readMarket, readDocuments] = [createMarketReader(folder), createDocumentsReader(folder)]
+  const readLists = () => readMarketLists(folder)
+  let runner = ask
+  const routes: readonly Route[] = [
+    ...runRoutes,
+    { path: '/api/market', answer: readMarket },
+    { path: '/api/market/lists', answer: readLists },
+    { path: '/api/market/documents', answer: readDocuments },
+    { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(readStock(folder, symbol), symbol) },
+    {
+      path: '/api/stock/:symbol/candles',
+      answer: ({ params: { symbol = '' }, query }) => found(readCandles(folder, symbol, query.get('adjusted') !== '0'), symbol),
+    },
+    { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(readIndex(folder, name), name) },
+    { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
+    { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
+    { path: '/api/queries', answer: async () => (await import('../data/query.js')).listQueries(folder) },
+    {
+      method: 'POST',
+      path: '/api/query',
+      answer: async ({ body, signal }) => {
+        const { sql, limit } = isRow(body) ? body : {}
+        if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
+        runner ??= (await import('../data/query.js')).createQueryRunner(folder)
+        return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}) }, signal).catch((error: unknown) => {
+          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+        })
+      },
+    },
+  ]
+  return {
+    routes,
+    /** Reads the market before somebody asks for it: thousands of small files, which take a second. Never rejects: the answers have its errors. */
+    prepare: async () => {
+      for (const read of [readLists, readMarket, readDocuments]) await read().catch(() => undefined)
+    },
+  }
+}
+
+const MAX_SEARCH = 100
+
+/** The answer; none is a 404 that names what was asked for. */
+const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {
+  const value = await answer
+  if (value === undefined) throw new AnswerError(404, `${name} is in no list of this folder; search by symbol, name or ISIN`)
+  return value
+}

@@ -6,20 +6,27 @@ import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
 import { type Asset, readAssets } from './assets.js'
-import { createDataRoutes } from './data-routes.js'
+import { createChanges, createRunChanges } from './changes.js'
+import { createChecks } from './checks.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
-import { createLiveHub, type HubOptions, type LiveSource } from './live-hub.js'
-import { openLiveFile } from './live-shape.js'
-import { createRunReaders, type RunWork } from './readers.js'
+import { createLiveHub, type HubOptions, type LiveSource, openLiveFile } from './live-hub.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
-import { routes as allRoutes } from './routes.js'
+import { createRoutes } from './routes.js'
+
+/** What is answered about runs in another process, or from recorded days; in this process if absent. */
+export interface RunWork {
+  /** Compares the last run with the one before it. */
+  readonly compare?: Parameters<typeof createChanges>[1]
+  /** Checks the present files. The checks of the whole market need up to 500 MB: not made if absent. */
+  readonly check?: Parameters<typeof createChecks>[1]
+}
 
 export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, Pick<HubOptions, 'wall'>, RunWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
   /** Answers queries, in another process for example; in this one if absent. */
-  readonly ask?: Parameters<typeof createDataRoutes>[1]
+  readonly ask?: Parameters<typeof createRoutes>[1]
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -48,24 +55,25 @@ const MIN_COMPRESSED_BYTES = 100_000
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
   const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const data = createDataRoutes({ root, exchange, streams }, ask)
-  const routes = given ?? [...allRoutes, ...data.routes]
+  const { routes, prepare } = createRoutes({ root, exchange, streams }, ask)
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
     wall,
   })
-  const served: Served = { ...folder, workers, live, ...createRunReaders(folder, live, { compare, check }) }
+  const readChanges = createChanges(folder, compare)
+  const readRunChanges = createRunChanges({ ...folder, readChanges })
+  const served: Served = { ...folder, workers, live, readChanges, readRunChanges, checks: createChecks({ out: root, live }, check) }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
-    handle(request, response, { port: own, assets, routes, served })
+    handle(request, response, { port: own, assets, routes: given ?? routes, served })
       .catch((error: unknown) => sendError(response, error))
       .catch(() => response.destroy())
   })
   const own = await listen(server, port)
   return {
     origin: `http://127.0.0.1:${own}`,
-    prepared: source === undefined ? data.prepare() : Promise.resolve(),
+    prepared: source === undefined ? prepare() : Promise.resolve(),
     close: () => {
       live.close()
       server.close()

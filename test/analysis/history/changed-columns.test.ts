@@ -58,7 +58,11 @@ describe.runIf(duckdb)('a record of an earlier version', () => {
       (column) => (['side', 'quantity', 'client'].includes(column.name) ? [] : [column]),
       now,
     ],
-    ['with a column of another name', (column) => [column.name === 'client' ? { ...column, name: 'buyer' } : column], (now as (string | null)[]).with(4, null)],
+    [
+      'with a column of another name',
+      (column) => [column.name === 'client' ? { ...column, name: 'buyer' } : column],
+      (now as (string | null)[]).with(4, null),
+    ],
     ['with a number as text', (column) => [column.name === 'quantity' ? { ...column, type: 'VARCHAR' } : column], now],
     ['with a text as number', (column) => [column.name === 'symbol' ? { ...column, type: 'BIGINT' } : column], now],
     ['with a whole number as another one', (column) => [column.name === 'quantity' ? { ...column, type: 'DOUBLE' } : column], now],

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { LiveStream } from '../../../src/web/api/live.js'
-import { applyChange } from '../../../src/web/page/run/apply-change.js'
 import { layOutGraph } from '../../../src/web/page/run/layout.js'
+import { applyChange } from '../../../src/web/page/run/live-store.js'
 import { describePause, describeStream } from '../../../src/web/page/run/words.js'
-import { createLiveRun } from '../../../src/web/server/live-run.js'
-import { describePhases } from '../../../src/web/server/phases.js'
+import { createLiveRun, describePhases } from '../../../src/web/server/live-run.js'
 import { streams } from '../../../streams/registry.js'
 import { started } from '../support.js'
 

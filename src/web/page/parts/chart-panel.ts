@@ -2,9 +2,8 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
 import type { CandlesAnswer } from '../../api/stock.js'
 import type { PageContext } from '../view.js'
-import { changeText } from './change.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
-import { aboutLine, choices, emptyLine } from './panel.js'
+import { aboutLine, changeText, choices, emptyLine } from './panel.js'
 import type { ChartContent, HoveredSession, PriceChart } from './price-chart.js'
 
 const RANGES = ['1M', '6M', '1Y', '5Y', 'max'].map((range) => [range, range] as const)

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { About } from '../../api/about.js'
-import { formatDay, formatDaysIn, formatInstant, formatNumber } from './format.js'
+import { formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from './format.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */
 export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult => {
@@ -56,3 +56,16 @@ export const choices = (
     ${all.map(([value, text]) => html`<button type="button" class="plain" aria-pressed=${value === chosen} @click=${() => choose(value)}>${text}</button>`)}
   </div>
 `
+
+/** A change in percent: its sign says what its colour says. */
+export const changeText = (percent: number | undefined, decimals = 1): TemplateResult => {
+  const text = formatSigned(percent, decimals)
+  const tone = text.startsWith('+') ? 'up' : text.startsWith('−') ? 'down' : 'soft'
+  return html`<span class=${tone}>${text === MISSING ? text : `${text} %`}</span>`
+}
+
+/** The same with an arrow, where there is no column of others. */
+export const changeArrow = (percent: number | undefined): TemplateResult => {
+  const isFlat = percent === undefined || percent === 0
+  return html`<span class=${isFlat ? 'soft' : percent > 0 ? 'up' : 'down'}>${isFlat ? '' : percent > 0 ? '▲ ' : '▼ '}${formatSigned(percent, 2)} %</span>`
+}

@@ -15,7 +15,7 @@ import {
   formatTime,
 } from '../parts/format.js'
 import { runPath } from '../parts/stock-link.js'
-import { renderChecksLine } from './checks.js'
+import { renderChecksLine } from './changes.js'
 
 const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
 

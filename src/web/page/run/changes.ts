@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { formatChange, formatDaysIn, formatQuantity } from '../parts/format.js'
-import { listLinked, stockLink } from '../parts/stock-link.js'
+import { formatChange, formatDaysIn, formatFinding, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
 const SHOWN = 15
@@ -31,3 +32,37 @@ export const renderChanges = (
     </section>
   `
 }
+
+/** What is known of the data checks in a sentence, as a link to them. */
+export const renderChecksLine = ({ tone, text }: ChecksSummary, href: string): TemplateResult =>
+  html`<p>Data checks: <a class=${tone === 'soft' ? '' : tone} href=${href}>${formatDaysIn(text)}</a></p>`
+
+/** What the checks of `verify` found, by kind; the first few of each. */
+export const renderChecks = (checks: RunChecks | Error | undefined): TemplateResult => {
+  if (checks === undefined)
+    return section(html`<p class="soft" role="status">The files are being checked, which takes up to half a minute …</p>`)
+  if (checks instanceof Error) return section(html`<p class="failed">${checks.message}</p>`)
+  const { tone, text, checkedAt, kinds, notes, present } = checks
+  return section(html`
+    <p class=${tone} role="status">${formatDaysIn(text)}</p>
+    ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "scripstream verify" checks again and lists all.</p>`}
+    ${present === undefined ? nothing : html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
+    <div class="scroll"><table class="changes"><tbody>${kinds.map(renderKind)}</tbody></table></div>
+    ${notes.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)}
+  `)
+}
+
+const section = (content: TemplateResult): TemplateResult => html`<section id="checks"><h2>Data checks</h2>${content}</section>`
+
+const renderKind = ({ check, about, count, findings }: RunChecks['kinds'][number]): TemplateResult => html`
+  <tr>
+    <th scope="row" title=${about}>${check} <span class="soft">${formatNumber(count)}</span></th>
+    <td>
+      ${findings.map(
+        ({ subject = '', hasPage, isNew, detail }) =>
+          html`${isNew ? html`<b class="waiting">new</b> ` : nothing}${hasPage ? stockLink(subject) : html`<bdi>${subject}</bdi>`} ${formatFinding(detail)}<br>`,
+      )}
+      ${count > findings.length ? html`<span class="soft">and ${formatNumber(count - findings.length)} more</span>` : nothing}
+    </td>
+  </tr>
+`

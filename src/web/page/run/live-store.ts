@@ -1,5 +1,4 @@
 import type { LiveChange, LiveRunState, LiveSnapshot } from '../../api/live.js'
-import { applyChange } from './apply-change.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {
@@ -19,8 +18,8 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   let report: number | null | undefined
   let isLost = false
   const listen = <T>(type: string, apply: (data: T) => LiveRunState | null | undefined): void =>
-    source.addEventListener(type, ({ data }: MessageEvent<string>) => {
-      run = apply(JSON.parse(data) as T)
+    source.addEventListener(type, (event: Event) => {
+      run = apply(JSON.parse((event as MessageEvent).data) as T)
       onChange()
     })
   const setLost = (value: boolean): void => {
@@ -36,4 +35,10 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
   return { run: () => run, report: () => report, isLost: () => isLost, close: () => source.close() }
+}
+
+/** The run after a change: streams that it does not name stay as they are. */
+export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
+  const changed = new Map(streams.map((stream) => [stream.name, stream]))
+  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
 }

@@ -4,10 +4,16 @@ import { fetchJson } from '../parts/fetch-json.js'
 import { waitingPanel } from '../parts/panel.js'
 import { emptyState, errorState } from '../parts/states.js'
 import type { PageContext, View } from '../view.js'
-import { breadthHead } from './market/breadth.js'
-import { announcementsPanel, filingsPanel, newsPanel } from './market/documents.js'
-import { changesPanel, circuitsPanel, dealsPanel } from './market/lists.js'
-import { indicesPanel, moversPanel } from './market/prices.js'
+import {
+  breadthHead,
+  changesPanel,
+  circuitsPanel,
+  dealsPanel,
+  documentsPanel,
+  indicesPanel,
+  moversPanel,
+  newsPanel,
+} from './market/panels.js'
 
 /** The parts of the market, which come one after the other: the lists at once, then the prices, then thousands of documents. */
 interface MarketParts {
@@ -69,8 +75,8 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
       ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, 'No stock entered or left it.')}
       ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, 'No band changed.')}
       ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
-      ${documents === undefined ? waitingPanel('Filings', 12) : filingsPanel(documents.filings)}
-      ${lists === undefined ? waitingPanel('Announcements', 12) : announcementsPanel(lists.announcements)}
+      ${documents === undefined ? waitingPanel('Filings', 12) : documentsPanel('Filings', documents.filings, 'No filing of that day.')}
+      ${lists === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', lists.announcements, 'No announcement of that day.')}
     </div>
   `
 }

@@ -1,20 +1,15 @@
 import { html, nothing } from 'lit-html'
-import type { CandlesAnswer, StockAnswer } from '../../api/stock.js'
+import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../api/stock.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
 import { fetchJson } from '../parts/fetch-json.js'
+import { formatNumber } from '../parts/format.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
+import { changeQuery } from '../router.js'
 import type { PageContext, View } from '../view.js'
-import { figuresPanels, valuationPanel } from './stock/figures.js'
-import { findingsPanel } from './stock/findings.js'
-import { stockHead } from './stock/head.js'
+import { figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
 import { createTimeline, type Timeline } from './stock/timeline.js'
 
-interface StockData {
-  readonly stock: StockAnswer
-  readonly candles: CandlesAnswer
-}
-
-const createStockView = (): View<StockData> => {
+const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles: CandlesAnswer }> => {
   let chart: ChartPanel | undefined
   let timeline: Timeline | undefined
   return {
@@ -22,10 +17,9 @@ const createStockView = (): View<StockData> => {
     title: ({ params }) => params.symbol ?? 'Stock',
     loadsOn: ['adjusted'],
     enter: (page) => {
-      const own = createChartPanel(page)
-      chart = own
+      chart = createChartPanel(page)
       timeline = createTimeline()
-      return own.leave
+      return chart.leave
     },
     load: async ({ params, query }, signal) => {
       const path = `/api/stock/${encodeURIComponent(params.symbol ?? '')}`
@@ -51,15 +45,45 @@ const createStockView = (): View<StockData> => {
   }
 }
 
-const goTo = ({ go, place }: PageContext, step: 1 | -1): void => {
-  const next = findNeighbour(place.params.symbol ?? '', step)
-  if (next !== undefined) go(stockPath(next) + keepChoices(place.query))
-}
-
 /** The range stays from stock to stock, the chosen day does not. */
-const keepChoices = (query: URLSearchParams): string => {
-  const range = query.get('range')
-  return range === null ? '' : `?range=${encodeURIComponent(range)}`
+const goTo = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
+  const next = findNeighbour(params.symbol ?? '', step)
+  if (next !== undefined) go(stockPath(next) + changeQuery(new URLSearchParams(), { range: query.get('range') ?? undefined }))
 }
 
 export const stockView = createStockView()
+
+const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles: CandlesAnswer }> => {
+  let chart: ChartPanel | undefined
+  return {
+    path: '/index/:name',
+    title: ({ params }) => params.name ?? 'Index',
+    enter: (page) => {
+      chart = createChartPanel(page)
+      return chart.leave
+    },
+    load: async ({ params }, signal) => {
+      const path = `/api/index/${encodeURIComponent(params.name ?? '')}`
+      const [index, candles] = await Promise.all([
+        fetchJson<IndexAnswer>(path, { signal }),
+        fetchJson<CandlesAnswer>(`${path}/candles`, { signal }),
+      ])
+      return { index, candles }
+    },
+    render: ({ index: { name, symbol, price, findings }, candles }, page) => html`
+      <div class="instrument">
+        <div class="title"><h1><bdi>${name || symbol}</bdi></h1> <span class="soft"><bdi>${symbol}</bdi></span></div>
+        ${price === undefined ? nothing : priceLine(price, formatNumber(price.close, 2))}
+      </div>
+      <div class="stock wide">
+        ${chart?.render({ candles, events: NO_EVENTS }, page) ?? nothing}
+        ${findings.rows.length + findings.problems.length === 0 ? nothing : findingsPanel(findings, true)}
+      </div>
+    `,
+  }
+}
+
+/** One list, so that the chart sees that nothing has changed. */
+const NO_EVENTS: readonly [] = []
+
+export const indexView = createIndexView()

@@ -4,7 +4,7 @@ import type { EventKind, StockAnswer, StockEvent } from '../../../api/stock.js'
 import { formatDay, formatNumber, formatSigned } from '../../parts/format.js'
 import { emptyLine } from '../../parts/panel.js'
 import type { PageContext } from '../../view.js'
-import { sentimentText } from '../market/documents.js'
+import { sentimentText } from '../market/panels.js'
 
 const KINDS: readonly (readonly [kind: EventKind, title: string])[] = [
   ['action', 'Actions'],

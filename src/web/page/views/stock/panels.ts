@@ -1,0 +1,158 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../api/stock.js'
+import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
+import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
+import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
+
+/** Name, price, and what one must know before a trade: band, surveillance, circuit. */
+export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: StockAnswer): TemplateResult => html`
+  <div class="instrument">
+    <div class="title">
+      <h1><bdi>${symbol}</bdi></h1>
+      <span><bdi>${name}</bdi></span> <span class="soft">${isin}</span>
+      ${oldSymbol === undefined ? nothing : html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
+    </div>
+    ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
+    <p class="watch">
+      ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
+      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit</span> `}
+      ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
+      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
+      ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
+    </p>
+  </div>
+`
+
+const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series, listedOn }: StockAnswer['facts']): readonly string[] =>
+  [
+    band === undefined || bandChange !== undefined ? '' : /%/.test(band) ? `price band ${band}` : band.replace('no b', 'no price b'),
+    hasDerivatives ? 'F&O' : '',
+    sector ?? '',
+    industry === sector ? '' : (industry ?? ''),
+    series === undefined ? '' : `series ${series}`,
+    listedOn === undefined ? '' : `listed ${toSentenceDay(listedOn)}`,
+  ].filter((text) => text !== '')
+
+/** `06-OCT-2008` as `6 Oct 2008`. */
+const toSentenceDay = (text: string): string => {
+  const [date = '', month = '', year] = text.split('-')
+  return year === undefined ? text : `${Number(date)} ${month.slice(0, 1)}${month.slice(1).toLowerCase()} ${year}`
+}
+
+/** The close and its change, the range of 52 weeks, and the returns. */
+export const priceLine = (
+  { close, day, changePct, volume, volumeTimes, high52, low52, returns }: PriceFacts,
+  shown: string,
+): TemplateResult => html`
+  <div class="price">
+    <span class="close">${shown}</span> ${changeArrow(changePct)} <span class="soft">${formatDay(day)}</span>
+    <span class="of52"><span class="soft">52 weeks</span> ${formatNumber(low52, 2)} ${rangeBar(low52, high52, close)} ${formatNumber(high52, 2)}</span>
+    ${Object.entries(returns).map(([name, value]) => html`<span><span class="soft">${name}</span> ${changeText(value)}</span>`)}
+    ${volume > 0 ? html`<span><span class="soft">volume</span> ${formatLarge(volume)}${volumeTimes === undefined ? nothing : html` <span class="soft">${formatNumber(volumeTimes, 1)} × usual</span>`}</span>` : nothing}
+  </div>
+`
+
+const SHOWN_QUARTERS = 5
+
+/** Results and shareholding. */
+export const figuresPanels = (stock: StockAnswer): TemplateResult => html`${quartersPanel(stock)}${holdersPanel(stock)}`
+
+const FIGURES: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
+  ['Sales ₹ cr', ({ salesCr }) => salesCr, 0],
+  ['Profit ₹ cr', ({ profitCr }) => profitCr, 0],
+  ['Margin %', ({ marginPct }) => marginPct, 1],
+  ['EPS ₹', ({ eps }) => eps, 2],
+]
+
+const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult => {
+  const shown = rows.slice(0, SHOWN_QUARTERS).toReversed()
+  const [newest] = rows
+  return panel({
+    ...{ title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`, about },
+    content:
+      newest === undefined
+        ? emptyLine('No results are known.', about)
+        : html`<table class="quarters">
+            <thead><tr><th></th><th class="optional"></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
+            <tbody>${FIGURES.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
+          </table>
+          <p class="soft note">Against the year before: sales ${changeText(newest.salesGrowthPct)}, net profit ${changeText(newest.profitGrowthPct)}</p>`,
+  })
+}
+
+/** On a phone there is no room for the oldest of five quarters. */
+const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
+
+/** A small chart of the quarters, and their values. */
+const figureRow = (title: string, values: readonly (number | undefined)[], decimals: number): TemplateResult => html`
+  <tr><th scope="row">${title}</th><td class="optional">${columnChart(values, { width: 40, height: 22 })}</td>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
+`
+
+const HOLDERS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
+  ['promoters', 'Promoters', ({ promoterPct }) => promoterPct],
+  ['foreign', 'Foreign institutions', ({ fiiPct }) => fiiPct],
+  ['domestic', 'Domestic institutions', ({ diiPct }) => diiPct],
+  ['public', 'Public', ({ publicPct }) => publicPct],
+]
+
+const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateResult => {
+  const [newest, before] = rows
+  const quarters = rows.slice(0, SHOWN_QUARTERS).toReversed()
+  return panel({
+    ...{ title: newest?.day === undefined ? 'Shareholding' : `Shareholding, ${formatDay(newest.day)}`, about },
+    content:
+      newest === undefined
+        ? emptyLine('No shareholding is known.', about)
+        : html`${shareBar(HOLDERS.map(([name, , read]) => [name, read(newest) ?? 0]))}
+          <table>
+            <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change, pp</th></tr></thead>
+            <tbody>
+              ${HOLDERS.map(([name, title, read]) => {
+                const [now, then] = [read(newest), before && read(before)]
+                const line = quarters.map(read).filter((value) => value !== undefined)
+                return html`<tr><td><i class=${`key ${name}`}></i>${title}</td><td class="optional">${sparkLine(line, { width: 64, height: 20 })}</td>
+                  <td class="number">${formatPercent(now, 1)}</td><td class="number">${now === undefined || then === undefined ? '–' : formatSigned(now - then, 2)}</td></tr>`
+              })}
+            </tbody>
+          </table>`,
+  })
+}
+
+export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
+  const { marketCapCr, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
+  const all: readonly (readonly [string, string])[] = [
+    ['Market cap', marketCapCr === undefined ? '–' : `₹ ${formatLarge(Math.round(marketCapCr))} cr`],
+    ['P/E', formatNumber(pe, 1)],
+    ['Return on equity', formatPercent(roePct, 1)],
+    ['Return on capital', formatPercent(rocePct, 1)],
+    ['Dividend yield', formatPercent(dividendYieldPct, 2)],
+    ['Face value', faceValue === undefined ? '–' : `₹ ${formatNumber(faceValue, Number.isInteger(faceValue) ? 0 : 2)}`],
+  ]
+  return panel({
+    ...{ title: 'Valuation', about },
+    content: html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
+  })
+}
+
+/** What the checks of the candles found. Comparisons with other stocks are made by the command. */
+export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean): TemplateResult =>
+  panel({
+    ...{ title: 'Data checks of the candles', about: {} },
+    ...(rows.length === 0 ? {} : { total: rows.length }),
+    content: html`
+      ${problems.map((problem) => html`<p class="problem">${problem}</p>`)}
+      ${rows.length === 0 ? emptyLine(isChecked ? 'Nothing found in its candles.' : 'Without candles there is nothing to check.') : nothing}
+      <ul class="documents">${rows.slice(0, MAX_SHOWN).map(
+        ({ severity, check, day, detail, isAccepted }) => html`<li>
+          <p class="line"><span class=${severity === 'error' ? 'failed' : severity === 'warning' ? 'waiting' : 'soft'}>${severity}</span> ${check} <span class="soft">${day === undefined ? '' : formatDay(day)}</span>
+            ${isAccepted ? html`<span class="tag">accepted</span>` : nothing}</p>
+          <p class="text">${formatFinding(detail)}</p>
+        </li>`,
+      )}</ul>
+      ${rows.length > MAX_SHOWN ? html`<p class="soft note">Only the first ${MAX_SHOWN} are shown; the command below lists all.</p>` : nothing}
+      <p class="soft note">Not checked here, because it needs all stocks: missing sessions, candles shared with another stock, price bands, leftover files.
+        <code>scripstream verify</code> checks them.</p>
+    `,
+  })
+
+const MAX_SHOWN = 8
