@@ -5,6 +5,7 @@ import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-da
 import { readParquet, writeParquet } from '../parquet.js'
 import { findNewRecords } from '../seen-records.js'
 import type { TableRow } from '../table-rows.js'
+import { listDays } from './choose.js'
 import { type History, leaveOutDamaged, type RewrittenRow, readVerified, toHistoryPath, type Warn } from './record.js'
 
 const SEEN_COLUMNS = [
@@ -58,10 +59,11 @@ export const readSeen = async (history: History, warn: Warn): Promise<readonly T
   return rows
 }
 
-/** The files with these keys, those that can be read. */
+/** The files with these keys, those that can be read. A clock that was ahead does not hide until its day what it saw first. */
 export const openSeen = async (history: History, warn: Warn) => {
   const files: { readonly path: string; readonly bytes: Buffer }[] = []
-  for (const { 'first-seen': file } of history.records.map(({ others }) => others)) {
+  const records = listDays(history).flatMap(({ records: own, isMisdated }) => (isMisdated ? [] : own))
+  for (const { 'first-seen': file } of records.map(({ others }) => others)) {
     const bytes = file && (await leaveOutDamaged(warn, () => readVerified(history, file)))
     if (file && bytes) files.push({ path: toHistoryPath(history.root, file.name), bytes })
   }

@@ -289,6 +289,19 @@ describe('recording', () => {
     expect(await readVersion(root, '2026-02-10')).toBe(2)
   })
 
+  it('does not hide what a clock that was ahead saw first until the day of that clock', async () => {
+    const root = folderWithNews({ 'A.json': news('one') }, { 'A.json': news('one', 'two') })
+    storeSessions(root, ['2026-02-12'])
+    for (const [version, day] of ['2026-02-12', '2036-02-13'].entries()) {
+      storeVersion(root, version)
+      await record(root, day, { outcomes: { lists: 'partial' } })
+    }
+    expect((await readSeen(root)).length).toBeGreaterThan(0)
+    storeVersion(root, 3)
+    await record(root, '2026-02-13', { outcomes: { lists: 'partial' } })
+    expect(await readSeen(root)).not.toContainEqual(expect.objectContaining({ day: '2036-02-13' }))
+  })
+
   it('is not stopped by a damaged file with the keys of new records', async () => {
     const root = folderWithNews({ 'A.json': news('one') }, { 'A.json': news('one', 'two') })
     storeVersion(root, 1)
