@@ -73,6 +73,7 @@ export type {
   RunReport,
   ScriptOutcome,
   ScriptReport,
+  StaleOutput,
   WrongSymbol,
 } from './model/report.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'

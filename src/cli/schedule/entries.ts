@@ -154,7 +154,7 @@ export const toShell = (job: DailyJob, program: readonly string[] = job.program)
     ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
   ].join(' && ')
 
-const HOLIDAYS = 'Exchange holidays need no entry: a run on such a day finds nothing new.'
+const HOLIDAYS = 'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.'
 const SECOND_ATTEMPT =
   'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
 
