@@ -32,7 +32,11 @@ const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
     const response = await fetch(`${origin}/api/query`, { method: 'POST', headers, body: JSON.stringify({ sql }), signal: signal ?? null })
     return { status: response.status, body: (await response.json()) as { readonly rows?: unknown; readonly error?: string } }
   }
-  const listProcesses = () => readFileSync(join(out, 'processes.txt'), 'utf8').trim().split('\n')
+  // A thread of such a process notes only its priority.
+  const listProcesses = () =>
+    readFileSync(join(out, 'processes.txt'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('serve'))
   return { pid: child.pid ?? 0, origin, out, ask, listProcesses }
 }
 

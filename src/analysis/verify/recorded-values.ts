@@ -29,6 +29,10 @@ const MAX_WRONG_SHARE = 0.05
 const isTooMany = (wrong: number, all: number): boolean =>
   wrong * 3 > all || wrong > Math.min(1 + all / 10, Math.max(MAX_WRONG, MAX_WRONG_SHARE * all))
 
+/** Of the change over a year, fewer stocks that fit prove nothing: many have no candle of a year ago. */
+const MIN_YEARS = 8
+const YEAR = 'the change over a year'
+
 /** Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's values are swapped. */
 const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects: Subjects<T>): readonly Finding[] | undefined => {
   const claims = new Map(given)
@@ -38,7 +42,7 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
   }
   const compared = [...claims.keys()].map((symbol) => ({ symbol, off: measure(symbol) })).filter(({ off }) => !Number.isNaN(off))
   const wrong = compared.filter(({ off }) => Math.abs(off) > tolerance)
-  if (isTooMany(wrong.length, compared.length)) return undefined
+  if (isTooMany(wrong.length, compared.length) || (name === YEAR && compared.length - wrong.length < MIN_YEARS)) return undefined
   return wrong.map(({ symbol, off }): Finding => {
     const fits = (one: string, two: string): boolean => one !== two && Math.abs(measure(one, two)) <= tolerance
     const other = wrong.find((one) => fits(symbol, one.symbol) && fits(one.symbol, symbol))?.symbol
@@ -111,7 +115,7 @@ const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): re
     { name: 'the deals', of: 'candles', tolerance: 0.1, claims: deals },
     { name: 'the circuit list', of: 'candles', tolerance: 0.05, claims: collect(circuits, 10, createCircuitClaim) },
     { name: 'the indicators', of: 'candles', tolerance: 0.15, claims: collect(['advanced_indicator_data.json'], 10, createAverageClaim) },
-    { name: 'the change over a year', of: 'candles', tolerance: 0.3, claims: collect(master, YEAR_DAYS + 10, createYearClaim) },
+    { name: YEAR, of: 'candles', tolerance: 0.3, claims: collect(master, YEAR_DAYS + 10, createYearClaim) },
     { name: 'the volume of the day', of: 'candles', tolerance: 0.1, claims: collect(master, 0, (row) => createVolumeClaim(row, listDay)) },
   ]
 }
