@@ -1,10 +1,10 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { catchError, defer, EMPTY, finalize, from, map, mergeAll, type Observable, of, tap, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeFileAtomically } from '../src/storage/atomic-file.js'
+import { disk } from '../src/storage/disk.js'
 import { createTail, type FileChunk } from '../src/storage/file-store.js'
 import { appendLine, getErrorCode, toStorageError } from '../src/storage/file-system.js'
 import { createKnownNames } from '../src/storage/folder-names.js'
@@ -57,8 +57,8 @@ export const folder = (out: string): Storage => {
       ),
     )
   const storage = createStorage({
-    read: (file) => read(file, (path) => readFileSync(path)),
-    exists: (file) => read(file, statSync).pipe(map((found) => found !== undefined)),
+    read: (file) => read(file, (path) => disk.readFileSync(path)),
+    exists: (file) => read(file, disk.statSync).pipe(map((found) => found !== undefined)),
     records: (file) => records(file),
     owners: (file) => records(file, parseOwner),
     tail: (file) => read(file, readTail),
@@ -83,16 +83,16 @@ const readIfPresent = <T>(path: string, read: (path: string) => T): T | undefine
 }
 
 const readTail = (path: string): Tail => {
-  const fd = openSync(path, 'r')
+  const fd = disk.openSync(path, 'r')
   try {
-    const { size, mtimeMs } = fstatSync(fd)
+    const { size, mtimeMs } = disk.fstatSync(fd)
     const readFrom = (position: number): string => {
       const buffer = Buffer.alloc(TAIL_BYTES)
-      return buffer.toString('utf8', 0, readSync(fd, buffer, 0, TAIL_BYTES, position))
+      return buffer.toString('utf8', 0, disk.readSync(fd, buffer, 0, TAIL_BYTES, position))
     }
     const head = readFrom(0)
     return createTail({ head, end: size > TAIL_BYTES ? readFrom(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
   } finally {
-    closeSync(fd)
+    disk.closeSync(fd)
   }
 }

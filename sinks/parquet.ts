@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../src/model/errors.js'
 import type { Table } from '../src/model/table.js'
+import { disk } from '../src/storage/disk.js'
 import { quoteText } from '../src/storage/duckdb.js'
-import { createFolder, describeFileError, fileCalls, ignoreMissing } from '../src/storage/file-system.js'
+import { createFolder, describeFileError, ignoreMissing } from '../src/storage/file-system.js'
 import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
@@ -33,12 +33,12 @@ export const parquet = (dir: string, { streams }: ExportOptions): Export =>
       await withStorageErrors(dir, () => moveTables(exporting.tables, temporary, target))
       return loaded
     } finally {
-      await rm(temporary, { recursive: true, force: true })
+      await disk.rm(temporary, { recursive: true, force: true })
     }
   })
 
 const writeParquetTable = async (exporting: ExportContext, table: Table, folder: string): Promise<RowCounts> => {
-  await mkdir(folder)
+  await disk.mkdir(folder)
   return await loadUnique(exporting, table, async (unique) => {
     const isCandles = table.key !== undefined
     const select = isCandles ? `SELECT *, year(date) AS year FROM (${unique})` : unique
@@ -53,10 +53,10 @@ const moveTables = async (tables: readonly Table[], source: string, target: stri
   const moved: Table[] = []
   try {
     for (const table of tables) {
-      await rm(backupPath(target, table), { recursive: true, force: true })
+      await disk.rm(backupPath(target, table), { recursive: true, force: true })
       await moveIfPresent(join(target, table.name), backupPath(target, table))
       moved.push(table)
-      await fileCalls.rename(join(source, table.name), join(target, table.name))
+      await disk.rename(join(source, table.name), join(target, table.name))
     }
   } catch (error) {
     for (const table of moved) {
@@ -65,20 +65,20 @@ const moveTables = async (tables: readonly Table[], source: string, target: stri
     }
     throw error
   }
-  for (const table of tables) await rm(backupPath(target, table), { recursive: true, force: true })
+  for (const table of tables) await disk.rm(backupPath(target, table), { recursive: true, force: true })
 }
 
 /** Restores a table after a kill between two renames. */
 const restoreBackup = async (target: string, table: Table): Promise<void> => {
-  const names = await readdir(join(target, table.name)).catch(ignoreMissing)
+  const names = await disk.readdir(join(target, table.name)).catch(ignoreMissing)
   if (names === undefined) await moveIfPresent(backupPath(target, table), join(target, table.name))
 }
 
-const moveIfPresent = (from: string, to: string): Promise<void> => fileCalls.rename(from, to).catch(ignoreMissing)
+const moveIfPresent = (from: string, to: string): Promise<void> => disk.rename(from, to).catch(ignoreMissing)
 
 /** Throws if a folder named like a table has files that no export creates. */
 const assertOwnFolder = async (target: string, { name }: Table): Promise<void> => {
-  const names = await readdir(join(target, name), { recursive: true }).catch(ignoreMissing)
+  const names = await disk.readdir(join(target, name), { recursive: true }).catch(ignoreMissing)
   const foreign = names?.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
   if (foreign !== undefined)
     throw new UsageError(`${join(target, name)} has a file that no export creates: ${foreign}; choose another folder or move it away`)

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { duplicateKeys } from '../../sinks/define-export.js'
 import { formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
+import { disk } from '../storage/disk.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { statePaths } from '../storage/run-state.js'
 import type { TableFolder } from '../storage/table-folder.js'
@@ -48,18 +48,18 @@ export const openCandleCache = async (connection: DuckDBConnection, request: Cac
   }
   if (await isReadable(connection, cache)) return cache
   try {
-    await mkdir(dirname(path), { recursive: true })
+    await disk.mkdir(dirname(path), { recursive: true })
     const temporary = join(dirname(path), `candles-${randomUUID()}.tmp`)
     try {
       await writeCache(connection, temporary, { table, select })
       // A run may have changed a file in the meantime.
       if ((await describeFiles(request, select)).hash !== current.hash) return undefined
-      await rename(temporary, path)
+      await disk.rename(temporary, path)
     } finally {
-      await rm(temporary, { force: true })
+      await disk.rm(temporary, { force: true })
     }
-    for (const name of await readdir(dirname(path)))
-      if (name.endsWith('.parquet') && name !== basename(path)) await rm(join(dirname(path), name), { force: true })
+    for (const name of await disk.readdir(dirname(path)))
+      if (name.endsWith('.parquet') && name !== basename(path)) await disk.rm(join(dirname(path), name), { force: true })
     return cache
   } catch (error) {
     if (/\bINTERRUPT/.test(formatError(error))) throw error
@@ -72,7 +72,7 @@ const describeFiles = async ({ table, folder }: CacheRequest, select: string) =>
   const hash = createHash('sha256').update(select)
   let bytes = 0
   for (const path of (await folder.listFiles(table)).flatMap(({ paths }) => paths)) {
-    const { size, mtimeMs } = await stat(path)
+    const { size, mtimeMs } = await disk.stat(path)
     hash.update(`\n${path} ${size} ${mtimeMs}`)
     bytes += size
   }
@@ -81,7 +81,8 @@ const describeFiles = async ({ table, folder }: CacheRequest, select: string) =>
 
 /** A copy that a crash cut off has no footer, so that it cannot be opened. */
 const isReadable = (connection: DuckDBConnection, { path, candleDays }: CandleCache): Promise<boolean> =>
-  stat(path)
+  disk
+    .stat(path)
     .then(() => connection.run(`${candleDays} LIMIT 0`))
     .then(
       () => true,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { createWriteError } from '../../sinks/define-export.js'
 import { CollectError, StorageError } from '../model/errors.js'
+import { disk } from '../storage/disk.js'
 import { toQueryError } from '../storage/duckdb.js'
 
 /** Writes a file beside its place and renames it, unless the export was stopped. */
@@ -14,10 +14,10 @@ export const replaceFile = async (
   const target = resolve(path)
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
   try {
-    await mkdir(dirname(target), { recursive: true })
+    await disk.mkdir(dirname(target), { recursive: true })
     const count = await write(temporary)
     if (isStopped()) throw new StorageError('the export was stopped')
-    await rename(temporary, target)
+    await disk.rename(temporary, target)
     return count
   } catch (error) {
     if (error instanceof CollectError) throw error
@@ -26,6 +26,6 @@ export const replaceFile = async (
     throw toQueryError(error)
   } finally {
     // After a rename there is nothing to remove; after an error, that one is to be reported, not a second one.
-    await rm(temporary, { force: true }).catch(() => undefined)
+    await disk.rm(temporary, { force: true }).catch(() => undefined)
   }
 }

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { listTables } from '../pipeline/list-tables.js'
 import { writeFileAtomically } from '../storage/atomic-file.js'
+import { disk } from '../storage/disk.js'
 import { openDuckDb } from '../storage/duckdb.js'
 import { listNames } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
@@ -37,7 +37,7 @@ export const listSavedQueries = async (out: string): Promise<readonly NamedQuery
   const folder = statePaths(out).queries
   const files = (await listNames(folder)).filter((file) => file.endsWith('.sql')).sort()
   return Promise.all(
-    files.map(async (file) => ({ name: file.slice(0, -4), about: 'saved', sql: await readFile(join(folder, file), 'utf8') })),
+    files.map(async (file) => ({ name: file.slice(0, -4), about: 'saved', sql: await disk.readFile(join(folder, file), 'utf8') })),
   )
 }
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import * as files from 'node:fs'
-import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { lstat, mkdir, opendir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { fileCalls } from '../storage/file-system.js'
 import { ignoreError } from './ignore-error.js'
 
 /** Magic numbers (statfs(2)) of network file systems and FUSE: NFS, SMB2, CIFS, FUSE, 9P, Ceph. */
@@ -41,12 +40,12 @@ export const createBlobStore = (folder: string): BlobStore => {
       try {
         await runSyncIfLocal(
           () => {
-            files.writeFileSync(temporary, bytes, { flag: 'wx', mode })
-            files.renameSync(temporary, path)
+            writeFileSync(temporary, bytes, { flag: 'wx', mode })
+            renameSync(temporary, path)
           },
           async () => {
-            await fileCalls.write(temporary, bytes, { flag: 'wx', mode })
-            await fileCalls.rename(temporary, path)
+            await writeFile(temporary, bytes, { flag: 'wx', mode })
+            await rename(temporary, path)
           },
         )
       } catch (error) {
@@ -59,8 +58,8 @@ export const createBlobStore = (folder: string): BlobStore => {
     read: (file) => {
       const path = join(root, file)
       return runSyncIfLocal(
-        () => files.readFileSync(path),
-        () => fileCalls.read(path),
+        () => readFileSync(path),
+        () => readFile(path),
       )
     },
     removeRun: async (run) => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { refusalCodes } from '../market/refusal-policy.js'
@@ -8,7 +7,8 @@ import { Settings } from '../model/settings.js'
 import { toFilePath } from '../pipeline/output.js'
 import type { PlannedStream } from '../pipeline/plan.js'
 import { REPORT_FILE } from '../pipeline/storage.js'
-import { fileCalls, getErrorCode, ignoreMissing } from '../storage/file-system.js'
+import { disk } from '../storage/disk.js'
+import { getErrorCode, ignoreMissing } from '../storage/file-system.js'
 import { listOutputFiles } from '../storage/output-files.js'
 import type { BlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
@@ -51,7 +51,7 @@ export const NO_EDITION = 0
 /** The edition changes when another driver resumes the run: its settings, such as the URLs of the provider, may differ. */
 export const readEdition = async (run: string, blobs: BlobStore): Promise<number> => {
   // The run may have been removed. If the file cannot be read for another reason, reading it as a whole reports that.
-  const facts = await stat(join(blobs.toFolder(run), RUN_FILE)).catch(ignoreError(`look up run ${run}`))
+  const facts = await disk.stat(join(blobs.toFolder(run), RUN_FILE)).catch(ignoreError(`look up run ${run}`))
   return facts?.mtimeMs ?? NO_EDITION
 }
 
@@ -104,14 +104,14 @@ export const shareFiles = async (out: string, files: readonly string[], runFolde
 /** Ignores a file that was removed meanwhile. */
 const shareFile = async (from: string, to: string): Promise<void> => {
   const share = (): Promise<void> =>
-    fileCalls.link(from, to).catch((error: unknown) => {
+    disk.link(from, to).catch((error: unknown) => {
       if (getErrorCode(error) === 'ENOENT') throw error
       return replaceFile(from, to)
     })
   await share()
     .catch(async (error: unknown) => {
       ignoreMissing(error)
-      await mkdir(dirname(to), { recursive: true })
+      await disk.mkdir(dirname(to), { recursive: true })
       await share()
     })
     .catch(ignoreMissing)
@@ -121,17 +121,17 @@ const shareFile = async (from: string, to: string): Promise<void> => {
 const replaceFile = async (from: string, to: string): Promise<void> => {
   const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
   try {
-    await fileCalls.link(from, temporary).catch(() => copyFileWithTimes(from, temporary))
-    await rename(temporary, to)
+    await disk.link(from, temporary).catch(() => copyFileWithTimes(from, temporary))
+    await disk.rename(temporary, to)
   } finally {
     // `rename` does nothing if both names are links to the same file.
-    await rm(temporary, { force: true })
+    await disk.rm(temporary, { force: true })
   }
 }
 
 /** Copies a file with its modification time, which states when its data was fetched. */
 const copyFileWithTimes = async (from: string, to: string): Promise<void> => {
-  await copyFile(from, to)
-  const { atime, mtime } = await stat(from)
-  await utimes(to, atime, mtime)
+  await disk.copyFile(from, to)
+  const { atime, mtime } = await disk.stat(from)
+  await disk.utimes(to, atime, mtime)
 }

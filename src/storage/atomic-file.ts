@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { fstatSync, futimesSync, readFileSync, type Stats } from 'node:fs'
-import { mkdir, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { asBuffer } from '../model/text.js'
+import type { FileStats } from './disk.js'
+import { disk } from './disk.js'
 import type { FileChunk } from './file-store.js'
-import { fileCalls, getErrorCode, renameOver, statFile } from './file-system.js'
+import { getErrorCode, renameOver, statFile } from './file-system.js'
 import type { FileStamp } from './output-files.js'
 
 /** Files are written and compared in chunks of at least this size. */
@@ -45,49 +45,49 @@ export const writeFileAtomically = async (path: string, parts: Iterable<FileChun
   return writeAndRename(path, prepend(first, chunks), writing)
 }
 
-const toStamp = (found: Stats | undefined): FileStamp => [found?.size ?? 0, found?.mtimeMs ?? 0]
+const toStamp = (found: FileStats | undefined): FileStamp => [found?.size ?? 0, found?.mtimeMs ?? 0]
 
 const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted, watcher }: WriteOptions): Promise<number> => {
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary)
   try {
-    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => fileCalls.close(fd))
+    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => disk.close(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
     watcher?.end(toStamp(isUnchanged ? statFile(path) : written))
-    if (isUnchanged) await rm(temporary)
+    if (isUnchanged) await disk.rm(temporary)
     else await renameOver(temporary, path)
     return written.size
   } catch (error) {
-    await rm(temporary, { force: true })
+    await disk.rm(temporary, { force: true })
     throw error
   }
 }
 
 const openNewFile = async (path: string): Promise<number> => {
   try {
-    return await fileCalls.open(path, 'wx')
+    return await disk.open(path, 'wx')
   } catch (error) {
     if (getErrorCode(error) !== 'ENOENT') throw error
-    await mkdir(dirname(path), { recursive: true })
-    return fileCalls.open(path, 'wx')
+    await disk.mkdir(dirname(path), { recursive: true })
+    return disk.open(path, 'wx')
   }
 }
 
-const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher }: WriteOptions): Promise<Stats> => {
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher }: WriteOptions): Promise<FileStats> => {
   let bytes = 0
   for (const chunk of chunks) {
     watcher?.add(chunk)
-    await fileCalls.write(fd, chunk)
+    await disk.writeFile(fd, chunk)
     bytes += chunk.length
   }
   // Synchronous calls: fstat and futimes on an open file do not wait for the disk.
-  if (asOf !== undefined) futimesSync(fd, asOf / 1_000, asOf / 1_000)
-  const written = fstatSync(fd)
+  if (asOf !== undefined) disk.futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  const written = disk.fstatSync(fd)
   const { size } = written
   if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
-  await fileCalls.sync(fd)
+  await disk.fdatasync(fd)
   return written
 }
 
@@ -115,21 +115,22 @@ function* prepend<T>(first: T, others: Iterable<T>): Generator<T> {
   yield* others
 }
 
-const hasSameBytes = (path: string, bytes: Buffer): boolean => statFile(path)?.size === bytes.length && readFileSync(path).equals(bytes)
+const hasSameBytes = (path: string, bytes: Buffer): boolean =>
+  statFile(path)?.size === bytes.length && disk.readFileSync(path).equals(bytes)
 
 const haveSameContent = async (one: string, other: string): Promise<boolean> => {
   if (statFile(one)?.size !== statFile(other)?.size) return false
-  const handles = await Promise.all([open(one), open(other)])
+  const fds = await Promise.all([disk.open(one, 'r'), disk.open(other, 'r')])
   try {
-    const buffers = handles.map(() => Buffer.alloc(CHUNK_BYTES))
+    const buffers = fds.map(() => Buffer.alloc(CHUNK_BYTES))
     for (;;) {
       const [bytesRead, otherBytesRead] = await Promise.all(
-        handles.map(async (handle, index) => (await handle.read(buffers[index] as Buffer)).bytesRead),
+        fds.map(async (fd, index) => (await disk.read(fd, buffers[index] as Buffer)).bytesRead),
       )
       if (bytesRead !== otherBytesRead || !buffers[0]?.equals(buffers[1] as Buffer)) return false
       if (bytesRead === 0) return true
     }
   } finally {
-    await Promise.all(handles.map((handle) => handle.close()))
+    await Promise.all(fds.map((fd) => disk.close(fd)))
   }
 }

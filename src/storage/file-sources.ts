@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { Table } from '../model/table.js'
+import { disk } from './disk.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
 
 const MIN_OBJECT_BYTES = 16_777_216
@@ -8,7 +8,7 @@ const MIN_OBJECT_BYTES = 16_777_216
 /** The SQL that reads whole documents, or the elements of an array, as `json`. */
 export const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => {
   // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
-  const largest = shape === 'document' ? Math.max(...files.map((file) => statSync(file).size)) : 0
+  const largest = shape === 'document' ? Math.max(...files.map((file) => disk.statSync(file).size)) : 0
   const format = shape === 'array' ? 'array' : 'unstructured'
   return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
 }
@@ -39,13 +39,13 @@ const HEADER_BYTES = 4_096
 
 /** The names in the first line of a CSV. */
 export const readHeader = (file: string): readonly string[] => {
-  const handle = openSync(file, 'r')
+  const handle = disk.openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(HEADER_BYTES)
-    const [line = ''] = bytes.toString('utf8', 0, readSync(handle, bytes)).split(/\r?\n/)
+    const [line = ''] = bytes.toString('utf8', 0, disk.readSync(handle, bytes)).split(/\r?\n/)
     return nameColumns(line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, '')))
   } finally {
-    closeSync(handle)
+    disk.closeSync(handle)
   }
 }
 

@@ -1,24 +1,8 @@
-import * as files from 'node:fs'
-import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { promisify } from 'node:util'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
 import { repairJson } from '../model/text.js'
-
-/** The file calls that tests make fail. As promises: the handles of `node:fs/promises` cost 50 % more for each written file. */
-export const fileCalls = {
-  open: promisify(files.open),
-  read: promisify(files.readFile),
-  /** Writes all bytes at the current position. */
-  write: promisify(files.writeFile),
-  sync: promisify(files.fdatasync),
-  close: promisify(files.close),
-  rename: promisify(files.rename),
-  link: promisify(files.link),
-  linkSync: files.linkSync,
-  copyFileSync: files.copyFileSync,
-  pause: promisify(setTimeout),
-}
+import { disk, type FileStats } from './disk.js'
+import { pause } from './pause.js'
 
 /** Codes of Windows for a target that another program, such as a virus scanner, has open for a moment. */
 const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUSY']
@@ -31,10 +15,10 @@ const MAX_RENAMES = 8
 export const renameOver = async (from: string, to: string, platform: NodeJS.Platform = process.platform): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await fileCalls.rename(from, to)
+      return await disk.rename(from, to)
     } catch (error) {
       if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error))) throw error
-      await fileCalls.pause(10 * 2 ** attempt)
+      await pause(10 * 2 ** attempt)
     }
   }
 }
@@ -86,9 +70,9 @@ export const toStorageError = (error: unknown, what: 'read' | 'written', path: s
 }
 
 /** Returns the stats of a file; `undefined` if it is missing or unreadable. Synchronous: several times faster than awaiting each file. */
-export const statFile = (path: string): files.Stats | undefined => {
+export const statFile = (path: string): FileStats | undefined => {
   try {
-    const found = files.statSync(path, { throwIfNoEntry: false })
+    const found = disk.statSync(path, { throwIfNoEntry: false })
     return found?.isFile() ? found : undefined
   } catch {
     return undefined
@@ -96,8 +80,8 @@ export const statFile = (path: string): files.Stats | undefined => {
 }
 
 /** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */
-export const statPath = (path: string): Promise<files.Stats | undefined> =>
-  stat(path).catch((error: unknown) => {
+export const statPath = (path: string): Promise<FileStats | undefined> =>
+  disk.stat(path).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
     throw toStorageError(error, 'read', path)
   })
@@ -105,7 +89,7 @@ export const statPath = (path: string): Promise<files.Stats | undefined> =>
 /** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
 export const readStateDocument = async (path: string): Promise<unknown> => {
   try {
-    return JSON.parse(repairJson(await readFile(path, 'utf8')))
+    return JSON.parse(repairJson(await disk.readFile(path, 'utf8')))
   } catch (error) {
     if (error instanceof SyntaxError || getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)
@@ -115,7 +99,7 @@ export const readStateDocument = async (path: string): Promise<unknown> => {
 /** The names in a folder; none if there is no such folder. */
 export const listNames = async (folder: string): Promise<readonly string[]> => {
   try {
-    return await readdir(folder)
+    return await disk.readdir(folder)
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
     throw error
@@ -133,8 +117,8 @@ const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EI
 /** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
 const syncFolder = async (folder: string): Promise<void> => {
   try {
-    const handle = await open(folder, 'r')
-    await handle.sync().finally(() => handle.close())
+    const fd = await disk.open(folder, 'r')
+    await disk.fsync(fd).finally(() => disk.close(fd))
   } catch (error) {
     if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
   }
@@ -143,14 +127,14 @@ const syncFolder = async (folder: string): Promise<void> => {
 /** Adds a line to a file. A line that a kill has cut is ended first, so that it spoils no other. */
 export const appendLine = async (path: string, line: string): Promise<void> => {
   try {
-    const file = await open(path, 'a+')
+    const fd = await disk.open(path, 'a+')
     try {
-      const { size } = await file.stat()
-      const last = size === 0 ? '\n' : (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString()
-      await file.appendFile(`${last === '\n' ? '' : '\n'}${line}\n`)
-      await file.datasync()
+      const last = Buffer.from('\n')
+      await disk.read(fd, last, { position: Math.max(0, disk.fstatSync(fd).size - 1) })
+      await disk.writeFile(fd, `${last.toString() === '\n' ? '' : '\n'}${line}\n`)
+      await disk.fdatasync(fd)
     } finally {
-      await file.close()
+      await disk.close(fd)
     }
   } catch (error) {
     throw toStorageError(error, 'written', path)
@@ -160,16 +144,16 @@ export const appendLine = async (path: string, line: string): Promise<void> => {
 /** Creates a folder and those above it. Not Node's recursive `mkdir`, which never ends where the system forbids folders, as in `/proc`. */
 export const createFolder = async (path: string): Promise<void> => {
   try {
-    await mkdir(path)
+    await disk.mkdir(path)
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT' && dirname(path) !== path) {
       await createFolder(dirname(path))
-      await mkdir(path).catch((again: unknown) => acceptFolder(path, again))
+      await disk.mkdir(path).catch((again: unknown) => acceptFolder(path, again))
     } else await acceptFolder(path, error)
   }
 }
 
 /** Another process may have created the folder. */
 const acceptFolder = async (path: string, error: unknown): Promise<void> => {
-  if (getErrorCode(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
+  if (getErrorCode(error) !== 'EEXIST' || !(await disk.stat(path)).isDirectory()) throw error
 }

@@ -1,8 +1,8 @@
-import { closeSync, createReadStream, existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstValueFrom, map, Observable } from 'rxjs'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
+import { disk } from './disk.js'
 import { getErrorCode, renameOver, statFile, toStorageError } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine, type LineStore } from './journal.js'
 
@@ -59,10 +59,10 @@ type StoredLine = JournalLine & { readonly rows?: readonly unknown[] }
 
 /** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
 async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
-  if (!existsSync(path)) return
+  if (!disk.existsSync(path)) return
   // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
   const { parse } = await import('ndjson')
-  const source = createReadStream(path)
+  const source = disk.createReadStream(path)
   const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
   source.on('error', (error) => lines.destroy(error))
   for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line.files, root)) yield line
@@ -114,7 +114,7 @@ interface PendingLine {
  * record in its line must be known.
  */
 export const createJournalFile = (path: string): JournalFile => {
-  const fd = openSync(path, 'w+')
+  const fd = disk.openSync(path, 'w+')
   let end = 0
   const waiting: PendingLine[] = []
   let scheduled: NodeJS.Immediate | undefined
@@ -146,14 +146,15 @@ export const createJournalFile = (path: string): JournalFile => {
       if (!isOpen) throw new Error(`${path} is closed`)
       const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
       const record = Buffer.allocUnsafe((ends[index] as number) - start)
-      if (readSync(fd, record, 0, record.length, at + start) < record.length) throw new Error(`${path} is shorter than it was when written`)
+      if (disk.readSync(fd, record, 0, record.length, at + start) < record.length)
+        throw new Error(`${path} is shorter than it was when written`)
       return record
     },
     flush,
     close: () => {
       if (!isOpen) return
       isOpen = false
-      closeSync(fd)
+      disk.closeSync(fd)
     },
   }
 }
@@ -161,7 +162,7 @@ export const createJournalFile = (path: string): JournalFile => {
 const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
   try {
     const bytes = Buffer.from(batch.map(({ text }) => text).join(''))
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+    for (let at = 0; at < bytes.length; ) at += disk.writeSync(fd, bytes, at)
   } catch (error) {
     for (const { fail } of batch) fail(toStorageError(error, 'written', path))
     return

@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isTemporaryName } from './atomic-file.js'
+import { disk } from './disk.js'
 import { listNames } from './file-system.js'
 import { isPendingLock } from './lock.js'
 import type { DigestLog } from './output-digests.js'
@@ -36,6 +36,6 @@ export const createKnownNames = (): KnownNames => {
 /** Deletes temporary files of interrupted writes. Returns the names in the folder. */
 export const deleteTemporaryFiles = async (folder: string): Promise<readonly string[]> => {
   const names = await listNames(folder)
-  for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await rm(join(folder, name), { force: true })
+  for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
   return names
 }

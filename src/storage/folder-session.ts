@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catchError, defer, Observable, of, throwError } from 'rxjs'
 import type { StorageError } from '../model/errors.js'
 import type { RunRecord, Session, SessionRequest } from '../pipeline/session.js'
 import { REPORT_FILE } from '../pipeline/storage.js'
+import { disk } from './disk.js'
 import { type FolderRun, finishRun, leaveRun, replaceRecord } from './end-run.js'
 import { createFolder, toStorageError } from './file-system.js'
 import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
@@ -161,7 +161,7 @@ const resumeOrStart = async (
   }
   opened.push(close)
   const openAll = async (): Promise<void> => {
-    await mkdir(paths.journals, { recursive: true })
+    await disk.mkdir(paths.journals, { recursive: true })
     for (const facts of streams) journals.set(facts.stream, await openJournal(join(paths.journals, `${facts.stream}.ndjson`), facts, root))
     // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()

@@ -1,9 +1,9 @@
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { EndedRun, RunRecord } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
+import { disk } from './disk.js'
 import { readStateDocument, statFile } from './file-system.js'
 import { createOutputMatcher, type FileStamp, forEachYielding, hasStamp, statOutputFiles } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
@@ -55,7 +55,7 @@ export const listMissingOutputs = async ({ files }: Pick<RunSnapshot, 'files'>, 
 /** Call before a run writes: deletes the note of the last run of everything. */
 export const deleteFullRun = async (root: string): Promise<void> => {
   const { complete, incomplete } = statePaths(root)
-  for (const path of [incomplete, complete]) await rm(path, { force: true })
+  for (const path of [incomplete, complete]) await disk.rm(path, { force: true })
 }
 
 /** Call before a run of a part writes: until it ends, the folder is not complete, and its outputs may differ from the note. */
@@ -66,7 +66,7 @@ export const markIncomplete = async (root: string, outputs: readonly string[]): 
   const isOutput = createOutputMatcher(outputs)
   const files = Object.fromEntries(Object.entries(whole.files).map(([file, facts]) => [file, isOutput(file) ? null : facts]))
   await writeSnapshot(incomplete, { run: whole.run, files })
-  await rm(complete, { force: true })
+  await disk.rm(complete, { force: true })
 }
 
 /** A run that ended, what it may have written, and whether it left nothing missing. Outputs are paths with `*` for any name. */
@@ -95,7 +95,7 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
   const snapshot: RunSnapshot = { run, files: { ...(await recheckFiles(whole, root)), ...files } }
   if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, snapshot)
   await writeSnapshot(complete, { ...snapshot, part: { run: part, files } })
-  await rm(incomplete, { force: true })
+  await disk.rm(incomplete, { force: true })
 }
 
 /** The files of a note with those read again that a run of a part may have replaced. A file that is gone counts as changed. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { UsageError } from '../model/errors.js'
 import { type Day, readDay } from '../model/trading-day.js'
+import { disk } from './disk.js'
 import { describeFileError } from './file-system.js'
 
 /**
@@ -25,7 +25,7 @@ const parseDay = (text: string, place: string): Day => {
 
 const readText = (path: string): string => {
   try {
-    return readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+    return disk.readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     throw usageError(`holidays: the file ${JSON.stringify(path)} cannot be read: ${describeFileError(error, 'read')}`)
   }

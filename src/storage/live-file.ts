@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isRow } from '../model/row.js'
+import { disk } from './disk.js'
 import { describeThisProcess, hasEnded, type LockHolder, parseHolder } from './lock.js'
 import { statePaths } from './run-state.js'
 
@@ -15,12 +15,12 @@ export const createLiveFile = <State>(root: string): LiveFile<State> => {
   const holder = { ...describeThisProcess(), token: 'live' }
   return {
     write: (state) => {
-      if (!existsSync(folder)) return
-      writeFileSync(`${live}.next`, JSON.stringify({ holder, state }))
-      renameSync(`${live}.next`, live)
+      if (!disk.existsSync(folder)) return
+      disk.writeFileSync(`${live}.next`, JSON.stringify({ holder, state }))
+      disk.renameSync(`${live}.next`, live)
     },
     remove: () => {
-      for (const path of [live, `${live}.next`]) rmSync(path, { force: true })
+      for (const path of [live, `${live}.next`]) disk.rmSync(path, { force: true })
     },
   }
 }
@@ -38,7 +38,7 @@ export const createLiveFileReader = <State>(
   let known: { readonly at: number; readonly holder: LockHolder; readonly state: State } | undefined
   const read = (at: number): typeof known => {
     try {
-      const document: unknown = JSON.parse(readFileSync(live, 'utf8'))
+      const document: unknown = JSON.parse(disk.readFileSync(live, 'utf8'))
       if (!isRow(document)) return undefined
       const [holder, state] = [parseHolder(JSON.stringify(document.holder)), parse(document.state)]
       return holder === undefined || state === undefined ? undefined : { at, holder, state }
@@ -47,7 +47,7 @@ export const createLiveFileReader = <State>(
     }
   }
   return () => {
-    const at = statSync(live, { throwIfNoEntry: false })?.mtimeMs
+    const at = disk.statSync(live, { throwIfNoEntry: false })?.mtimeMs
     if (at === undefined) return undefined
     if (known?.at !== at) known = read(at)
     return known === undefined || hasEnded(known.holder, clock() - at) ? undefined : known.state

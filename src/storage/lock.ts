@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, unlinkSync } from 'node:fs'
-import { link, open, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
+import { disk } from './disk.js'
 import { getErrorCode, renameOver } from './file-system.js'
+import { pause } from './pause.js'
 
 /** The process that has a lock, as recorded in the lock file. */
 export interface LockHolder {
@@ -37,8 +36,8 @@ const tryRead = (read: () => string): string | undefined => {
 }
 
 const processScope = {
-  boot: tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
-  pidNamespace: tryRead(() => readlinkSync('/proc/self/ns/pid')),
+  boot: tryRead(() => disk.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+  pidNamespace: tryRead(() => disk.readlinkSync('/proc/self/ns/pid')),
 }
 
 /** Describes this process for its lock files. */
@@ -90,7 +89,7 @@ const isRunning = (pid: number): boolean => {
 
 /** Reads the fields of `/proc/PID/stat` from the state on; empty where unavailable. */
 const readProcessStat = (pid: number): readonly string[] => {
-  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  const stat = tryRead(() => disk.readFileSync(`/proc/${pid}/stat`, 'utf8'))
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
 }
 
@@ -121,38 +120,38 @@ export const successorPath = (path: string, last: LockFile): string =>
 /** Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed. */
 const clearSuccessors = (path: string): void => {
   const isSuccessor = (name: string): boolean => /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
-  for (const name of readdirSync(dirname(path)))
-    if (name.startsWith(basename(path)) && isSuccessor(name)) rmSync(join(dirname(path), name), { force: true })
+  for (const name of disk.readdirSync(dirname(path)))
+    if (name.startsWith(basename(path)) && isSuccessor(name)) disk.rmSync(join(dirname(path), name), { force: true })
 }
 
 const readLockFile = (path: string): LockFile | undefined => {
   let fd: number
   try {
-    fd = openSync(path, 'r')
+    fd = disk.openSync(path, 'r')
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
   try {
-    return { path, renewedAt: fstatSync(fd).mtimeMs, text: readFileSync(fd, 'utf8') }
+    return { path, renewedAt: disk.fstatSync(fd).mtimeMs, text: disk.readFileSync(fd, 'utf8') }
   } finally {
-    closeSync(fd)
+    disk.closeSync(fd)
   }
 }
 
 /** Creates a file with its content in one step, so that no one reads a partial file. Resolves to false if the file exists. */
 const createExclusively = async (path: string, content: string): Promise<boolean> => {
   const temporary = createTemporaryPath(path)
-  await writeFile(temporary, content, { flag: 'wx' })
+  await disk.writeFile(temporary, content, { flag: 'wx' })
   try {
-    await link(temporary, path)
+    await disk.link(temporary, path)
     return true
   } catch (error) {
     // ENOENT: a holder that cannot see this process has deleted the temporary file.
     if (['EEXIST', 'ENOENT'].includes(getErrorCode(error) ?? '')) return false
     // The file system has no hard links.
     if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(getErrorCode(error) ?? '')) throw error
-    return await writeFile(path, content, { flag: 'wx' }).then(
+    return await disk.writeFile(path, content, { flag: 'wx' }).then(
       () => true,
       (failure: unknown) => {
         if (getErrorCode(failure) === 'EEXIST') return false
@@ -160,7 +159,7 @@ const createExclusively = async (path: string, content: string): Promise<boolean
       },
     )
   } finally {
-    await rm(temporary, { force: true })
+    await disk.rm(temporary, { force: true })
   }
 }
 
@@ -168,14 +167,14 @@ const createExclusively = async (path: string, content: string): Promise<boolean
 const readFileSystemTime = async (path: string): Promise<number> => {
   const probe = createTemporaryPath(path)
   try {
-    await writeFile(probe, '', { flag: 'wx' })
-    return (await stat(probe)).mtimeMs
+    await disk.writeFile(probe, '', { flag: 'wx' })
+    return (await disk.stat(probe)).mtimeMs
   } catch (error) {
     // Another process has deleted the temporary file, as above.
     if (getErrorCode(error) === 'ENOENT') return Date.now()
     throw error
   } finally {
-    await rm(probe, { force: true })
+    await disk.rm(probe, { force: true })
   }
 }
 
@@ -190,7 +189,7 @@ export const isPendingLock = (name: string): boolean => {
 /** Deletes a file if its content is still ours. */
 const removeIfUnchanged = (path: string, content: string): void => {
   try {
-    if (readFileSync(path, 'utf8') === content) unlinkSync(path)
+    if (disk.readFileSync(path, 'utf8') === content) disk.unlinkSync(path)
   } catch {
     // The file is already gone, so it blocks no other process.
   }
@@ -254,7 +253,7 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   if (holder === undefined) return
   // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not expire before that date.
   // Whether that succeeds or not, the run is rejected.
-  if (holder.silentMs < -HEARTBEAT_MS) await utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
+  if (holder.silentMs < -HEARTBEAT_MS) await disk.utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
   throw new StorageError(describeLockConflict(holder))
 }
 
@@ -294,12 +293,14 @@ const defaultHeartbeat$ = fromEventPattern<void>(
  */
 const renewLock = async (path: string, mine: string): Promise<boolean> => {
   try {
-    const file = await open(path, 'r+')
+    const fd = await disk.open(path, 'r+')
     try {
-      if ((await file.readFile('utf8')) !== mine) return false
-      await file.write(mine, 0)
+      const found = Buffer.alloc(Buffer.byteLength(mine) + 1)
+      const { bytesRead } = await disk.read(fd, found, { position: 0 })
+      if (found.toString('utf8', 0, bytesRead) !== mine) return false
+      await disk.writeFile(fd, mine)
     } finally {
-      await file.close()
+      await disk.close(fd)
     }
   } catch (error) {
     return getErrorCode(error) !== 'ENOENT'

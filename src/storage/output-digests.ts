@@ -1,8 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ContentWatcher, writeFileAtomically } from './atomic-file.js'
+import { disk } from './disk.js'
 import { ignoreMissing, statFile } from './file-system.js'
 import { type FileStamp, forEachYielding, hasStamp } from './output-files.js'
 import { statePaths } from './run-state.js'
@@ -41,9 +40,9 @@ export const createDigestLog = (root: string): DigestLog => {
   return {
     open: async () => {
       recorded = await readOutputDigests(root)
-      fd ??= openSync(statePaths(root).digests, 'a')
+      fd ??= disk.openSync(statePaths(root).digests, 'a')
       // Ends a line that a kill has cut.
-      writeSync(fd, '\n')
+      disk.writeSync(fd, '\n')
     },
     watch: (file, base) => {
       if (fd === undefined || file.startsWith('.')) return undefined
@@ -54,12 +53,12 @@ export const createDigestLog = (root: string): DigestLog => {
         end: (stamp) => {
           const entry = { digest: wasDamaged ? DAMAGED : toDigest(hash), stamp }
           recorded.set(file, entry)
-          if (fd !== undefined) writeSync(fd, toLine(file, entry))
+          if (fd !== undefined) disk.writeSync(fd, toLine(file, entry))
         },
       }
     },
     close: () => {
-      if (fd !== undefined) closeSync(fd)
+      if (fd !== undefined) disk.closeSync(fd)
       fd = undefined
       recorded = new Map()
     },
@@ -72,7 +71,7 @@ const LINE = /^([\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 
 /** The digests of the outputs, by path relative to the folder. Those of files that an earlier version wrote are missing. */
 export const readOutputDigests = async (root: string): Promise<Map<string, OutputDigest>> => {
-  const text = (await readFile(statePaths(root).digests, 'utf8').catch(ignoreMissing)) ?? ''
+  const text = (await disk.readFile(statePaths(root).digests, 'utf8').catch(ignoreMissing)) ?? ''
   const digests = new Map<string, OutputDigest>()
   await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
     const [, digest, bytes, modifiedAt, file] = LINE.exec(line) ?? []
@@ -98,14 +97,14 @@ const READ_BYTES = 1 << 20
 
 /** Reads a file and digests its content. A file that is replaced meanwhile is read as it was. */
 export const digestFile = (path: string): OutputDigest => {
-  const fd = openSync(path, 'r')
+  const fd = disk.openSync(path, 'r')
   try {
-    const { size, mtimeMs } = fstatSync(fd)
+    const { size, mtimeMs } = disk.fstatSync(fd)
     const hash = createHash('sha256')
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
-    for (let bytes = readSync(fd, buffer); bytes > 0; bytes = readSync(fd, buffer)) hash.update(buffer.subarray(0, bytes))
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) hash.update(buffer.subarray(0, bytes))
     return { digest: toDigest(hash), stamp: [size, mtimeMs] }
   } finally {
-    closeSync(fd)
+    disk.closeSync(fd)
   }
 }

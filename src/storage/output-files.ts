@@ -1,6 +1,6 @@
 import { join, posix } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { listNames, statFile } from './file-system.js'
+import { yieldTurn } from './pause.js'
 
 /** The size of a file in bytes and its modification time, epoch milliseconds. */
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
@@ -52,6 +52,6 @@ const ELEMENTS_PER_TURN = 500
 export const forEachYielding = async <T>(elements: readonly T[], visit: (element: T) => void): Promise<void> => {
   for (let from = 0; from < elements.length; from += ELEMENTS_PER_TURN) {
     elements.slice(from, from + ELEMENTS_PER_TURN).forEach(visit)
-    await yieldToEventLoop()
+    await yieldTurn()
   }
 }

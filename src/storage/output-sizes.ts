@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises'
 import { isRow } from '../model/row.js'
 import { writeFileAtomically } from './atomic-file.js'
+import { disk } from './disk.js'
 import { readStateDocument } from './file-system.js'
 import { readCompleteRun } from './full-run.js'
 import { createOutputMatcher, statOutputFiles } from './output-files.js'
@@ -49,7 +49,7 @@ export const recordOutputSizes = async (root: string, outputs: readonly string[]
 
 const writeOutputSizes = async (root: string, sizes: readonly SizeEntry[]): Promise<void> => {
   const path = statePaths(root).sizes
-  if (sizes.length === 0) await rm(path, { force: true })
+  if (sizes.length === 0) await disk.rm(path, { force: true })
   else await writeFileAtomically(path, [`${JSON.stringify(Object.fromEntries(sizes))}\n`])
 }
 

@@ -1,8 +1,8 @@
-import { constants, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { describeFileError, fileCalls, getErrorCode, ignoreMissing, readStateDocument, statFile } from './file-system.js'
+import { disk } from './disk.js'
+import { describeFileError, getErrorCode, ignoreMissing, readStateDocument, statFile } from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { type RunRecords, readRunRecords } from './run-records.js'
 import { statePaths } from './run-state.js'
@@ -62,17 +62,17 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     const outputs = [...new Set([...(earlier?.outputs ?? []), ...saved])]
     await deleteFolder(temporary)
     const { run, asOf } = earlier ?? (await readLastWriter(root))
-    mkdirSync(temporary, { recursive: true })
+    disk.mkdirSync(temporary, { recursive: true })
     for (const output of outputs) {
       const from = earlier?.outputs.includes(output) ? previous : root
-      mkdirSync(join(temporary, dirname(output)), { recursive: true })
+      disk.mkdirSync(join(temporary, dirname(output)), { recursive: true })
       await forEachYielding(await listOutputFiles(from, output), (file) => linkOrCopy(`${from}/${file}`, `${temporary}/${file}`))
     }
     // A clock that was far ahead once must not keep the baseline for ever.
     const savedOn = [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ?? context.session
-    writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn })}\n`)
+    disk.writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn })}\n`)
     await deleteFolder(previous)
-    renameSync(temporary, previous)
+    disk.renameSync(temporary, previous)
     return undefined
   } catch (error) {
     if (getErrorCode(error) === undefined) throw error
@@ -117,10 +117,10 @@ const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOP
 const linkOrCopy = (from: string, to: string): void => {
   if (statFile(from) === undefined) return
   try {
-    fileCalls.linkSync(from, to)
+    disk.linkSync(from, to)
   } catch (error) {
     if (!NO_LINK_CODES.includes(getErrorCode(error))) throw error
-    fileCalls.copyFileSync(from, to, constants.COPYFILE_FICLONE)
+    disk.copyFileSync(from, to)
   }
 }
 
@@ -131,15 +131,15 @@ const deleteFolder = async (folder: string): Promise<void> => {
   const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)
   await forEachYielding(
     [...files].sort((name) => (name === NOTE_FILE ? -1 : 0)),
-    (name) => unlinkSync(join(folder, name)),
+    (name) => disk.unlinkSync(join(folder, name)),
   )
   for (const entry of entries) if (entry.isDirectory()) await deleteFolder(join(folder, entry.name))
-  rmdirSync(folder)
+  disk.rmdirSync(folder)
 }
 
 const readEntries = (folder: string) => {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return disk.readdirSync(folder, { withFileTypes: true })
   } catch (error) {
     return ignoreMissing(error)
   }

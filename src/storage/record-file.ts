@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { map, type Observable } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
+import { disk } from './disk.js'
 import type { FileChunk, FileStore } from './file-store.js'
 
 /** The separator between two records of an array. */
@@ -64,7 +63,7 @@ export async function* readRecords(path: string, file: string, read: ParseLine =
   let last: Buffer | undefined
   for await (const lines of readLineBatches(path)) {
     for (const line of lines.slice(0, checks.length))
-      if (checks.shift()?.(line) === false) return yield parseRecords(await readFile(path, 'utf8'), file)
+      if (checks.shift()?.(line) === false) return yield parseRecords(await disk.readFile(path, 'utf8'), file)
     if (last === undefined) lines.shift()
     last = lines.at(-1) ?? last ?? OPENING
     if (equalsText(last, ']')) lines.pop()
@@ -95,7 +94,7 @@ const equalsText = (line: Buffer | undefined, text: string): boolean => line?.le
 /** Reads the lines of a file, one batch for each chunk. Text after the last line feed is a line, too. */
 async function* readLineBatches(path: string): AsyncGenerator<Buffer[]> {
   let incomplete: Buffer[] = []
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
     const lines: Buffer[] = []
     let from = 0
     for (let end = chunk.indexOf(LINE_FEED as number); end >= 0; end = chunk.indexOf(LINE_FEED as number, from)) {

@@ -1,8 +1,8 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { repairJson } from '../model/text.js'
 import { writeFileAtomically } from './atomic-file.js'
+import { disk } from './disk.js'
+import { yieldTurn } from './pause.js'
 import { statePaths } from './run-state.js'
 
 const CHUNK_BYTES = 1 << 20
@@ -12,10 +12,10 @@ const ESCAPE = Buffer.from('\\u')
 
 /** Whether a file has escapes of UTF-16, which JSON that we write has for broken texts and control characters only. Reads 1 GB a second. */
 const hasEscapes = (path: string, bytes: Buffer): boolean => {
-  const file = openSync(path, 'r')
+  const file = disk.openSync(path, 'r')
   try {
     for (let kept = 0; ; ) {
-      const read = readSync(file, bytes, kept, bytes.length - kept, null)
+      const read = disk.readSync(file, bytes, kept, bytes.length - kept, null)
       if (read === 0) return false
       const end = kept + read
       if (bytes.subarray(0, end).includes(ESCAPE)) return true
@@ -23,14 +23,14 @@ const hasEscapes = (path: string, bytes: Buffer): boolean => {
       bytes.copy(bytes, 0, end - kept, end)
     }
   } finally {
-    closeSync(file)
+    disk.closeSync(file)
   }
 }
 
 /** The repaired text of a JSON file that an earlier version stored with broken texts; `undefined` for any other file. */
 export const readRepaired = (path: string, bytes = Buffer.allocUnsafe(CHUNK_BYTES)): string | undefined => {
   if (!hasEscapes(path, bytes)) return undefined
-  const text = readFileSync(path, 'utf8')
+  const text = disk.readFileSync(path, 'utf8')
   const repaired = repairJson(text)
   return repaired === text ? undefined : repaired
 }

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RunReport } from '../model/report.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
 import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
+import { disk } from './disk.js'
 import { getErrorCode, toStorageError } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 
@@ -43,7 +43,7 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
 }
 
 const readIfPresent = (path: string): Promise<string | undefined> =>
-  readFile(path, 'utf8').catch((error: unknown) => {
+  disk.readFile(path, 'utf8').catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)
   })

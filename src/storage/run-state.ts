@@ -1,5 +1,3 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { driftIn, joinDrift } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
@@ -8,6 +6,7 @@ import { isRow } from '../model/row.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
 import { writeFileAtomically } from './atomic-file.js'
+import { disk } from './disk.js'
 import { ignoreMissing, readStateDocument, statPath } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
@@ -64,8 +63,8 @@ export const isRunRecord = (value: unknown): value is RunRecord & Record<string,
 
 /** Deletes the state of a run. The record goes first: journals without a record are ignored. */
 export const deleteRunState = async ({ record, journals }: RunPaths): Promise<void> => {
-  await rm(record, { force: true })
-  await rm(journals, { recursive: true, force: true })
+  await disk.rm(record, { force: true })
+  await disk.rm(journals, { recursive: true, force: true })
 }
 
 /**
@@ -74,12 +73,13 @@ export const deleteRunState = async ({ record, journals }: RunPaths): Promise<vo
  */
 export const mergePart = async (root: string): Promise<void> => {
   const { run, part } = statePaths(root)
-  const names = await readdir(part.journals).catch(ignoreMissing)
+  const names = await disk.readdir(part.journals).catch(ignoreMissing)
   if (names === undefined) return deletePart(root)
-  await mkdir(run.journals, { recursive: true })
+  await disk.mkdir(run.journals, { recursive: true })
   for (const name of names) {
     // The line end in front separates the lines from one that a kill has cut.
-    if (name.endsWith('.ndjson')) await appendFile(join(run.journals, name), `\n${await readFile(join(part.journals, name), 'utf8')}`)
+    if (name.endsWith('.ndjson'))
+      await disk.writeFile(join(run.journals, name), `\n${await disk.readFile(join(part.journals, name), 'utf8')}`, { flag: 'a' })
   }
   writeDrift(run, joinDrift(readDrift(run), readDrift(part)))
   await deletePart(root)
@@ -89,7 +89,7 @@ export const mergePart = async (root: string): Promise<void> => {
 export const deletePart = async (root: string): Promise<void> => {
   const { part } = statePaths(root)
   await deleteRunState(part)
-  await rm(part.folder, { recursive: true, force: true })
+  await disk.rm(part.folder, { recursive: true, force: true })
 }
 
 const DRIFT_FILE = 'drift.json'
@@ -99,8 +99,8 @@ export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): voi
   if (found.length === 0) return
   const path = join(journals, DRIFT_FILE)
   try {
-    writeFileSync(`${path}.next`, JSON.stringify(found))
-    renameSync(`${path}.next`, path)
+    disk.writeFileSync(`${path}.next`, JSON.stringify(found))
+    disk.renameSync(`${path}.next`, path)
   } catch {
     // A run does not fail for this: a disk that cannot store it fails at the journals, too.
   }
@@ -109,7 +109,7 @@ export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): voi
 /** Reads the drift that a run had found; none if the file is missing or damaged. */
 export const readDrift = ({ journals }: RunPaths): readonly Drift[] => {
   try {
-    return driftIn(JSON.parse(readFileSync(join(journals, DRIFT_FILE), 'utf8')))
+    return driftIn(JSON.parse(disk.readFileSync(join(journals, DRIFT_FILE), 'utf8')))
   } catch {
     return []
   }

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { RecordedDocuments } from '../model/history.js'
 import { isRow, type Row } from '../model/row.js'
 import { repairJson } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
+import { disk } from './disk.js'
 import { quoteText, toJsonPath } from './duckdb.js'
 import { statFile } from './file-system.js'
 import { createOutputMatcher, listOutputFiles } from './output-files.js'
+import { yieldTurn } from './pause.js'
 import { readPreviousOutputs } from './previous-outputs.js'
 import { buildOwnPath } from './repaired-files.js'
 
@@ -72,7 +72,7 @@ export const findNewRecords = async (root: string, documents: readonly RecordedD
       const isNew = fresh.length === all?.size && fresh.length > 0
       found.push(...(isNew ? [ALL_RECORDS] : fresh.map(toKey)).map((key) => ({ file, key })))
       // A file takes up to a millisecond.
-      await yieldToEventLoop()
+      await yieldTurn()
     }
   return found
 }
@@ -84,7 +84,7 @@ const isSameFile = (one: string, other: string): boolean => {
 
 const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {
   try {
-    const document: unknown = JSON.parse(repairJson(readFileSync(path, 'utf8')))
+    const document: unknown = JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
     return isRow(document) ? lists.flatMap((list) => document[list] ?? []).filter(isRow) : []
   } catch {
     return []

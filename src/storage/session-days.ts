@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
 import { countDays, createDaySet, type DaySet, isSessionOf } from '../market/series-days.js'
 import type { SessionEvidence } from '../model/history.js'
 import { type Day, readDay } from '../model/trading-day.js'
+import { disk } from './disk.js'
 import { listOutputFiles } from './output-files.js'
 import { parseRecords } from './record-file.js'
 
@@ -33,13 +33,13 @@ const readCandleDays = async (root: string, patterns: readonly string[]): Promis
 
 const readDaySet = (path: string): Promise<readonly DaySet[]> =>
   orNothing(async () => {
-    const file = readCandleFile(await readFile(path))
+    const file = readCandleFile(await disk.readFile(path))
     const days = findFileFault(file) === undefined ? createDaySet(file.candles) : undefined
     return days === undefined ? [] : [days]
   })
 
 const readTradeDays = (root: string, { file, key }: { readonly file: string; readonly key: string }): Promise<readonly Day[]> =>
-  orNothing(async () => parseRecords(await readFile(join(root, file), 'utf8'), file).flatMap((record) => readDay(record[key]) ?? []))
+  orNothing(async () => parseRecords(await disk.readFile(join(root, file), 'utf8'), file).flatMap((record) => readDay(record[key]) ?? []))
 
 const listFiles = (root: string, pattern: string): Promise<readonly string[]> => orNothing(() => listOutputFiles(root, pattern))
 

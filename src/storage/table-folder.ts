@@ -1,9 +1,9 @@
-import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
 import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import type { Table, TableFiles } from '../model/table.js'
+import { disk } from './disk.js'
 import { readStateDocument } from './file-system.js'
 import { createFileRepair } from './repaired-files.js'
 import { requireFolder } from './run-state.js'
@@ -36,7 +36,7 @@ export interface LabelledFiles extends TableFiles {
  */
 export const openFolder = async (out: string, symbol?: string): Promise<TableFolder> => {
   await requireFolder(out)
-  const root = await realpath(out)
+  const root = await disk.realpath(out)
   const repair = createFileRepair(root)
   const listItems: TableFolder['listItems'] = async ({ items }) => {
     if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
@@ -73,7 +73,7 @@ const findTableFiles = async (root: string, path: string): Promise<readonly stri
   const [before = '', after = ''] = posix.basename(path).split(PLACEHOLDER)
   const isOne = !path.includes('{')
   const isExchange = path.includes('{exch}')
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+  const entries = await disk.readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
     throw new StorageError(`${folder} cannot be read: ${error.code ?? error.message}`, { cause: error })
   })
@@ -90,7 +90,7 @@ const findTableFiles = async (root: string, path: string): Promise<readonly stri
 }
 
 const assertInside = async (root: string, path: string): Promise<void> => {
-  const real = await realpath(path)
+  const real = await disk.realpath(path)
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
     throw new UsageError(`${path} is a link that points outside the folder, and is not followed; replace it with the files`)
 }

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { isRow, type Row, toNumber } from '../model/row.js'
 import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumns, type Table } from '../model/table.js'
 import { readDay } from '../model/trading-day.js'
+import { disk } from './disk.js'
 import { nameColumns } from './file-sources.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
@@ -18,7 +18,7 @@ export type TableRow = Readonly<Record<string, Value>>
 /** Reads the rows of one file of a table that is a list. @throws DamagedFileError if it is no list of records */
 async function* readTableRows(table: Table, path: string, label = ''): AsyncGenerator<readonly TableRow[]> {
   const toRows = createRowMaker(table, label)
-  if (table.shape === 'csv') yield parseCsv(await readFile(path, 'utf8')).flatMap(toRows)
+  if (table.shape === 'csv') yield parseCsv(await disk.readFile(path, 'utf8')).flatMap(toRows)
   else for await (const records of readRecords(path, basename(path))) yield records.flatMap(toRows)
 }
 

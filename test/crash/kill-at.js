@@ -1,15 +1,15 @@
 // Lets a process kill itself before one of its calls for files.
 import { basename } from 'node:path'
-import { fileCalls } from '../../dist/src/storage/file-system.js'
+import { disk } from '../../dist/src/storage/disk.js'
 
 export const print = (line) => process.stdout.write(`${line}\n`)
 
 /** Kills the process before that call for a file, of those that are made while `isCounted` returns true. */
 export const killAt = (last, isCounted = () => true) => {
   let calls = 0
-  for (const name of ['open', 'write', 'sync', 'close', 'rename']) {
-    const call = fileCalls[name]
-    fileCalls[name] = (...args) => {
+  for (const name of ['open', 'writeFile', 'fdatasync', 'close', 'rename']) {
+    const call = disk[name]
+    disk[name] = (...args) => {
       if (isCounted() && ++calls === last) {
         const target = name === 'rename' ? basename(args[1]) : ''
         print(`killed before ${name}${/^\d{8}T/.test(target) ? ' of a record' : target.endsWith('.parquet') ? ' of a base' : ''}`)

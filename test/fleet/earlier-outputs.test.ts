@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listReadableOutputs, shareFiles, toEarlierFolder } from '../../src/fleet/shared-run.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { fileCalls } from '../../src/storage/file-system.js'
+import { disk } from '../../src/storage/disk.js'
 import { streams } from '../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 import { createSettings } from './support.js'
@@ -70,7 +70,7 @@ describe('a shared folder on another disk', () => {
   it('gets copies with the modification times of the originals', async () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const failure = Object.assign(new Error('EXDEV: cross-device link not permitted'), { code: 'EXDEV' })
-    vi.spyOn(fileCalls, 'link').mockRejectedValue(failure)
+    vi.spyOn(disk, 'link').mockRejectedValue(failure)
     const out = stored(TEXTS)
     const run = join(temporaryFolder(), 'run')
     await shareFiles(out, ['ohlcv_data/*.csv', 'never.json'], run)

@@ -7,8 +7,8 @@ import type { Export } from '../../sinks/export.js'
 import { parquet } from '../../sinks/parquet.js'
 import { postgres } from '../../sinks/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
+import { disk } from '../../src/storage/disk.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
-import { fileCalls } from '../../src/storage/file-system.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { snapshotFolder } from '../support/folders.js'
@@ -169,7 +169,7 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
   it('undoes the renames after an error', async () => {
     const { out, place, before } = await moved()
     onTestFinished(() => void vi.restoreAllMocks())
-    vi.spyOn(fileCalls, 'rename').mockImplementation(async (from, to) => {
+    vi.spyOn(disk, 'rename').mockImplementation(async (from, to) => {
       if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })

@@ -1,5 +1,4 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -7,28 +6,15 @@ import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
-import { fileCalls, toStorageError } from '../../src/storage/file-system.js'
+import { disk } from '../../src/storage/disk.js'
+import { toStorageError } from '../../src/storage/file-system.js'
 import { createJournalFile } from '../../src/storage/folder-journal.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
-interface Handle {
-  sync: () => Promise<void>
-}
-
-/** The prototype of all file handles; spies on it are removed when the test ends. */
-const everyHandle = async (): Promise<Handle> => {
-  const path = join(temporaryFolder(), 'any')
-  const handle = await open(path, 'w')
-  await handle.close()
-  await rm(path)
+/** Replaces a call of the disk until the test ends. */
+const spyOn = <Name extends 'writeFile' | 'fdatasync' | 'fsync'>(name: Name) => {
   onTestFinished(() => void vi.restoreAllMocks())
-  return Object.getPrototypeOf(handle) as Handle
-}
-
-/** Replaces one of the file calls until the test ends. */
-const spyOn = <Name extends keyof typeof fileCalls>(name: Name) => {
-  onTestFinished(() => void vi.restoreAllMocks())
-  return vi.spyOn(fileCalls, name)
+  return vi.spyOn(disk, name)
 }
 
 /** A disk that is always full. */
@@ -40,8 +26,8 @@ describe('a failing disk', () => {
   it('leaves the old file after a short write and reports the written bytes', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), 'old')
-    const { write } = fileCalls
-    spyOn('write').mockImplementation((fd, data) => write(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
+    const { writeFile } = disk
+    spyOn('writeFile').mockImplementation((fd, data) => writeFile(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
     await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
     await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
     expect(filesIn(root)).toEqual({ 'a.json': 'old' })
@@ -55,7 +41,7 @@ describe('a failing disk', () => {
     const storage = folder(root)
     await lastValueFrom(storage.storeDocument('a.json', { of: 'old' }))
     const before = filesIn(root)
-    const sync = spyOn('sync').mockRejectedValue(failure(code))
+    const sync = spyOn('fdatasync').mockRejectedValue(failure(code))
     const writing = lastValueFrom(storage.storeDocument('a.json', { of: 'new' }))
     await expect(writing).rejects.toThrow(StorageError)
     await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
@@ -68,10 +54,10 @@ describe('a failing disk', () => {
     const path = join(root, 'a.json')
     writeFileSync(path, 'old')
     const seen: string[] = []
-    const { sync } = fileCalls
-    spyOn('sync').mockImplementation((fd) => {
+    const { fdatasync } = disk
+    spyOn('fdatasync').mockImplementation((fd) => {
       seen.push(readFileSync(path, 'utf8'), ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')))
-      return sync(fd)
+      return fdatasync(fd)
     })
     await writeFileAtomically(path, ['new'])
     expect(seen[0]).toBe('old')
@@ -149,7 +135,7 @@ describe('a failure of the file system', () => {
       .subscribe(begun)
     const session = await firstValueFrom(begun)
     if (session.commit) await lastValueFrom(session.commit())
-    vi.spyOn(await everyHandle(), 'sync').mockRejectedValue(failure(code))
+    spyOn('fsync').mockRejectedValue(failure(code))
     const finishing = lastValueFrom(session.finish())
     if (isComplete) await finishing
     else await expect(finishing).rejects.toThrow('the disk reports an error')

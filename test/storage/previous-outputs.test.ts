@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toDay } from '../../src/model/trading-day.js'
-import { fileCalls } from '../../src/storage/file-system.js'
+import { disk } from '../../src/storage/disk.js'
 import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
-const { linkSync: link, copyFileSync: copy } = fileCalls
+const { linkSync: link, copyFileSync: copy } = disk
 
 /** Makes a call fail with a code, from the second file on. */
 const failing =
@@ -39,7 +39,7 @@ afterEach(() => void vi.restoreAllMocks())
 
 describe('the previous outputs for diff', () => {
   it('are saved as hard links, without candles', async () => {
-    const copied = vi.spyOn(fileCalls, 'copyFileSync')
+    const copied = vi.spyOn(disk, 'copyFileSync')
     const { root } = await folderToKeep()
     const previous = await previousOutputs(root)
     expect(Object.keys(filesIn(previous?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
@@ -71,7 +71,7 @@ describe('the previous outputs for diff', () => {
 
   it.each(['EXDEV', 'EPERM', 'EMLINK'])('are copied where the system cannot link (%s)', async (code) => {
     const { root, keep } = await folderToKeep()
-    vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, code))
+    vi.spyOn(disk, 'linkSync').mockImplementation(failing(link, code))
     expect(await keep()).toBeUndefined()
     const previous = await previousOutputs(root)
     expect(filesIn(previous?.root ?? '')).toMatchObject({
@@ -84,19 +84,19 @@ describe('the previous outputs for diff', () => {
 
   it('pass an error on that no file caused', async () => {
     const { keep } = await folderToKeep()
-    vi.spyOn(fileCalls, 'linkSync').mockImplementation(() => {
+    vi.spyOn(disk, 'linkSync').mockImplementation(() => {
       throw new TypeError('a bug')
     })
     await expect(keep()).rejects.toThrow('a bug')
   })
 
   it.each([
-    ['linking', () => vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, 'ENOSPC'))],
+    ['linking', () => vi.spyOn(disk, 'linkSync').mockImplementation(failing(link, 'ENOSPC'))],
     [
       'copying',
       () => {
-        vi.spyOn(fileCalls, 'linkSync').mockImplementation(failing(link, 'EXDEV'))
-        vi.spyOn(fileCalls, 'copyFileSync').mockImplementation(failing(copy, 'ENOSPC'))
+        vi.spyOn(disk, 'linkSync').mockImplementation(failing(link, 'EXDEV'))
+        vi.spyOn(disk, 'copyFileSync').mockImplementation(failing(copy, 'ENOSPC'))
       },
     ],
   ])('are deleted with a warning if the disk is full while %s', async (_, fill) => {

@@ -1,24 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { fileCalls, renameOver } from '../../src/storage/file-system.js'
+import { disk } from '../../src/storage/disk.js'
+import { renameOver } from '../../src/storage/file-system.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 /** Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are recorded. */
 const prepare = (code: string, failures: number) => {
-  onTestFinished(() => void vi.restoreAllMocks())
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
   const root = temporaryFolder()
   const [from, to] = [join(root, 'a.tmp'), join(root, 'a.json')]
   writeFileSync(from, 'new')
   writeFileSync(to, 'old')
-  const { rename } = fileCalls
+  const { rename } = disk
   let left = failures
-  const renames = vi.spyOn(fileCalls, 'rename').mockImplementation((...paths) => {
+  const renames = vi.spyOn(disk, 'rename').mockImplementation((...paths) => {
     left -= 1
     return left < 0 ? rename(...paths) : Promise.reject(Object.assign(new Error(`it failed: ${code}`), { code }))
   })
   const pauses: unknown[] = []
-  vi.spyOn(fileCalls, 'pause').mockImplementation(async (ms) => void pauses.push(ms))
+  vi.stubGlobal('setTimeout', (done: () => void, ms: number) => {
+    pauses.push(ms)
+    done()
+  })
   return { root, from, to, renames, pauses }
 }
 

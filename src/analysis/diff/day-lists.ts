@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RecordedTable } from '../../model/history.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
 import { statFile } from '../../storage/file-system.js'
 import { chooseEachDay, describeAnswer, findAnswer } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
@@ -28,7 +28,7 @@ interface WrittenLists extends PreviousOutputs {
 export const writeLists = async (history: History, day: Day, { tables, target, warn }: ListsOfDay): Promise<WrittenLists> => {
   const written = new Map<string, Day>()
   const read = createListReader(history, warn)
-  await mkdir(target)
+  await disk.mkdir(target)
   for (const { table } of tables) {
     const chosen = findAnswer(history, table.name, { day, warn })
     if (chosen === undefined) continue
@@ -41,7 +41,7 @@ export const writeLists = async (history: History, day: Day, { tables, target, w
 
 /** Writes the present lists into a folder in the same form: a record has times in another one than an answer. */
 export const writePresentLists = async (root: string, { tables, target }: Omit<ListsOfDay, 'warn'>): Promise<string> => {
-  await mkdir(target)
+  await disk.mkdir(target)
   for (const { table } of tables) {
     const rows = await readTable(root, table)
     if (rows) await writeRecords({ table, target }, rows)
@@ -53,7 +53,7 @@ const writeRecords = async (
   { table, target }: Pick<RecordedTable, 'table'> & { readonly target: string },
   rows: readonly TableRow[],
 ): Promise<void> => {
-  for (const [path, { records }] of createRecordReader(table)(rows)) await writeFile(join(target, path), JSON.stringify(records))
+  for (const [path, { records }] of createRecordReader(table)(rows)) await disk.writeFile(join(target, path), JSON.stringify(records))
 }
 
 /** Two recorded days, and the days whose records have their lists; without `until`, the present. */

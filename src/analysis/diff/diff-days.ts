@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { createHistoryRequest } from '../../pipeline/history-request.js'
+import { disk } from '../../storage/disk.js'
 import { findUsedDay, listListedDays } from '../../storage/history/choose.js'
 import { describeDamage, type History, openHistory } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
@@ -33,11 +33,11 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   const history = await openHistory(root)
   const [from, to] = [findUsedDay(history, since), until === undefined ? undefined : findUsedDay(history, until)]
   if (from === to) throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
-  const work = await mkdtemp(join(tmpdir(), 'scripstream-diff-'))
+  const work = await disk.mkdtemp(join(tmpdir(), 'scripstream-diff-'))
   try {
     return await compareDays(history, { ...options, streams, from, to, work })
   } finally {
-    await rm(work, { recursive: true, force: true })
+    await disk.rm(work, { recursive: true, force: true })
   }
 }
 

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repairJson } from '../../model/text.js'
+import { disk } from '../../storage/disk.js'
 import { statFile } from '../../storage/file-system.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import type { PreviousOutputs } from '../../storage/previous-outputs.js'
@@ -45,7 +45,7 @@ export const readListVersions = (files: FileComparison, file: string, notes: str
 }
 
 export const readDocument = (path: string): unknown =>
-  statFile(path) === undefined ? undefined : JSON.parse(repairJson(readFileSync(path, 'utf8')))
+  statFile(path) === undefined ? undefined : JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
 
 /** The result, or undefined with a note if the file is not valid JSON. */
 export const noteDamage = <T>(file: string, notes: string[], read: () => T): T | undefined => {

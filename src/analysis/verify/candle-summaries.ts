@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { createDaySet } from '../../market/series-days.js'
 import type { Item } from '../../model/outcome.js'
 import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
+import { disk } from '../../storage/disk.js'
+import { yieldTurn } from '../../storage/pause.js'
 import { type CandleSeries, getRecent, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { findImpossibleCandles, findOddVolumes, findRepeatedCandles, measureTradedValue } from './odd-candles.js'
@@ -48,7 +48,7 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
       if (output.shape !== 'candles-per-item') continue
-      const { candles, fault } = parseCandles(readFileSync(join(root, file)))
+      const { candles, fault } = parseCandles(disk.readFileSync(join(root, file)))
       const symbol = item?.key ?? file
       if (fault !== undefined) summaries.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
       summaries.count += candles.length

@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import { nameFirst } from '../../model/text.js'
 import { listTables } from '../../pipeline/list-tables.js'
+import { disk } from '../../storage/disk.js'
+import { yieldTurn } from '../../storage/pause.js'
 import { readRecords } from '../../storage/record-file.js'
 import { readRepaired } from '../../storage/repaired-files.js'
 import type { Finding } from './finding.js'
@@ -83,18 +83,18 @@ const checkFile = async (
       return findStrayRecords(file, records, listed)
     }
     case 'document-per-item': {
-      const document: unknown = JSON.parse(await readFile(path, 'utf8'))
+      const document: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
       return item === undefined ? [] : findStrayDocument(file, document, item.value as Stock)
     }
     case 'array-per-item': {
-      const list: unknown = JSON.parse(await readFile(path, 'utf8'))
+      const list: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
       if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
       rows.get(file)?.forEach(fractions.add)
       return [...findDuplicateRecords(file, list), ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : [])]
     }
     default: {
-      const text = await readFile(path, 'utf8')
+      const text = await disk.readFile(path, 'utf8')
       rows.set(file, parseLines(text.split('\n')))
       rows.get(file)?.forEach(fractions.add)
       return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]

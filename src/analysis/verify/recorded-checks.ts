@@ -1,9 +1,9 @@
-import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { isRow } from '../../model/row.js'
 import { writeFileAtomically } from '../../storage/atomic-file.js'
+import { disk } from '../../storage/disk.js'
 import { listNames, statFile } from '../../storage/file-system.js'
 import { findLockHolder } from '../../storage/lock.js'
 import { readLastWriter } from '../../storage/previous-outputs.js'
@@ -78,7 +78,7 @@ const writeChecks = async (root: string, checks: RecordedChecks): Promise<void> 
   await writeFileAtomically(toPath(root, checks.run), [await promisify(gzip)(JSON.stringify(checks))])
   const runs = await listCheckedRuns(root)
   const ages = runs.map((run) => ({ path: toPath(root, run), at: statFile(toPath(root, run))?.mtimeMs ?? 0 }))
-  for (const { path } of ages.sort((one, other) => other.at - one.at).slice(MAX_RECORDS)) await rm(path, { force: true })
+  for (const { path } of ages.sort((one, other) => other.at - one.at).slice(MAX_RECORDS)) await disk.rm(path, { force: true })
 }
 
 /** The runs whose files were checked and the result kept, in no order; none if the cache cannot be read. */
@@ -89,7 +89,7 @@ export const listCheckedRuns = async (root: string): Promise<readonly string[]> 
 export const readRecordedChecks = async (root: string, run: string): Promise<RecordedChecks | undefined> => {
   if (!(await listCheckedRuns(root)).includes(run)) return undefined
   try {
-    const checks: unknown = JSON.parse(String(await promisify(gunzip)(await readFile(toPath(root, run)))))
+    const checks: unknown = JSON.parse(String(await promisify(gunzip)(await disk.readFile(toPath(root, run)))))
     return isRow(checks) && checks.run === run && Array.isArray(checks.findings) ? (checks as unknown as RecordedChecks) : undefined
   } catch {
     return undefined

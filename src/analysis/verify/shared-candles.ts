@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
+import { yieldTurn } from '../../storage/pause.js'
 import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
 import { median } from './constant-factor.js'
 import type { Finding } from './finding.js'
@@ -90,7 +90,7 @@ const findRepeated = (all: readonly Float64Array[]): ReadonlySet<number> => {
 }
 
 const readOrderedCandles = (root: string, { symbol, file }: Fingerprinted): CandleArrays | undefined =>
-  orderDays({ symbol, file, candles: parseCandles(readFileSync(join(root, file))).candles }).candles
+  orderDays({ symbol, file, candles: parseCandles(disk.readFileSync(join(root, file))).candles }).candles
 
 /** Consecutive candles, from the index of the first. */
 interface SharedRun {

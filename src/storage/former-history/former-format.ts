@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { isRow } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
+import { disk } from '../disk.js'
 import { listNames } from '../file-system.js'
 import { digestOf, toHistoryPath } from '../history/record.js'
 
@@ -50,7 +50,7 @@ export const createFormerReader = async (root: string): Promise<(entry: FormerEn
   const openBase = (name: string): readonly string[] => {
     if (last?.name === name) return last.lines
     const [, file = '', parent, digest] = /^(.+) \d{4}-\d{2}-\d{2} (?:([\da-f]{16})-)?([\da-f]{16})$/.exec(name) ?? []
-    const bytes = readFileSync(toHistoryPath(root, 'bases', `${name}.base`))
+    const bytes = disk.readFileSync(toHistoryPath(root, 'bases', `${name}.base`))
     if (shortDigest(bytes) !== digest) throw new Error(`the base ${name} is damaged`)
     const before = names.find((one) => one.startsWith(`${file} `) && one.endsWith(`${parent}.base`))?.slice(0, -'.base'.length)
     if (parent !== undefined && before === undefined) throw new Error(`a base of ${name} is missing`)

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { findFormerPlace } from '../../market/place.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import { groupBy } from '../../model/map.js'
 import type { Day } from '../../model/trading-day.js'
+import { disk } from '../disk.js'
 import { describeFileError, listNames } from '../file-system.js'
 import { encodeSeenRows, toRewrittenRows } from '../history/first-seen.js'
 import { describeRows, encodeLists, type ReadTable } from '../history/lists.js'
@@ -39,7 +38,8 @@ export const migrateDays = async (root: string, request: HistoryRequest, warn: W
       warn(`${nameHistoryFile(`${day}.day`)} could not be moved to the present format: ${describeFileError(error)}; the file stays`)
     }
   if ((await listFormerDays(root)).length > 0) return
-  for (const name of await listNames(toHistoryPath(root, BASES))) if (name.endsWith('.base')) await rm(toHistoryPath(root, BASES, name))
+  for (const name of await listNames(toHistoryPath(root, BASES)))
+    if (name.endsWith('.base')) await disk.rm(toHistoryPath(root, BASES, name))
 }
 
 interface FormerDay extends HistoryRequest {
@@ -52,7 +52,7 @@ interface FormerDay extends HistoryRequest {
 const migrateDay = async (history: History, former: FormerDay): Promise<void> => {
   const { root } = history
   const name = `${former.day}.day`
-  const file = readFileSync(toHistoryPath(root, name))
+  const file = disk.readFileSync(toHistoryPath(root, name))
   const entries = readFormerDay(file, former.day)
   if (entries === undefined)
     return former.warn(
@@ -68,17 +68,17 @@ const migrateDay = async (history: History, former: FormerDay): Promise<void> =>
   )
   const isStored = ({ table, other, knownAt }: FormerPart): boolean =>
     stored.has(table ? table.table.name : `${other?.name} ${new Date(knownAt).toISOString()}`)
-  const work = await mkdtemp(toHistoryPath(root, WORK_FOLDER))
+  const work = await disk.mkdtemp(toHistoryPath(root, WORK_FOLDER))
   try {
     const { groups, lost } = await restoreFiles(work, entries, former)
     let all = history
     const missing = groups.filter((part) => !isStored(part))
     for (const [knownAt, group] of [...groupBy(missing, (one) => one.knownAt)].sort())
       all = await storeGroup(all, { former, work, at: new Date(knownAt).toISOString(), group, source })
-    if (lost.length === 0) await rm(toHistoryPath(root, name))
+    if (lost.length === 0) await disk.rm(toHistoryPath(root, name))
     else former.warn(`${nameHistoryFile(name)}: ${lost.join(', ')} could not be moved to the present format; the file stays`)
   } finally {
-    await rm(work, { recursive: true, force: true })
+    await disk.rm(work, { recursive: true, force: true })
   }
 }
 
@@ -95,8 +95,8 @@ const restoreFiles = async (work: string, entries: readonly FormerEntry[], { tab
   const lost = new Set(entries.filter(({ name, bytes }) => name.startsWith('.') && bytes === undefined).map(({ name }) => name))
   for (const entry of entries.filter(({ name }) => !name.startsWith('.')))
     try {
-      await mkdir(dirname(join(work, entry.name)), { recursive: true })
-      await writeFile(join(work, entry.name), read(entry))
+      await disk.mkdir(dirname(join(work, entry.name)), { recursive: true })
+      await disk.writeFile(join(work, entry.name), read(entry))
       restored.set(entry.name, entry)
     } catch (error) {
       warn(`${day}: ${entry.name}: ${(error as Error).message}`)

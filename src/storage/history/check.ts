@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { isTemporaryName } from '../atomic-file.js'
+import { disk } from '../disk.js'
+import { yieldTurn } from '../pause.js'
 import { listGuide, readHead } from './guide.js'
 import {
   BASES,
@@ -33,7 +33,7 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
     const copy = typeof state === 'string' && findCopy(history, file)
     if (typeof state === 'string')
       report(file.name, `it ${state}; ${copy ? `${nameHistoryFile(copy.name)} is the same file: copy it` : RESTORE}`)
-    await yieldToEventLoop()
+    await yieldTurn()
   }
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
@@ -42,7 +42,7 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
 }
 
 const readText = (root: string, name: string): Promise<string | undefined> =>
-  readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
+  disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
 const checkChain = async ({ root, records, deleted, damages }: History): Promise<readonly Damage[]> => {
@@ -76,7 +76,9 @@ const listStrangers = async ({ root, records, deleted, damages, former }: Histor
   ]
   const isOwn = (name: string): boolean =>
     own.has(name) || readDay(name) === name || [`${BASES}/`, WORK_FOLDER, ...unread].some((start) => name.startsWith(start))
-  const all = (await readdir(toHistoryPath(root), { recursive: true }).catch(() => [])).map((name) => name.replaceAll('\\', '/')).sort()
+  const all = (await disk.readdir(toHistoryPath(root), { recursive: true }).catch(() => []))
+    .map((name) => name.replaceAll('\\', '/'))
+    .sort()
   const strangers = all.filter((name) => !isOwn(name) && !isTemporaryName(basename(name)))
   return strangers.filter((name) => !strangers.some((other) => name.startsWith(`${other}/`)))
 }

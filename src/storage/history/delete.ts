@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../atomic-file.js'
+import { disk } from '../disk.js'
 import { listNames, statFile } from '../file-system.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
@@ -97,8 +97,8 @@ export const deleteDays = async (root: string, selector: DaySelector, now: numbe
     }
     for (const { deleted, ...record } of history.deleted)
       if (deleted) await noteDeleted(root, record, { ...deleted, copies: deleted.copies.filter(({ name }) => !unneeded.includes(name)) })
-    for (const name of gone) if (links.every((link) => link.name !== name)) await rm(toHistoryPath(root, name), { recursive: true })
-    for (const name of unneeded) await rm(toHistoryPath(root, name), { force: true })
+    for (const name of gone) if (links.every((link) => link.name !== name)) await disk.rm(toHistoryPath(root, name), { recursive: true })
+    for (const name of unneeded) await disk.rm(toHistoryPath(root, name), { force: true })
     await deleteInterruptedWrites(root)
     await writeGuide(await openHistory(root))
     return { days, files }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { writeFileAtomically } from '../atomic-file.js'
+import { disk } from '../disk.js'
 import { quoteList, quoteName, quoteText } from '../duckdb.js'
 import { type ChosenList, chooseEachDay, type DayAnswer, listAnswers } from './choose.js'
 import { type History, type StoredRecord, toHistoryPath } from './record.js'
@@ -20,7 +20,7 @@ const HEAD_RECORD = /^-- Made of all records until number (\d+), (\S+): ([\da-f]
 
 /** The newest record of which `views.sql` was made: nothing else shows that it is missing. */
 export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number' | 'name' | 'digest'> | undefined> => {
-  const text = await readFile(toHistoryPath(root, 'views.sql'), 'utf8').catch(() => '')
+  const text = await disk.readFile(toHistoryPath(root, 'views.sql'), 'utf8').catch(() => '')
   const [, number, name, digest] = HEAD_RECORD.exec(text) ?? []
   return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
 }

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { type ParquetColumn, readParquet, writeParquet } from '../parquet.js'
+import { yieldTurn } from '../pause.js'
 import { createRowText, type TableRow } from '../table-rows.js'
 import {
   BASES,
@@ -71,7 +71,7 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
     encoded.lists[table.name] = { stream, ...list }
     if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])
     if (base?.isNew && list.whole === base.facts) encoded.files.push([base.facts, base.bytes])
-    await yieldToEventLoop()
+    await yieldTurn()
   }
   return encoded
 }

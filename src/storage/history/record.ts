@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Timing } from '../../market/place.js'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import { type Day, readDay } from '../../model/trading-day.js'
+import { disk } from '../disk.js'
 import { describeFileError, getErrorCode, listNames } from '../file-system.js'
 import { statePaths } from '../run-state.js'
 
@@ -158,7 +158,7 @@ export const listFormerDays = async (root: string): Promise<readonly Day[]> =>
 /** The facts, or why they cannot be read. */
 const readFacts = (path: string, name: string): RecordFacts | string => {
   try {
-    const text = readFileSync(path, 'utf8')
+    const text = disk.readFileSync(path, 'utf8')
     const { record: facts } = JSON.parse(text) as { readonly record: RecordFacts }
     if (formatWithDigest('record', facts) !== text) return 'its digest is wrong'
     if (!isReadable(facts)) return 'it has another form than the facts of a record'
@@ -180,7 +180,7 @@ const isReadable = ({ format, number, day, knownAt, lists, others }: Partial<Rec
 /** The bytes of a file, or what is wrong with it. */
 export const readIntact = ({ root }: Pick<History, 'root'>, { name, digest }: FileFacts): Buffer | 'is missing' | 'is damaged' => {
   try {
-    const bytes = readFileSync(toHistoryPath(root, name))
+    const bytes = disk.readFileSync(toHistoryPath(root, name))
     return digestOf(bytes) === digest ? bytes : 'is damaged'
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT') return 'is missing'

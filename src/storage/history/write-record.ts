@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
-import { fileCalls, listNames, statFile, syncFolders } from '../file-system.js'
+import { disk } from '../disk.js'
+import { listNames, statFile, syncFolders } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { statePaths } from '../run-state.js'
 import { readHead } from './guide.js'
@@ -34,9 +34,9 @@ export const deleteInterruptedWrites = async (root: string): Promise<void> => {
   const { history } = statePaths(root)
   await deleteTemporaryFiles(history)
   for (const name of await listNames(history))
-    if (name.startsWith(WORK_FOLDER)) await rm(join(history, name), { recursive: true, force: true })
+    if (name.startsWith(WORK_FOLDER)) await disk.rm(join(history, name), { recursive: true, force: true })
   for (const { name } of (await openHistory(root)).deleted)
-    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await rm(join(history, name, file))
+    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await disk.rm(join(history, name, file))
 }
 
 /**
@@ -51,20 +51,20 @@ export const writeRecord = async (history: History, { facts, lists, files, seen 
   const { day } = facts
   const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })
   const own = [...files, ...further].map(([file, bytes]) => [file.name, bytes] as const)
-  await mkdir(toHistoryPath(root, BASES), { recursive: true })
-  const work = await mkdtemp(toHistoryPath(root, WORK_FOLDER))
+  await disk.mkdir(toHistoryPath(root, BASES), { recursive: true })
+  const work = await disk.mkdtemp(toHistoryPath(root, WORK_FOLDER))
   try {
-    await mkdir(join(work, name), { recursive: true })
-    await mkdir(join(work, BASES))
+    await disk.mkdir(join(work, name), { recursive: true })
+    await disk.mkdir(join(work, BASES))
     await writeSynced(join(work, name, FACTS_FILE), Buffer.from(formatWithDigest('record', whole)))
     for (const [path, bytes] of own) await writeSynced(join(work, path), bytes)
-    for (const [path] of own) if (path.startsWith(BASES)) await fileCalls.rename(join(work, path), toHistoryPath(root, path))
-    await mkdir(toHistoryPath(root, day), { recursive: true })
+    for (const [path] of own) if (path.startsWith(BASES)) await disk.rename(join(work, path), toHistoryPath(root, path))
+    await disk.mkdir(toHistoryPath(root, day), { recursive: true })
     await syncFolders([join(work, name), toHistoryPath(root, BASES)])
-    await fileCalls.rename(join(work, name), toHistoryPath(root, name))
+    await disk.rename(join(work, name), toHistoryPath(root, name))
     await syncFolders([dirname(toHistoryPath(root, name)), statePaths(root).history])
   } finally {
-    await rm(work, { recursive: true, force: true })
+    await disk.rm(work, { recursive: true, force: true })
   }
   return { ...history, records: [...records, toStored(name, whole)] }
 }
@@ -79,12 +79,12 @@ const findLink = async ({ root, records, deleted, damages }: History): Promise<P
 }
 
 const writeSynced = async (path: string, bytes: Buffer): Promise<void> => {
-  const fd = await fileCalls.open(path, 'wx')
+  const fd = await disk.open(path, 'wx')
   try {
-    await fileCalls.write(fd, bytes)
-    await fileCalls.sync(fd)
+    await disk.writeFile(fd, bytes)
+    await disk.fdatasync(fd)
   } finally {
-    await fileCalls.close(fd)
+    await disk.close(fd)
   }
   if (statFile(path)?.size !== bytes.length) throw Object.assign(new Error(`${path} was not written whole`), { code: 'ESHORT' })
 }

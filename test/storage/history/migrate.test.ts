@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { fileCalls } from '../../../src/storage/file-system.js'
+import { disk } from '../../../src/storage/disk.js'
 import { migrateDays } from '../../../src/storage/former-history/migrate.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { readSeen } from '../../../src/storage/history/first-seen.js'
@@ -149,8 +149,8 @@ describe('days of the former format', () => {
     for (let step = 1; step <= 40; step += 6) {
       const root = createFormer()
       let calls = 0
-      const { rename } = fileCalls
-      const spy = vi.spyOn(fileCalls, 'rename').mockImplementation((from, to) => {
+      const { rename } = disk
+      const spy = vi.spyOn(disk, 'rename').mockImplementation((from, to) => {
         if (++calls >= step) throw new Error('killed')
         return rename(from, to)
       })

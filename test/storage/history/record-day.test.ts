@@ -2,7 +2,7 @@ import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmS
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { RewrittenFile } from '../../../src/model/report.js'
-import { fileCalls } from '../../../src/storage/file-system.js'
+import { disk } from '../../../src/storage/disk.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { listListedDays } from '../../../src/storage/history/choose.js'
 import { readSeen as readAll } from '../../../src/storage/history/first-seen.js'
@@ -246,13 +246,13 @@ describe('the record of a day', () => {
 })
 
 describe('recording', () => {
-  it.each(['open', 'write', 'sync', 'rename'] as const)(
+  it.each(['open', 'writeFile', 'fdatasync', 'rename'] as const)(
     'never fails a run: it warns, and the earlier records stay, if the disk fails at %s',
     async (call) => {
       const root = await createRecorded('2026-02-09')
       const before = snapshotFolder(toHistoryFolder(root))
       storeVersion(root, 2)
-      vi.spyOn(fileCalls, call).mockRejectedValue(Object.assign(new Error('no'), { code: 'ENOSPC' }))
+      vi.spyOn(disk, call).mockRejectedValue(Object.assign(new Error('no'), { code: 'ENOSPC' }))
       expect(await record(root, '2026-02-10')).toBe('this day could not be added to the history: the disk is full')
       vi.restoreAllMocks()
       const after = snapshotFolder(toHistoryFolder(root))
