@@ -82,8 +82,9 @@ const deal = post({
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
     const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => {
       const random = market.random('deals', day)
+      const stocks = market.stocksOn(day)
       return Array.from({ length: random.int(10, 40) }, () => {
-        const stock = market.stocks[random.int(0, market.stocks.length - 1)]
+        const stock = stocks[random.int(0, stocks.length - 1)]
         const price = { qty: random.int(1_000, 900_000), avgprice: random.decimal(10, 4_000), deal: random.pick(['BULK', 'BLOCK']) }
         return {
           date: `${day} 00:00:00`,

@@ -158,11 +158,14 @@ const KINDS = [
 /** The same filings on both paths, except those that only one path has; one stock in five has none. */
 const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: SampleMarket): readonly Row[] | null => {
   const random = market.random('filings', isin)
-  if (market.stockByIsin(isin) === undefined || random.chance(0.2)) return null
-  return Array.from({ length: random.int(1, 99) }, (_, place) => {
+  const stock = market.stockByIsin(isin)
+  const planned = (stock?.events ?? []).flatMap((event) => ('newsId' in event ? [samplePlannedFiling(isin, event)] : []))
+  if (stock === undefined || random.chance(0.2)) return planned.length > 0 ? planned : null
+  const usual = Array.from({ length: random.int(1, 99) }, (_, place) => {
     const on = random.pick(['company_filings', 'lodr', 'both'])
-    const id = random.chance(0.9) && on !== 'company_filings' ? { news_id: `${isin.toLowerCase()}-${place}` } : {}
-    const at = market.asOf - (place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 - random.int(0, 3_599) * 1_000
+    const hasId = random.chance(0.9) && on !== 'company_filings'
+    const { at, issue } = market.published((place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 + random.int(0, 3_599) * 1_000)
+    const id = hasId ? { news_id: `${isin.toLowerCase()}-${place}${issue}` } : {}
     const caption = random.chance(0.9) ? { caption: `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` } : {}
     const link = random.chance(0.85) && !(on === 'both' && path === 'company_filings') ? `https://filings.example/${isin}/${place}.pdf` : ''
     const body = 'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(
@@ -178,5 +181,11 @@ const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: S
       news_date: formatSecond(at),
     }
     return on === 'both' || on === path ? [row] : []
-  }).flat()
+  })
+  return [...usual.flat(), ...planned]
 }
+
+const samplePlannedFiling = (isin: string, { newsId, filedAt }: { readonly newsId: string; readonly filedAt: string }): Row => ({
+  ...{ news_id: newsId, isin, descriptor: 'Financial Results', caption: 'Financial Results', news_body: '' },
+  ...{ file_url: `https://filings.example/${newsId}.pdf`, news_date: filedAt },
+})

@@ -75,8 +75,8 @@ const actions = post({
 /** The only action without terms. */
 const RESULTS = 'QUARTERLY RESULT ANNOUNCEMENT'
 
-/** The corporate actions of a stock in the years around a given one, including its split; the days are always the same. */
-const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: SampleMarket) => {
+/** The corporate actions of a stock in the years around a given one, including its splits; the days are always the same. */
+const sampleActions = ({ ISIN, split, events = [] }: SampleStock, around: number, market: SampleMarket) => {
   const usual = [-2, -1, 0, 1].flatMap((years) => {
     const random = market.random('actions', ISIN, around + years)
     const day = addDays(`${around + years}-01-01`, random.int(0, 364))
@@ -85,7 +85,14 @@ const sampleActions = ({ ISIN, split }: SampleStock, around: number, market: Sam
       ? [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) && ActType !== RESULTS ? '2.5' : 'NA' }]
       : []
   })
-  return split === undefined ? usual : [...usual, { ActType: split.type, ExDate: split.on, RecDate: split.on, Note: `1:${split.factor}` }]
+  const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
+  const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
+  return [
+    ...usual,
+    ...[...(split ? [split] : []), ...splits].map(({ type, on, factor }) => ({
+      ...{ ActType: type, ExDate: on, RecDate: on, Note: `1:${factor}` },
+    })),
+  ]
 }
 
 /** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
-import type { Random } from '../src/model/market.js'
+import type { Random, StockEvent } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { Row, toNumber } from '../src/model/row.js'
+import { Row, readText, toNumber } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
 import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
@@ -106,7 +106,7 @@ const fundamental = post({
     if (random.chance(0.01)) return { status: 'success', data: [] }
     const record = {
       isin,
-      incomeStat_cq: sampleIncome(random, 5),
+      incomeStat_cq: restate(sampleIncome(random, 5), stock.events ?? []),
       incomeStat_cy: sampleIncome(random, 6),
       TTM_cy: { EPS: String(random.decimal(1, 90)), OPM: String(random.decimal(-5, 40)), SALES: String(random.decimal(10, 90_000)) },
       CV: {
@@ -153,6 +153,18 @@ const sampleIncome = (random: Random, columns: number): Row => {
     REVENUE: share(1.02),
     EBITDA: share(margin / 100),
   })
+}
+
+/** The income with the net profits that planned events restate. */
+const restate = (income: Row, events: readonly StockEvent[]): Row => {
+  const profits = readText(income.NET_PROFIT).split('|')
+  const quarters = QUARTERS.split('|')
+  for (const event of events) {
+    if (event.kind !== 'restated-quarter') continue
+    const place = quarters.indexOf(event.quarter)
+    profits[place] = String(Math.round(Number(profits[place]) * event.factor * 100) / 100)
+  }
+  return { ...income, NET_PROFIT: profits.join('|') }
 }
 
 /** Shares in per cent that add up to 100. */

@@ -70,7 +70,7 @@ const liveNews = post({
     const name = market.stockByIsin(isin)?.Name
     const length = name === undefined || random.chance(0.15) ? 0 : Math.min(limit, random.int(1, 60))
     const latest_news = Array.from({ length }, (_, place) => ({
-      publish_date: market.asOf - place * random.int(3_600_000, 90_000_000),
+      publish_date: market.published(place * random.int(3_600_000, 90_000_000)).at,
       category: random.pick(['earnings', 'order&deals', 'result,corporate_action', 'stocks']),
       news_object: {
         title: `${name} ${random.pick(['wins an order', 'reports its quarter', 'appoints a director', 'expands capacity'])}`,

@@ -30,7 +30,9 @@ const announcements = post({
     if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
     const data = Array.from({ length: random.int(1, 12) }, (_, place) => ({
       events: random.pick(['Quarterly results are out', 'There are new updates from the company', 'A dividend was declared']),
-      date: formatSecond(market.asOf - (place * random.int(0, 5) * 24 + random.int(0, 8)) * 3_600_000 - random.int(0, 3_599) * 1_000),
+      date: formatSecond(
+        market.published((place * random.int(0, 5) * 24 + random.int(0, 8)) * 3_600_000 + random.int(0, 3_599) * 1_000).at,
+      ),
       type: random.pick(['Results Update', 'Company Announcements']),
     }))
     return { code: 0, data }

@@ -4,7 +4,7 @@ import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
 import { buildIdPage, webData, webPage } from '../src/market/shared-endpoints.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
-import type { SampleMarket } from '../src/model/market.js'
+import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult, type ItemResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
@@ -64,13 +64,20 @@ const sheet = get({
 
 const sampleList = (list: ListName, market: SampleMarket): readonly Row[] =>
   market.stocks
-    .filter((stock, place) => place < 5 || market.random(list, stock.ISIN).chance(0.05))
-    .map((stock, place) => ({
+    .filter((stock, place) => isListed(list, stock) ?? (place < 5 || market.random(list, stock.ISIN).chance(0.05)))
+    .map((stock, index) => ({ stock, place: stock.rank ?? index }))
+    .map(({ stock, place }) => ({
       sym: stock.Symbol,
       DispSym: stock.Name,
       isin: stock.ISIN,
       stage: list === 'asm' ? `LTASM - I (${place})` : `GSM ${place % 5}`,
     }))
+
+/** Whether planned events have put a stock on a list; undefined in a market without them. */
+const isListed = (list: ListName, { rank, events = [] }: SampleStock): boolean | undefined => {
+  const last = events.findLast((event) => 'list' in event && event.list === list)
+  return rank === undefined ? undefined : rank < 5 || last?.kind === 'surveillance-entry'
+}
 
 const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | undefined => {
   const list = (['asm', 'gsm'] as const).find((name) => key === toWebKey(name, market.exchange))

@@ -21,6 +21,7 @@ interface SimulateFlags {
   /** Path of a JSON file with the limits of hosts. */
   readonly limits?: string
   readonly asOf?: number
+  readonly events?: boolean
 }
 
 const examples = [
@@ -40,6 +41,7 @@ export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
     .option('--faults <file>', 'JSON file with a list of faults')
     .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
+    .option('--events', 'plan events of a year: splits, renames, listings, late filings, frozen candles and the like')
     .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
     .action((flags: SimulateFlags) => act(simulateCommand(flags, io, dependencies)))
 }

@@ -96,7 +96,7 @@ export const dailyCsv = (
       const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`
       const isPublished =
         formatCompactDmy(day) === date && market.tradingDays(day, day).length === 1 && market.asOf >= toInstant(day, '18:00')
-      return isPublished ? `${sampleLines(market.stocks, market, day).join('\r\n')}\r\n` : undefined
+      return isPublished ? `${sampleLines(market.stocksOn(day), market, day).join('\r\n')}\r\n` : undefined
     },
   })
 

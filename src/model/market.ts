@@ -21,6 +21,10 @@ export interface SampleStock extends Stock {
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
   readonly split?: SampleSplit
+  /** Only in a market with planned events: its place among all stocks that were ever listed, 0 for the first. */
+  readonly rank?: number
+  /** The planned events that it has had so far, in the order of their planning; splits and bonuses from their announcement on. */
+  readonly events?: readonly StockEvent[]
 }
 
 /** A split or bonus. From the opening of that day on, all earlier candles are served divided by the factor. */
@@ -31,6 +35,44 @@ export interface SampleSplit {
   /** New shares for one old share. */
   readonly factor: number
 }
+
+/** An event of the whole market. `day` is the day itself, or the first session of the frozen provider. */
+export type MarketEvent =
+  | { readonly kind: 'holiday' | 'weekend-session'; readonly day: string }
+  /** From `day` to `until`, candles are answered as of the session before `day`. */
+  | { readonly kind: 'frozen-provider'; readonly day: string; readonly until: string }
+
+/**
+ * An event of one stock. `day` is the first session whose answers show it, from 09:15 in India on; of splits and bonuses it is the ex-date.
+ * `symbol` and `isin` are those before the event.
+ */
+export type StockEvent = { readonly day: string; readonly symbol: string; readonly isin: string } & (
+  | PlannedSplit
+  | { readonly kind: 'rename'; readonly newSymbol: string }
+  | { readonly kind: 'isin-change'; readonly newIsin: string }
+  | { readonly kind: 'listing' | 'delisting' }
+  /** The net profit of that quarter (`YYYYMM`) is multiplied by the factor. */
+  | { readonly kind: 'restated-quarter'; readonly quarter: string; readonly factor: number }
+  /** A filing with the time `filedAt` (India time): some days before `day` if late, a month or more if backdated. */
+  | { readonly kind: 'late-filing' | 'backdated-filing'; readonly filedAt: string; readonly newsId: string }
+  | { readonly kind: 'surveillance-entry' | 'surveillance-exit'; readonly list: 'asm' | 'gsm' }
+  /** The prices of the candles from `from` to `to` are multiplied by the factor. */
+  | { readonly kind: 'rewritten-history'; readonly from: string; readonly to: string; readonly factor: number }
+)
+
+/** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
+interface PlannedSplit {
+  readonly kind: 'split' | 'bonus'
+  /** New shares for one old share. */
+  readonly factor: number
+  readonly announcedOn: string
+  readonly adjusted: 'at-once' | 'late' | 'never'
+  /** Absent if never. */
+  readonly adjustedOn?: string
+}
+
+/** What happened in a simulated market. */
+export type PlantedEvent = MarketEvent | StockEvent
 
 /** An index of the simulated market. */
 export interface SampleIndex {
@@ -58,6 +100,13 @@ export interface SampleMarket {
   readonly indices: readonly SampleIndex[]
   readonly buildId: string
   readonly sheet: { readonly id: string; readonly asmTabId: string; readonly gsmTabId: string }
+  /** The stocks listed on a day that is not after `asOf`. */
+  stocksOn(day: string): readonly SampleStock[]
+  /**
+   * When something of an age (milliseconds) was published. Without planned events that moves with `asOf`. With them it stays, and recurs
+   * every 365 days as another `issue`, which is empty at first.
+   */
+  published(ageMs: number): { readonly at: number; readonly issue: string }
   stockByIsin(isin: string): SampleStock | undefined
   stockBySid(sid: string): SampleStock | undefined
   indexBySid(sid: string): SampleIndex | undefined

@@ -14,10 +14,13 @@ export interface TradingCalendar {
 const FIRST_DAY: Day = '1994-11-03'
 const LAST_YEAR = 2060
 
-/** A plausible calendar of Indian sessions from November 1994 to 2060. The seed moves the religious holidays, not the national ones. */
-export const createTradingCalendar = (seed: number): TradingCalendar => {
+/**
+ * A plausible calendar of Indian sessions from November 1994 to 2060. The seed moves the religious holidays, not the national ones. With
+ * `weekends` there is a Muhurat session on a weekend in each year, and another session on a weekend in spring.
+ */
+export const createTradingCalendar = (seed: number, weekends = false): TradingCalendar => {
   const years = Array.from({ length: LAST_YEAR - 1993 }, (_, i) => 1994 + i)
-  const days = years.flatMap((year) => listSessions(year, seed)).filter((day) => day >= FIRST_DAY)
+  const days = years.flatMap((year) => listSessions(year, seed, weekends)).filter((day) => day >= FIRST_DAY)
   const times = days.map((day) => toInstant(day) / 1_000)
   return {
     days,
@@ -30,11 +33,11 @@ export const createTradingCalendar = (seed: number): TradingCalendar => {
   }
 }
 
-const listSessions = (year: number, seed: number): readonly Day[] => {
+const listSessions = (year: number, seed: number, weekends: boolean): readonly Day[] => {
   const random = createRandom(seed, 'calendar', year)
   const closed = new Set([...nationalHolidays, ...createMovableHolidays(random)].map((date) => `${year}-${date}`))
   const dates = listDates(year)
-  const special = new Set(findSpecialSessions(dates, random))
+  const special = new Set(findSpecialSessions(dates, random, weekends))
   return dates.flatMap(({ day, isWeekend }) => (special.has(day) || !(isWeekend || closed.has(day)) ? [day] : []))
 }
 
@@ -44,12 +47,14 @@ const movableHolidayMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
 const createMovableHolidays = (random: Random) => movableHolidayMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
 
 // The market opens on budget day even on a weekend (2015, 2020, 2025, 2026), and sometimes on a weekend for the Diwali session (muhurat).
-const findSpecialSessions = (dates: readonly CalendarDate[], random: Random): readonly Day[] => {
+const findSpecialSessions = (dates: readonly CalendarDate[], random: Random, weekends: boolean): readonly Day[] => {
   const weekend = dates.flatMap(({ day, isWeekend }) => (isWeekend ? [day] : []))
+  const between = (from: string, to: string) => weekend.filter((day) => day.slice(5) >= from && day.slice(5) <= to)
   const budget = weekend.filter((day) => day >= '2015' && day.endsWith('-02-01'))
-  const festive = weekend.filter((day) => day.slice(5) >= '10-20' && day.slice(5) <= '11-12')
-  const muhurat = festive[random.int(0, 20)]
-  return muhurat === undefined ? budget : [...budget, muhurat]
+  const festive = between('10-20', '11-12')
+  const spring = weekends ? between('03-01', '05-31') : []
+  const special = [festive[random.int(0, weekends ? festive.length - 1 : 20)], spring[random.int(0, spring.length - 1)]]
+  return [...budget, ...special.filter((day) => day !== undefined)]
 }
 
 interface CalendarDate {

@@ -1,4 +1,4 @@
-import type { CandleColumns, SampleSplit } from '../model/market.js'
+import type { CandleColumns } from '../model/market.js'
 import { SESSION_END, SESSION_START, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
@@ -11,23 +11,24 @@ interface CandleOptions {
   readonly calendar: TradingCalendar
   /** The index of the day on which every price walk passes through its listing's price. */
   readonly anchor: number
-  readonly listingOf: (sid: string) => PriceListing | undefined
+  /** The instrument as of the session with index `last`. */
+  readonly listingOf: (sid: string, last: number, asOf: number) => PriceListing | undefined
 }
 
 /** At 20 bytes a candle the cache takes up to 200 MB; histories beyond that are computed on each request. */
 const MAX_CACHED_CANDLES = 10_000_000
+const FURTHER_DAYS = 250
 
 /** The candles of a market. The candle of the current day changes until the close; a day that has not opened has none. */
 export const createCandleReader = ({ seed, calendar, anchor, listingOf }: CandleOptions): CandleReader => {
   const historyOf = createHistoryCache((sid, listing, last) => simulatePrices(seed, sid, listing, anchor, Math.max(anchor, last)))
   return (sid, start, end, asOf) => {
-    const listing = listingOf(sid)
     const last = calendar.lastOpened(asOf)
+    const listing = listingOf(sid, last, asOf)
     const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (listing === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const factor = listing.split !== undefined && asOf >= toInstant(listing.split.on, SESSION_START) ? listing.split.factor : 1
-    const columns = sliceHistory(historyOf(sid, listing, last), { times: calendar.times, from, to, factor })
+    const columns = sliceHistory(historyOf(sid, listing, last), { times: calendar.times, from, to, scales: listing.scales ?? [] })
     const done = to === last ? computeElapsedShare(calendar, last, asOf) : 1
     return done < 1 ? applyOpenSession(columns, done) : columns
   }
@@ -39,7 +40,8 @@ const createHistoryCache = (make: (sid: string, listing: PriceListing, last: num
   return (sid: string, listing: PriceListing, last: number): PriceHistory => {
     const cached = cache.get(sid)
     if (cached !== undefined && cached.first + cached.length > last) return cached
-    const history = make(sid, listing, last)
+    // Further days on demand come many at a time: each one would compute the whole history again.
+    const history = make(sid, listing, cached === undefined ? last : last + FURTHER_DAYS)
     const growth = history.length - (cached?.length ?? 0)
     if (candles + growth <= MAX_CACHED_CANDLES) {
       cache.set(sid, history)
@@ -53,20 +55,26 @@ interface HistorySlice {
   readonly times: readonly number[]
   readonly from: number
   readonly to: number
-  /** How many shares one share has become by splits since. */
-  readonly factor: number
+  readonly scales: readonly Scale[]
 }
 
-const sliceHistory = (history: PriceHistory, { times, from, to, factor }: HistorySlice): CandleColumns => {
+const sliceHistory = (history: PriceHistory, { times, from, to, scales }: HistorySlice): CandleColumns => {
   const part = (column: Int32Array) => column.subarray(from - history.first, to - history.first + 1)
-  const prices = (column: Int32Array) => Array.from(part(column), (paise) => Math.round(paise / factor) / 100)
+  const factors = (of: 'divisor' | 'shares') => {
+    const values = new Float64Array(to - from + 1).fill(1)
+    for (const scale of scales)
+      for (let i = Math.max(from, scale.from); i <= Math.min(to, scale.to); i++) values[i - from] = (values[i - from] ?? 1) * scale[of]
+    return values
+  }
+  const [divisors, shares] = [factors('divisor'), factors('shares')]
+  const prices = (column: Int32Array) => Array.from(part(column), (paise, i) => Math.round(paise / (divisors[i] ?? 1)) / 100)
   return {
     Time: times.slice(from, to + 1),
     o: prices(history.open),
     h: prices(history.high),
     l: prices(history.low),
     c: prices(history.close),
-    v: Array.from(part(history.volume), (shares) => shares * factor),
+    v: Array.from(part(history.volume), (volume, i) => volume * (shares[i] ?? 1)),
   }
 }
 
@@ -98,7 +106,16 @@ export interface PriceListing {
   readonly first: number
   /** Rupees on the market's anchor day. */
   readonly price: number
-  readonly split?: SampleSplit | undefined
+  readonly scales?: readonly Scale[]
+}
+
+/** A change of all candles between two indices of the calendar, both included. */
+export interface Scale {
+  readonly from: number
+  readonly to: number
+  readonly divisor: number
+  /** Multiplies the volume. */
+  readonly shares: number
 }
 
 /** One instrument's daily candles from its listing on. Prices are in paise: integers are exact. */

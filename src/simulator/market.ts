@@ -1,7 +1,8 @@
-import type { SampleIndex, SampleMarket } from '../model/market.js'
-import { type Day, toDay } from '../model/trading-day.js'
+import type { PlantedEvent, SampleIndex, SampleMarket, SampleStock } from '../model/market.js'
+import { type Day, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
-import { createCandleReader, type PriceListing } from './candles.js'
+import { createCandleReader, type PriceListing, type Scale } from './candles.js'
+import { createEventPlan, type EventOptions } from './events.js'
 import { createPermutation, createRandom } from './random.js'
 import { createStocks } from './stocks.js'
 
@@ -15,6 +16,15 @@ export interface MarketOptions {
   readonly exchange: string
   /** Maximum number of daily candles of most stocks at the turn of the year; about 2,500 by default. */
   readonly candleDays?: number | undefined
+  /** Plans events from the turn of the year on; `true` for all kinds. Without it the only events are splits that the provider adjusts at once. */
+  readonly events?: boolean | EventOptions | undefined
+}
+
+/** The market at any instant (epoch milliseconds), and what was planned for it. */
+export interface Timeline {
+  (asOf: number): SampleMarket
+  /** The planned events of the days from `from` to `to`, both included, oldest first. */
+  plan(from: Day, to: Day): readonly PlantedEvent[]
 }
 
 /**
@@ -26,42 +36,75 @@ export const createMarket = (options: MarketOptions): SampleMarket => createTime
 
 /**
  * The market at any instant (epoch milliseconds): stocks and past events stay the same, only "now" moves. Each call is cheap.
- * `options.asOf` only determines the listing dates.
+ * `options.asOf` only determines the listing dates and the first day of the planned events.
  */
-export const createTimeline = (options: MarketOptions): ((asOf: number) => SampleMarket) => {
+export const createTimeline = (options: MarketOptions): Timeline => {
   const { seed, exchange } = options
-  const calendar = createTradingCalendar(seed)
+  const events = options.events === true ? {} : options.events || undefined
+  const calendar = createTradingCalendar(seed, events !== undefined && (events.kinds?.includes('weekend-session') ?? true))
   const anchor = Math.max(0, lowerBound(calendar.days, findAnchorDay(options.asOf)) - 1)
   const listedAt = createListingIndex(seed, anchor, options.candleDays ?? 2_500)
-  const stocks = createStocks(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
+  const first = createStocks(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
+  const stocks = events === undefined ? first : first.map(({ split: _, ...stock }, rank) => ({ ...stock, rank }))
+  const plan = createEventPlan({ seed, calendar, anchor, stocks, events })
   const indices = createIndices()
-  const byIsin = new Map(stocks.map((stock) => [stock.ISIN, stock]))
-  const bySid = new Map(stocks.map((stock) => [stock.Sid, stock]))
   const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
 
-  const listingOf = (sid: string): PriceListing | undefined => {
-    const stock = bySid.get(sid)
-    if (stock !== undefined) return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, split: stock.split }
+  const listingOf = (sid: string, last: number, asOf: number): PriceListing | undefined => {
+    const stock = plan.listedAt(last).bySid.get(sid)
+    if (stock !== undefined)
+      return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, scales: listScales(stock, calendar, last, asOf) }
     const index = indexBySid.get(sid)
     return index && { first: listedAt(index.Sym), price: createRandom(seed, 'index', sid).decimal(1_000, 60_000) }
   }
   const candles = createCandleReader({ seed, calendar, anchor, listingOf })
   const fixed = {
     exchange,
-    stocks,
     indices,
     ...createProviderIds(seed),
-    stockByIsin: (isin: string) => byIsin.get(isin),
-    stockBySid: (sid: string) => bySid.get(sid),
     indexBySid: (sid: string) => indexBySid.get(sid),
-    random: (...key: readonly (string | number)[]) => createRandom(seed, ...key),
+    random: (...key: readonly (string | number)[]) => createRandom(seed, ...key.map(plan.toFirstIsin)),
+    stocksOn: (day: Day) => plan.listedAt(calendar.lastOpened(toInstant(day, SESSION_START))).stocks,
   }
-  return (asOf) => ({
-    ...fixed,
-    asOf,
-    tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
-    candles: (sid, start, end) => candles(sid, start, end, asOf),
+  const epoch = events && toInstant(calendar.days[anchor] ?? '')
+  return Object.assign(
+    (asOf: number): SampleMarket => {
+      const listed = plan.listedAt(calendar.lastOpened(asOf))
+      return {
+        ...fixed,
+        asOf,
+        stocks: listed.stocks,
+        stockByIsin: (isin) => listed.byIsin.get(isin),
+        stockBySid: (sid) => listed.bySid.get(sid),
+        published: (ageMs) => (epoch === undefined ? { at: asOf - ageMs, issue: '' } : findIssue(epoch - ageMs, asOf)),
+        tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
+        candles: (sid, start, end) => candles(sid, start, end, plan.candlesAsOf(asOf)),
+      }
+    },
+    { plan: plan.plan },
+  )
+}
+
+/** How the provider has changed the candles of a stock as of the session `last`. */
+const listScales = ({ split, events = [] }: SampleStock, { days }: TradingCalendar, last: number, asOf: number): readonly Scale[] => {
+  const whole = { from: 0, to: Number.POSITIVE_INFINITY }
+  const scales = events.flatMap((event): readonly Scale[] => {
+    if (event.kind === 'rewritten-history')
+      return [{ from: lowerBound(days, event.from), to: lowerBound(days, event.to), divisor: 1 / event.factor, shares: 1 }]
+    if ((event.kind !== 'split' && event.kind !== 'bonus') || last < lowerBound(days, event.day)) return []
+    const isAdjusted = event.adjustedOn !== undefined && last >= lowerBound(days, event.adjustedOn)
+    return [{ ...whole, ...(!isAdjusted && { from: lowerBound(days, event.day) }), divisor: event.factor, shares: event.factor }]
   })
+  const isSplit = split !== undefined && asOf >= toInstant(split.on, SESSION_START)
+  return isSplit ? [{ ...whole, divisor: split.factor, shares: split.factor }, ...scales] : scales
+}
+
+const YEAR_MS = 365 * 86_400_000
+
+/** The newest of the instants that lie whole years of 365 days from a given one, and are not after `asOf`. */
+const findIssue = (at: number, asOf: number) => {
+  const years = Math.floor((asOf - at) / YEAR_MS)
+  return { at: at + years * YEAR_MS, issue: years === 0 ? '' : `-${years}` }
 }
 
 // Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is

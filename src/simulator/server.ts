@@ -9,8 +9,9 @@ import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type 
 import { checkOptionNames, parseOptions } from '../model/unknown-names.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import { type Control, createConditions, createControlSchema, type Fault, type Latency, type Limits } from './conditions.js'
+import { type EventOptions, EventOptionsSchema } from './events.js'
 import { createHandler, respond } from './handler.js'
-import { createTimeline } from './market.js'
+import { createTimeline, type Timeline } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
 
 /** Options of the simulator; only `endpoints` is required. */
@@ -29,6 +30,8 @@ export interface SimulatorOptions {
   readonly asOf?: number | (() => number) | undefined
   readonly exchange?: string | undefined
   readonly candleDays?: number | undefined
+  /** Plans events such as splits, renames and late filings; `true` for all kinds. */
+  readonly events?: boolean | EventOptions | undefined
   /** Size limit of the answer cache; 256 MB if absent. */
   readonly cacheBytes?: number | undefined
 }
@@ -48,6 +51,8 @@ export interface Simulator {
   readonly environment: readonly string[]
   /** The market now. */
   readonly market: SampleMarket
+  /** The planned events of the days from `from` to `to`, both included, oldest first. */
+  plan: Timeline['plan']
   stats(): SimulatorStats
   /**
    * Changes the conditions.
@@ -70,9 +75,9 @@ export interface Simulator {
 export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
   const schema = createControlSchema(options.endpoints)
   checkOptions(options, schema)
-  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
+  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, events, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
   const start = typeof asOf === 'number' ? asOf : asOf()
-  const marketAt = createTimeline({ seed, stocks, exchange, candleDays, asOf: start })
+  const marketAt = createTimeline({ seed, stocks, exchange, candleDays, events, asOf: start })
   const hosts = listEndpointHosts(options.endpoints)
   const conditions = createConditions({ seed, latencyMs, faults, limits, asOf, marketAt })
   const requestLog = createRequestLog()
@@ -101,6 +106,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     get market() {
       return conditions.market()
     },
+    plan: marketAt.plan,
     stats: requestLog.read,
     control,
     close: () => closeServer(server),
@@ -112,7 +118,13 @@ const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape }
   const count = z.int().min(0).optional()
   const instant = z.union([z.number(), z.custom((value) => typeof value === 'function')], 'must be epoch milliseconds, or a function')
   const schema = z.object({
-    ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional() },
+    ...{
+      ...shape,
+      endpoints: z.array(z.unknown()),
+      exchange: z.string().optional(),
+      asOf: instant.optional(),
+      events: z.union([z.boolean(), EventOptionsSchema]).optional(),
+    },
     ...{ stocks: count, seed: count, port: count, candleDays: count, cacheBytes: count },
   })
   checkOptionNames(options, schema.shape)

@@ -147,6 +147,13 @@ const createIsin = (number: number): string => {
 
 const ISIN_COUNT = 26_000 * 99
 
+/** The next ISIN of the same company, as after a change of its face value. */
+export const createNextIsin = (isin: string, isTaken: (isin: string) => boolean): string => {
+  const body = `${isin.slice(0, 9)}${String((Number(isin.slice(9, 11)) % 99) + 1).padStart(2, '0')}`
+  const next = `${body}${computeCheckDigit(body)}`
+  return isTaken(next) ? createNextIsin(next, isTaken) : next
+}
+
 /** The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled. */
 export const computeCheckDigit = (body: string): number => {
   const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')

@@ -1,0 +1,288 @@
+import { z } from 'zod'
+import type { PlantedEvent, Random, SampleStock, StockEvent } from '../model/market.js'
+import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
+import { lowerBound, type TradingCalendar } from './calendar.js'
+import { createRandom } from './random.js'
+import { createNextIsin, createStocks } from './stocks.js'
+
+/** Kinds of events that the plan starts by itself, one of each in every period. */
+const ownKinds = [
+  ...['split', 'bonus', 'rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing'],
+  ...['surveillance-entry', 'rewritten-history'],
+] as readonly OwnKind[]
+type OwnKind = Exclude<StockEvent['kind'], 'isin-change' | 'surveillance-exit'>
+
+/** Kinds of events that follow another one. */
+const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
+  split: 'isin-change',
+  'surveillance-entry': 'surveillance-exit',
+}
+
+/** Every kind of event. */
+const eventKinds = [
+  ...ownKinds,
+  ...(['isin-change', 'surveillance-exit', 'holiday', 'weekend-session', 'frozen-provider'] as const),
+] as readonly PlantedEvent['kind'][]
+
+export const EventOptionsSchema = z.strictObject({
+  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
+  kinds: z.array(z.enum(eventKinds)).optional(),
+  /** Events of stocks in a session on average; 0.2 if absent, which is five of each kind in a year. */
+  perSession: z.number().positive().max(10).optional(),
+})
+/** Which events happen in a market, and how many. */
+export type EventOptions = Readonly<z.output<typeof EventOptionsSchema>>
+
+/** The stocks of the market after the opening of a session. */
+interface Listed {
+  readonly stocks: readonly SampleStock[]
+  readonly byIsin: ReadonlyMap<string, SampleStock>
+  readonly bySid: ReadonlyMap<string, SampleStock>
+}
+
+export interface EventPlan {
+  /** The listed stocks as of the session with this index in the calendar. */
+  listedAt(session: number): Listed
+  /** The instant as of which the candles are answered. */
+  candlesAsOf(asOf: number): number
+  /** The first ISIN of the company that has this one now; another text is returned as it is. */
+  toFirstIsin<T extends string | number>(text: T): T | string
+  /** The events of the days from `from` to `to`, oldest first. */
+  plan(from: Day, to: Day): readonly PlantedEvent[]
+}
+
+interface PlanOptions {
+  readonly seed: number
+  readonly calendar: TradingCalendar
+  /** The index of the session before the first one with events. */
+  readonly anchor: number
+  /** The stocks before the first event. */
+  readonly stocks: readonly SampleStock[]
+  /** Absent for a market without events. */
+  readonly events?: EventOptions | undefined
+}
+
+/** An event that is to happen in a session from `from` on, to a certain stock if it follows another event. */
+interface Due {
+  readonly kind: StockEvent['kind']
+  readonly from: number
+  readonly rank?: number | undefined
+}
+
+/** A stock has no other event for this many sessions, and none until this many sessions after its listing. */
+const QUIET_SESSIONS = 15
+const DEFAULT_PER_SESSION = 0.2
+const MIN_FREEZE_PERIOD = 20
+/** The largest stocks stay: lists that begin with them are never empty. */
+const STAYING_STOCKS = 5
+
+/**
+ * The events of a market, planned session by session from the seed alone: the same options give the same plan in every process, whatever
+ * was requested before. No event of a stock becomes visible while the provider is frozen.
+ */
+export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions): EventPlan => {
+  const { kinds = eventKinds, perSession = DEFAULT_PER_SESSION } = events ?? { kinds: [] }
+  const own = ownKinds.filter((kind) => [kind, followers[kind]].some((one) => one !== undefined && kinds.includes(one)))
+  const period = Math.max(1, Math.round(own.length / perSession))
+  const days = calendar.days
+  const findFreeze = createFreezes(seed, anchor, kinds.includes('frozen-provider') ? Math.max(MIN_FREEZE_PERIOD, period) : 0)
+  const planter = createPlanter({ seed, days, count: stocks.length, kinds, findFreeze })
+  const sessions = [toListed(stocks)]
+  let waiting: readonly Due[] = []
+
+  const planSession = (session: number, before: Listed): Listed => {
+    const isDue = (kind: OwnKind): boolean => {
+      const [block, place] = [Math.floor((session - anchor) / period), (session - anchor) % period]
+      return createRandom(seed, 'event', kind, block).int(0, period - 1) === place
+    }
+    waiting = [...waiting, ...own.filter(isDue).map((kind) => ({ kind, from: session }))]
+    const ready = findFreeze(session) === undefined ? waiting.filter(({ from }) => from <= session) : []
+    const now = ready.slice(0, Math.max(3, Math.ceil(2 * perSession)))
+    if (now.length === 0) return before
+    waiting = waiting.filter((due) => !now.includes(due))
+    let listed = before.stocks
+    for (const due of now) {
+      const { stocks: after, follower } = planter.plant(due, session, listed)
+      listed = after
+      if (follower) waiting = [...waiting, follower]
+    }
+    return toListed(listed)
+  }
+  const listedAt = (session: number): Listed => {
+    const place = own.length === 0 ? 0 : Math.max(0, session - anchor)
+    while (sessions.length <= place) sessions.push(planSession(anchor + sessions.length, sessions.at(-1) as Listed))
+    return sessions[place] as Listed
+  }
+  return {
+    listedAt,
+    candlesAsOf: (asOf) => {
+      const freeze = findFreeze(calendar.lastOpened(asOf))
+      return freeze ? toInstant(days[freeze.first - 1] ?? '', SESSION_END) : asOf
+    },
+    toFirstIsin: planter.toFirstIsin,
+    plan: (from, to) => {
+      const [start, end] = [lowerBound(days, from), lowerBound(days, `${to}~`)]
+      listedAt(end - 1)
+      const freezes = days.slice(start, end).flatMap((day, place) => {
+        const freeze = findFreeze(start + place)
+        return freeze?.first === start + place ? [{ kind: 'frozen-provider' as const, day, until: days[freeze.last] ?? '' }] : []
+      })
+      const closed = listCalendarEvents(calendar, from, to).filter(({ kind }) => kinds.includes(kind))
+      const planted = planter.planted.filter(({ day }) => day >= from && day <= to)
+      return [...closed, ...freezes, ...planted].sort((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0))
+    },
+  }
+}
+
+interface PlanterOptions {
+  readonly seed: number
+  readonly days: readonly Day[]
+  /** How many stocks were listed before the first event. */
+  readonly count: number
+  readonly kinds: readonly PlantedEvent['kind'][]
+  readonly findFreeze: ReturnType<typeof createFreezes>
+}
+
+/** Chooses the stock and the numbers of each event, and changes the stocks. */
+const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions) => {
+  const nextLive = (session: number): number => (findFreeze(session) === undefined ? session : nextLive(session + 1))
+  const planted: StockEvent[] = []
+  const firstIsins = new Map<string, string>()
+  const quietUntil = new Map<number, number>()
+  const details = createDetails({ days, nextLive, isTaken: (isin) => firstIsins.has(isin) })
+  const nextListing = createListings(seed, count)
+
+  const chooseStock = ({ kind, rank }: Due, session: number, stocks: readonly SampleStock[]): SampleStock | undefined => {
+    if (kind === 'listing') return nextListing(days[session] ?? '')
+    if (rank !== undefined) return stocks.find((stock) => stock.rank === rank)
+    const old = days[Math.max(0, session - 2 * QUIET_SESSIONS)] ?? ''
+    const isQuiet = ({ rank = 0 }: SampleStock) => (quietUntil.get(rank) ?? 0) < session
+    const candidates = stocks.filter((stock) => stock.listedOn <= old && isQuiet(stock) && isEligible(kind, stock))
+    return candidates[createRandom(seed, 'event-stock', kind, session).int(0, candidates.length - 1)]
+  }
+  const findFollower = (event: StockEvent, session: number, rank: number): Due | undefined => {
+    const kind = followers[event.kind]
+    if (kind === undefined || !kinds.includes(kind)) return undefined
+    const wait = createRandom(seed, 'event-follower', kind, session)
+    return { kind, from: kind === 'isin-change' ? lowerBound(days, event.day) + wait.int(0, 2) : session + wait.int(20, 60), rank }
+  }
+  return {
+    planted: planted as readonly StockEvent[],
+    toFirstIsin: <T extends string | number>(text: T): T | string => firstIsins.get(String(text)) ?? text,
+    plant: (due: Due, session: number, stocks: readonly SampleStock[]) => {
+      const stock = chooseStock(due, session, stocks)
+      if (stock?.rank === undefined) return { stocks }
+      const base = { kind: due.kind, day: days[session] ?? '', symbol: stock.Symbol, isin: stock.ISIN }
+      const random = createRandom(seed, 'event-details', due.kind, session)
+      const event = { ...base, ...details(due.kind, stock, session, random) } as StockEvent
+      planted.push(event)
+      const end = lowerBound(days, 'adjustedOn' in event && event.adjustedOn ? event.adjustedOn : event.day)
+      if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
+      if (event.kind === 'isin-change') firstIsins.set(event.newIsin, firstIsins.get(stock.ISIN) ?? stock.ISIN)
+      return { stocks: applyEvent(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
+    },
+  }
+}
+
+const toListed = (stocks: readonly SampleStock[]): Listed => ({
+  stocks,
+  byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
+  bySid: new Map(stocks.map((stock) => [stock.Sid, stock])),
+})
+
+/** One span of one or two sessions in every period of sessions after the anchor; none if the period is 0. */
+const createFreezes =
+  (seed: number, anchor: number, period: number) =>
+  (session: number): { readonly first: number; readonly last: number } | undefined => {
+    if (period === 0 || session <= anchor) return undefined
+    const block = Math.floor((session - anchor) / period)
+    const random = createRandom(seed, 'freeze', block)
+    const first = anchor + block * period + random.int(2, period - 3)
+    const last = first + random.int(0, 1)
+    return session >= first && session <= last ? { first, last } : undefined
+  }
+
+/** Creates the next stocks of the market, each one at its listing. */
+const createListings = (seed: number, count: number) => {
+  let rank = count
+  return (listedOn: Day): SampleStock | undefined => {
+    const stock = createStocks(seed, rank + 1, () => listedOn)[rank]
+    if (stock === undefined) return undefined
+    const { split: _, ...rest } = stock
+    return { ...rest, rank: rank++ }
+  }
+}
+
+const isEligible = (kind: StockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
+  const isWatched = events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
+  return (kind !== 'delisting' && kind !== 'surveillance-entry') || (rank >= STAYING_STOCKS && !isWatched)
+}
+
+const applyEvent = (event: StockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
+  if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
+  const changed = {
+    ...stock,
+    ...(event.kind === 'rename' ? { Symbol: event.newSymbol } : {}),
+    ...(event.kind === 'isin-change' ? { ISIN: event.newIsin } : {}),
+    events: [...(stock.events ?? []), event],
+  }
+  return event.kind === 'listing' ? [...stocks, changed] : stocks.map((one) => (one === stock ? changed : one))
+}
+
+interface DetailOptions {
+  readonly days: readonly Day[]
+  readonly nextLive: (session: number) => number
+  readonly isTaken: (isin: string) => boolean
+}
+
+/** The numbers of an event; the day only if it is not the current session. */
+type Details = Readonly<Record<string, unknown>>
+
+const createDetails = ({ days, nextLive, isTaken }: DetailOptions) => {
+  const counts = new Map<string, number>()
+  const dayAt = (session: number): Day => days[Math.max(0, session)] ?? ''
+  const createSplit = (factor: number, random: Random, session: number, count: number): Details => {
+    const ex = nextLive(session + random.int(5, 10))
+    const adjusted = (['at-once', 'late', 'never'] as const)[count % 3] ?? 'never'
+    const adjustedOn = { 'at-once': dayAt(ex), late: dayAt(nextLive(ex + random.int(1, 4))), never: undefined }[adjusted]
+    return { day: dayAt(ex), factor, announcedOn: dayAt(session), adjusted, ...(adjustedOn && { adjustedOn }) }
+  }
+  const createRewrite = ({ listedOn }: SampleStock, random: Random, session: number, count: number): Details => {
+    const to = session - random.int(6, 10)
+    const from = dayAt(count % 2 === 0 ? 0 : to - random.int(3, 12))
+    return { from: from > listedOn ? from : listedOn, to: dayAt(to), factor: random.decimal(1.05, 1.2) }
+  }
+  const createFiling = (kind: string, isin: string, session: number, age: number): Details => ({
+    filedAt: `${dayAt(session - age)} 18:30:00`,
+    newsId: `${isin.toLowerCase()}-${kind}-${dayAt(session)}`,
+  })
+  return (kind: StockEvent['kind'], stock: SampleStock, session: number, random: Random): Details => {
+    const count = counts.get(kind) ?? 0
+    counts.set(kind, count + 1)
+    const details: Readonly<Record<StockEvent['kind'], () => Details>> = {
+      split: () => createSplit(random.pick([2, 5, 10]), random, session, count),
+      bonus: () => createSplit(2, random, session, count + 1),
+      rename: () => ({ newSymbol: `${stock.Symbol.replace(/\W|_/g, '').slice(0, 8)}NEW` }),
+      'isin-change': () => ({ newIsin: createNextIsin(stock.ISIN, isTaken) }),
+      listing: () => ({}),
+      delisting: () => ({}),
+      'restated-quarter': () => ({ quarter: random.pick(['202509', '202506', '202503']), factor: random.decimal(0.8, 0.95) }),
+      'late-filing': () => createFiling(kind, stock.ISIN, session, random.int(2, 5)),
+      'backdated-filing': () => createFiling(kind, stock.ISIN, session, random.int(25, 60)),
+      'surveillance-entry': () => ({ list: count % 2 === 0 ? 'asm' : 'gsm' }),
+      'surveillance-exit': () => ({ list: stock.events?.flatMap((event) => ('list' in event ? event.list : [])).at(-1) }),
+      'rewritten-history': () => createRewrite(stock, random, session, count),
+    }
+    return details[kind]()
+  }
+}
+
+const listCalendarEvents = ({ days }: TradingCalendar, from: Day, to: Day): readonly PlantedEvent[] => {
+  const found: PlantedEvent[] = []
+  for (let day = from; day <= to; day = addDays(day, 1)) {
+    const isWeekend = new Date(day).getUTCDay() % 6 === 0
+    const isSession = days[lowerBound(days, day)] === day
+    if (isSession === isWeekend) found.push({ kind: isWeekend ? 'weekend-session' : 'holiday', day })
+  }
+  return found
+}
