@@ -37,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'analysis'],
   testing: [...REGISTRY_AND_BELOW, 'collector'],
+  simulation: ['storage'],
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],

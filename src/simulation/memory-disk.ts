@@ -1,0 +1,286 @@
+import { dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Disk, FileStats, FolderEntry } from '../storage/disk.js'
+import { type FileNode, type FolderNode, fail, type Node, Volume } from './volume.js'
+
+export interface MemoryDiskOptions {
+  /** Numbers from 0 to 1: what survives a power cut, and the names of temporary folders. */
+  readonly random: () => number
+  /** The clock of the file times, epoch milliseconds. */
+  readonly now: () => number
+  /** How long a call that returns a promise takes. It acts at the end of that time. */
+  readonly latencyMs?: (call: string) => number
+  /** The error code with which a call fails; `short`: a write stops half-way, `writeFile` with ENOSPC. */
+  readonly fault?: (call: string, path: string) => string | undefined
+}
+
+export interface MemoryDisk {
+  /** The disk as the present process sees it. A kill ends it: replace the process's disk with the next one. */
+  readonly disk: Disk
+  /**
+   * Ends the process: its promises never settle, and its other calls throw. Its files stay as written, which is what the page cache does. After
+   * a power cut, only what was synced is certain.
+   */
+  readonly kill: (kind: 'process' | 'power') => void
+  /** The content of all files by path. */
+  readonly files: () => ReadonlyMap<string, Buffer>
+  readonly openDescriptors: () => number
+}
+
+interface Descriptor {
+  readonly path: string
+  readonly node: Node
+  readonly flags: string
+  at: number
+}
+
+type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/**
+ * A disk in memory that behaves like a local one on Linux. It can fail, be slow, and lose what is not synced. It has no symbolic links and no
+ * permissions. Promises settle by the global `setTimeout`.
+ *
+ * @example
+ * const memory = createMemoryDisk({ random: Math.random, now: Date.now })
+ * const restore = replaceDisk(memory.disk)
+ */
+export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () => undefined }: MemoryDiskOptions): MemoryDisk => {
+  const volume = new Volume(now)
+  let generation = 0
+  let descriptors = createDescriptors(volume)
+  const createDisk = (): Disk => {
+    const [mine, { open, calls: withDescriptor }] = [generation, descriptors]
+    const isKilled = (): boolean => mine !== generation
+    const content = createContentCalls(descriptors, mine)
+    const calls: Calls = { ...withDescriptor, ...content, ...createPathCalls(volume), ...createFolderCalls(volume, random) }
+    /** One of the calls, unless the process was killed or the call is to fail. */
+    const run = (name: string, call: string, args: readonly unknown[]): unknown => {
+      if (isKilled()) throw new Error(`${name}: the process was killed`)
+      const act = calls[call] as (...values: readonly unknown[]) => unknown
+      const path = typeof args[0] === 'number' ? (open.get(args[0])?.path ?? '') : String(args[0])
+      const code = fault(name, path)
+      if (code === undefined) return act(...args)
+      if (code !== 'short') throw fail(code, name, path)
+      const written = act(args[0], halve(args[1] as string | Uint8Array, args[2]), ...args.slice(2))
+      if (call === 'writeFileSync') throw fail('ENOSPC', name, path)
+      return written
+    }
+    const runLater = (name: string, args: readonly unknown[]): Promise<unknown> =>
+      new Promise((settle, reject) => {
+        const end = (): void => {
+          if (isKilled()) return
+          try {
+            settle(run(name, `${name}Sync`, args))
+          } catch (error) {
+            reject(error)
+          }
+        }
+        const ms = isKilled() ? 0 : latencyMs(name)
+        if (ms > 0) setTimeout(end, ms)
+        else queueMicrotask(end)
+      })
+    const sync = Object.keys(calls).map((name) => [name, (...args: unknown[]) => run(name, name, args)])
+    const later = Object.keys(calls).map((name) => [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)])
+    const disk = Object.fromEntries([...sync, ...later]) as Disk
+    const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
+      bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
+    })
+    return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
+  }
+  let disk = createDisk()
+  return {
+    get disk() {
+      return disk
+    },
+    kill: (kind) => {
+      generation += 1
+      descriptors = createDescriptors(volume)
+      if (kind === 'power') volume.losePower(random)
+      disk = createDisk()
+    },
+    files: () => volume.listFiles(),
+    openDescriptors: () => descriptors.open.size,
+  }
+}
+
+const halve = (content: string | Uint8Array, offset: unknown): Buffer => {
+  const bytes = Buffer.from(content)
+  const from = typeof offset === 'number' ? offset : 0
+  return bytes.subarray(0, from + Math.ceil((bytes.length - from) / 2))
+}
+
+const createStreams =
+  (disk: Disk, read: Disk['read']): Disk['createReadStream'] =>
+  (path, { highWaterMark } = { highWaterMark: 1 << 16 }) => {
+    async function* readChunks() {
+      const fd = await disk.open(path, 'r')
+      try {
+        for (;;) {
+          const bytes = Buffer.alloc(highWaterMark)
+          const { bytesRead } = await read(fd, bytes)
+          if (bytesRead === 0) return
+          yield bytes.subarray(0, bytesRead)
+        }
+      } finally {
+        await disk.close(fd)
+      }
+    }
+    return Readable.from(readChunks(), { objectMode: false })
+  }
+
+/** Above the descriptors of the real process, and like those: a closed number is used again. */
+const FIRST_DESCRIPTOR = 1_000
+
+type Descriptors = ReturnType<typeof createDescriptors>
+
+/** The descriptors of a process, and the calls with them. */
+const createDescriptors = (volume: Volume) => {
+  const open = new Map<number, Descriptor>()
+  const find = (fd: number, call: string, forbidden: readonly string[] = []): Descriptor => {
+    const found = open.get(fd)
+    if (found === undefined || forbidden.includes(found.flags)) throw fail('EBADF', call)
+    return found
+  }
+  const openSync = (path: string, flags: string): number => {
+    let fd = FIRST_DESCRIPTOR
+    while (open.has(fd)) fd += 1
+    open.set(fd, { path, node: volume.open(path, flags), flags, at: 0 })
+    return fd
+  }
+  const closeSync = (fd: number): void => {
+    find(fd, 'close')
+    open.delete(fd)
+  }
+  const readSync = (fd: number, bytes: Uint8Array, offset = 0, length = bytes.length - offset, position: number | null = null): number => {
+    const found = find(fd, 'read', ['a', 'w', 'wx'])
+    const from = position ?? found.at
+    const part = asFile(found.node, 'read').bytes.subarray(from, from + length)
+    bytes.set(part, offset)
+    if (position === null) found.at += part.length
+    return part.length
+  }
+  const writeSync = (fd: number, content: string | Uint8Array, offset = 0): number => {
+    const found = find(fd, 'write', ['r'])
+    const file = asFile(found.node, 'write')
+    const bytes = Buffer.from(content).subarray(offset)
+    if (bytes.length === 0) return 0
+    const at = found.flags.startsWith('a') ? file.bytes.length : found.at
+    volume.write(file, bytes, at)
+    found.at = at + bytes.length
+    return bytes.length
+  }
+  const sync = (fd: number): void => volume.sync(find(fd, 'fsync').node)
+  const calls = {
+    ...{ openSync, closeSync, readSync, writeSync, fdatasyncSync: sync, fsyncSync: sync },
+    fstatSync: (fd: number) => toStats(find(fd, 'fstat').node),
+    futimesSync: (fd: number, _: unknown, mtime: number | Date) => setTime(find(fd, 'futimes').node, mtime),
+  }
+  return { open, calls }
+}
+
+/** The calls that read or write whole files. */
+const createContentCalls = ({ open, calls: { openSync, readSync, writeSync, closeSync } }: Descriptors, generation: number) => {
+  const withFile = <T>(file: string | number, flags: string, act: (fd: number) => T): T => {
+    if (typeof file === 'number') return act(file)
+    const fd = openSync(file, flags)
+    try {
+      return act(fd)
+    } finally {
+      closeSync(fd)
+    }
+  }
+  const readRest = (fd: number): Buffer => {
+    const { node, at } = open.get(fd) ?? {}
+    const rest = Buffer.alloc(Math.max(0, (node?.bytes?.length ?? 0) - (at ?? 0)))
+    readSync(fd, rest)
+    return rest
+  }
+  // The state and the start time of this process; the latter distinguishes it from those before.
+  const stat = (): Buffer => Buffer.from(`${process.pid} (node) S ${'0 '.repeat(18)}${generation}\n`)
+  return {
+    readFileSync: (file: string | number, encoding?: 'utf8'): Buffer | string => {
+      const bytes = file === `/proc/${process.pid}/stat` ? stat() : withFile(file, 'r', readRest)
+      return encoding ? bytes.toString(encoding) : bytes
+    },
+    writeFileSync: (file: string | number, content: string | Uint8Array, { flag = 'w' } = {}) =>
+      withFile(file, flag, (fd) => void writeSync(fd, content)),
+  }
+}
+
+const asFile = (node: Node, call: string): FileNode => {
+  if (node.names) throw fail('EISDIR', call)
+  return node
+}
+
+const setTime = (node: Node, mtime: number | Date): void => {
+  node.mtimeMs = Math.round(Number(mtime) * (mtime instanceof Date ? 1 : 1_000))
+}
+
+const toStats = (node: Node): FileStats => ({
+  size: node.bytes?.length ?? 0,
+  ...{ mtimeMs: node.mtimeMs, atime: new Date(node.mtimeMs), mtime: new Date(node.mtimeMs), dev: 1, ino: node.ino },
+  isFile: () => !node.names,
+  isDirectory: () => node.names !== undefined,
+})
+
+const createPathCalls = (volume: Volume) => ({
+  existsSync: (path: string) => volume.tryFind(path) !== undefined,
+  statSync: (path: string, { throwIfNoEntry = true } = {}) => {
+    const node = volume.tryFind(path, throwIfNoEntry ? [] : ['ENOENT'])
+    return node && toStats(node)
+  },
+  realpathSync: (path: string) => {
+    volume.find(path, 'realpath')
+    return resolve(path)
+  },
+  readlinkSync: (path: string) => {
+    volume.find(path, 'readlink')
+    throw fail('EINVAL', 'readlink', path)
+  },
+  renameSync: (from: string, to: string) => volume.rename(from, to),
+  linkSync: (from: string, to: string) => volume.link(from, to),
+  unlinkSync: (path: string) => volume.remove(path, asFile(volume.find(path, 'unlink'), 'unlink')),
+  copyFileSync: (from: string, to: string) => {
+    const { bytes } = asFile(volume.find(from, 'copyfile'), 'copyfile')
+    volume.write(asFile(volume.open(to, 'w'), 'copyfile'), bytes, 0)
+  },
+  utimesSync: (path: string, _: unknown, mtime: number | Date) => setTime(volume.find(path, 'utime'), mtime),
+})
+
+const toEntry = (name: string, node: Node): FolderEntry => ({ name, ...toStats(node), isSymbolicLink: () => false })
+
+const listBelow = (folder: FolderNode, prefix = ''): readonly string[] =>
+  [...folder.names].flatMap(([name, node]) => [join(prefix, name), ...(node.names ? listBelow(node, join(prefix, name)) : [])])
+
+const createFolderCalls = (volume: Volume, random: () => number) => {
+  const mkdirSync = (path: string, { recursive = false } = {}): void => {
+    if (recursive && volume.tryFind(path)?.names) return
+    if (recursive && !volume.tryFind(dirname(path), ['ENOENT'])) mkdirSync(dirname(path), { recursive })
+    volume.makeFolder(path)
+  }
+  const rmSync = (path: string, { recursive = false, force = false } = {}): void => {
+    if (force && !volume.tryFind(path, ['ENOENT'])) return
+    const node = volume.find(path, 'rm')
+    if (node.names && !recursive) throw fail('ERR_FS_EISDIR', 'rm', path)
+    for (const name of node.names?.keys() ?? []) rmSync(join(path, name), { recursive })
+    volume.remove(path, node)
+  }
+  return {
+    ...{ mkdirSync, rmSync },
+    rmdirSync: (path: string) => volume.remove(path, volume.findFolder(path, 'rmdir')),
+    readdirSync: (path: string, { recursive = false, withFileTypes = false } = {}) => {
+      const folder = volume.findFolder(path, 'scandir')
+      if (withFileTypes) return [...folder.names].map(([name, node]) => toEntry(name, node))
+      return recursive ? listBelow(folder) : [...folder.names.keys()]
+    },
+    mkdtempSync: (prefix: string) => {
+      const path =
+        prefix +
+        Math.floor(random() * 36 ** 6)
+          .toString(36)
+          .padStart(6, '0')
+      volume.makeFolder(path)
+      return path
+    },
+  }
+}
