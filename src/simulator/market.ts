@@ -16,6 +16,8 @@ export interface MarketOptions {
   readonly exchange: string
   /** Maximum number of daily candles of most stocks at the turn of the year; about 2,500 by default. */
   readonly candleDays?: number | undefined
+  /** How many indices there are, up to 194. */
+  readonly indices?: number | undefined
   /** Plans events from the turn of the year on; `true` for all kinds. Without it the only events are splits that the provider adjusts at once. */
   readonly events?: boolean | EventOptions | undefined
 }
@@ -47,7 +49,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
   const first = createStocks(seed, options.stocks, (rank) => calendar.days[listedAt(rank)] ?? '')
   const stocks = events === undefined ? first : first.map(({ split: _, ...stock }, rank) => ({ ...stock, rank }))
   const plan = createEventPlan({ seed, calendar, anchor, stocks, events })
-  const indices = createIndices()
+  const indices = createIndices(options.indices)
   const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
 
   const listingOf = (sid: string, last: number, asOf: number): PriceListing | undefined => {
@@ -143,10 +145,10 @@ const INDEX_COUNT = 194
 const INDEX_SID_COUNT = 1_000
 
 /** The market's indices. Two of them share a symbol, as at the real provider; only their Sids differ. */
-const createIndices = (): readonly SampleIndex[] => {
+const createIndices = (count = INDEX_COUNT): readonly SampleIndex[] => {
   const sidAt = createPermutation(INDEX_SID_COUNT, 0)
   return [...awkwardIndices, ...themedIndices]
-    .slice(0, INDEX_COUNT)
+    .slice(0, count)
     .map(([Sym, DispSym], index) => ({ Sym, DispSym, Sid: sidAt(index + 1) }))
     .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
 }

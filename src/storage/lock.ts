@@ -225,14 +225,20 @@ export const acquireLock = async (path: string, now: number, options: LockOption
     const last = readLockChain(path).at(-1)
     if (last !== undefined) await rejectIfLive(path, last)
     const file = last === undefined ? path : successorPath(path, last)
-    if (await createExclusively(file, mine)) {
-      // The lock may have changed since it was read; then the new file is not part of the chain.
-      if (readLockChain(path).at(-1)?.text === mine) {
-        if (file !== path) await renameOver(file, path)
-        clearSuccessors(path)
-        return startHeartbeat(path, mine, options)
+    try {
+      if (await createExclusively(file, mine)) {
+        // The lock may have changed since it was read; then the new file is not part of the chain.
+        if (readLockChain(path).at(-1)?.text === mine) {
+          if (file !== path) await renameOver(file, path)
+          clearSuccessors(path)
+          return startHeartbeat(path, mine, options)
+        }
+        removeIfUnchanged(file, mine)
       }
-      removeIfUnchanged(file, mine)
+    } catch (error) {
+      // The process may go on after a failed run: it must not be the holder of a lock that nobody releases.
+      for (const own of [file, path]) removeIfUnchanged(own, mine)
+      throw error
     }
     await pause(RETRY_DELAY_MS)
   }

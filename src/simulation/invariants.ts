@@ -1,0 +1,152 @@
+import { isRow } from '../model/row.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
+import { toFilePath } from '../pipeline/output.js'
+import type { RunEnd } from './world.js'
+
+/** The files of an output folder, by path relative to it. */
+export type Files = ReadonlyMap<string, Buffer>
+
+/** An evening after which nothing runs any more. */
+export interface Evening {
+  /** The files when it began, */
+  readonly before: Files
+  /** now, */
+  readonly after: Files
+  /** and after the same evening without any fault; of a run that passes midnight, also those of one that begins after it. */
+  readonly expected: readonly Files[]
+  /** All starts of the command, in order. */
+  readonly runs: readonly RunEnd[]
+  /** How runs before this one were killed. */
+  readonly kills: readonly ('process' | 'power' | undefined)[]
+  readonly streams: readonly StreamDefinition[]
+  readonly exchange: string
+  /** What the process still holds. */
+  readonly left: { readonly timers: number; readonly descriptors: number }
+}
+
+/** What must be true of every evening: its name, and a check that returns what is wrong. */
+export type Invariant = readonly [name: string, check: (evening: Evening) => readonly string[]]
+
+const STATE = /^\.scripstream\//
+const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !STATE.test(file))
+const isSame = (one: Buffer | undefined, other: Buffer | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : one.equals(other)
+
+/** The failed items as the folder itself lists them. */
+export const readFailed = (files: Files): FailedItems => {
+  const text = files.get('.scripstream/failed.json')
+  return text === undefined ? {} : parseFailedItems(JSON.parse(text.toString()))
+}
+
+/** The stream and the name of the item that a file belongs to; the name is empty for a file of many items. */
+const findOwner = (file: string, { streams, exchange }: Evening): { readonly stream: string; readonly item: string } | undefined => {
+  for (const { name, outputs } of streams)
+    for (const output of outputs) {
+      const [head = '', tail] = toFilePath(output, exchange, { fileName: '\0' }).split('\0')
+      if (tail === undefined ? file === head : file.startsWith(head) && file.endsWith(tail) && !file.slice(head.length).includes('/'))
+        return { stream: name, item: tail === undefined ? '' : file.slice(head.length, file.length - tail.length) }
+    }
+  return undefined
+}
+
+/** Whether the folder says that what this file holds is missing. */
+const isNamed = (file: string, failed: FailedItems, evening: Evening): boolean => {
+  const owner = findOwner(file, evening)
+  const items = owner && failed[owner.stream]
+  if (owner === undefined || items === undefined) return false
+  // The file of an item whose symbol is not unique has its id behind a tilde.
+  return items === 'all' || owner.item === '' || items.some((item) => owner.item.split('~')[0] === item.replace(/[^\w .&-]/g, '_'))
+}
+
+/** The outputs that are not as expected. */
+const findDifferences = ({ after, expected }: Evening): readonly string[] =>
+  [...new Set([after, ...expected].flatMap(outputsIn))].filter(
+    (file) => !expected.some((files) => isSame(after.get(file), files.get(file))),
+  )
+
+const lastOf = ({ runs }: Evening): RunEnd | undefined => runs.at(-1)
+
+const isComplete = (evening: Evening): boolean => lastOf(evening)?.report?.outcome === 'complete'
+
+/** Every invariant of an evening, in the order in which they are checked. */
+export const invariants: readonly Invariant[] = [
+  [
+    'every run ends',
+    ({ runs }) => runs.flatMap(({ end }) => (end === 'stalled' || end === 'late' ? [`a run ended neither well nor badly: ${end}`] : [])),
+  ],
+  [
+    'only the disk ends a run early',
+    ({ runs }) => runs.flatMap(({ error }) => (error === undefined || (isRow(error) && error.code === 'storage') ? [] : [String(error)])),
+  ],
+  [
+    'each output is that of a run without faults, or named as missing',
+    (evening) => {
+      const failed = isComplete(evening) ? {} : readFailed(evening.after)
+      return findDifferences(evening).filter((file) => !isNamed(file, failed, evening))
+    },
+  ],
+  [
+    'nothing good is replaced by worse',
+    (evening) =>
+      findDifferences(evening).filter(
+        (file) =>
+          findOwner(file, evening)?.item !== '' && !isSame(evening.after.get(file), evening.before.get(file)) && !isPartOf(file, evening),
+      ),
+  ],
+  [
+    'each item of a run that ends has one outcome',
+    ({ runs }) => runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
+  ],
+  [
+    'what was stored before a kill is not requested again',
+    ({ runs, kills }) =>
+      runs.slice(1).flatMap((run, index) => (kills[index] === 'process' ? listRepeated(runs[index] as RunEnd, run) : [])),
+  ],
+  [
+    'no timer, lock, descriptor or temporary file is left',
+    (evening) => {
+      const { timers, descriptors } = evening.left
+      // The temporary lock of a killed process that has the id of a running one, as here, stays until that one ends.
+      const names = [...evening.after.keys()].filter((file) =>
+        /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(file),
+      )
+      // Journals without a record are ignored, and deleted by the next run.
+      const journals = isComplete(evening) ? [...evening.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
+      return [
+        ...(timers > 0 ? [`${timers} timers`] : []),
+        ...(descriptors > 0 ? [`${descriptors} descriptors`] : []),
+        ...names,
+        ...journals,
+      ]
+    },
+  ],
+]
+
+/** Records of an item that may lack some: a path or a page of it failed. They contain nothing that a run without faults would not have. */
+const isPartOf = (file: string, { after, expected, before }: Evening): boolean => {
+  const known = [...expected, before].map((files) => files.get(file)?.toString() ?? '').join('\n')
+  const lines = (after.get(file)?.toString() ?? '').split('\n').map((line) => line.replace(/,$/, ''))
+  return lines.every((line) => /^[[\]{}]*$/.test(line) || known.includes(line))
+}
+
+const countOutcomes = (events: RunEnd['events']): readonly string[] => {
+  const [known, finished] = [new Map<string, number>(), new Map<string, string[]>()]
+  for (const event of events) {
+    if (event.type === 'items-known') known.set(event.stream, event.total)
+    if (event.type === 'item-finished') finished.set(event.stream, [...(finished.get(event.stream) ?? []), event.item])
+  }
+  return [...known].flatMap(([stream, total]) => {
+    const items = finished.get(stream) ?? []
+    return items.length === total ? [] : [`${stream}: ${items.length} outcomes of ${total} items`]
+  })
+}
+
+const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end }: RunEnd): readonly string[] => {
+  const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
+  if (!isContinued || end !== 'finished') return []
+  return [...journaled].flatMap(([stream, stored]) => {
+    const taken = events.filter((event) => event.type === 'item-finished' && event.stream === stream && event.isTakenOver).length
+    return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]
+  })
+}

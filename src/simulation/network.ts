@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { asyncScheduler, defer, map, mergeMap, NEVER, type Observable, of, throwError, timer } from 'rxjs'
+import type { AnyEndpoint } from '../http/endpoint.js'
+import type { HttpReply, HttpRequest, Transport } from '../http/transport.js'
+import { TransportError } from '../model/errors.js'
+import type { Random, SampleMarket } from '../model/market.js'
+import type { Host } from '../model/settings.js'
+import { createAnswerCache } from '../simulator/answers.js'
+import { createRateLimits } from '../simulator/conditions.js'
+import { createRouter } from '../simulator/router.js'
+
+/** What can go wrong with a request. All of it is detectable: a wrong answer that nobody can tell from a right one is no fault of a network. */
+export const NETWORK_FAULTS = [
+  'status', // 500, 502, 503, 504, or a 404 that is gone the next time
+  'throttled', // a single 429, with or without Retry-After
+  'limit', // a token bucket for each host
+  'reset', // the connection ends before the reply
+  'torn', // the connection ends within the reply
+  'hanging', // no byte arrives
+  'slow', // some seconds until the reply
+  'dns',
+  'truncated', // a 200 with half a body
+  'html', // a 200 with a page
+  'empty', // a 200 without a body
+  'wrong', // a 200 with JSON of another shape
+  'outage', // a host refuses, answers 503 or is silent for a while
+] as const
+export type NetworkFault = (typeof NETWORK_FAULTS)[number]
+
+/** The provider as one run sees it. */
+export interface Network {
+  readonly transport: Transport
+  /** How many faults of each kind it has made. */
+  readonly faults: ReadonlyMap<NetworkFault, number>
+  readonly requests: () => number
+  /** Begins the outages and limits of an evening. */
+  readonly begin: () => void
+  /** From now on, nothing goes wrong. */
+  readonly calm: () => void
+  /** Of all requests, with the instant of each. */
+  readonly digest: () => string
+}
+
+interface NetworkOptions {
+  readonly random: Random
+  readonly hosts: readonly Host[]
+  readonly answer: (request: HttpRequest) => HttpReply
+  /** The kinds of faults that occur. */
+  readonly kinds: ReadonlySet<string>
+  /** The share of requests that something happens to. */
+  readonly share: number
+}
+
+const SINGLE_FAULTS = NETWORK_FAULTS.filter((kind) => kind !== 'limit' && kind !== 'outage')
+const OUTAGES = ['refused', 'unavailable', 'silent'] as const
+
+interface Outage {
+  readonly host: string
+  readonly kind: (typeof OUTAGES)[number]
+  readonly from: number
+  readonly to: number
+}
+
+const reply = (status: number, body: string | Uint8Array = '', more: Partial<HttpReply> = {}): HttpReply => ({
+  status,
+  body: typeof body === 'string' ? Buffer.from(body) : body,
+  ...more,
+})
+
+const fail = (reason: 'reset' | 'dns' | 'connect', hasBegun = false): Observable<never> =>
+  throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
+
+/** The right answers of an evening, each made once. @throws an error for a request that the contract does not have */
+export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket): ((request: HttpRequest) => HttpReply) => {
+  const route = createRouter(endpoints)
+  const answer = createAnswerCache(0)
+  const known = new Map<string, HttpReply>()
+  return ({ method, url, headers, body = '' }) => {
+    const key = `${url} ${body}`
+    const found = known.get(key)
+    if (found) return found
+    const { hostname, pathname, search } = new URL(url)
+    const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+    const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
+    if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
+    const { status, body: bytes, broken } = answer(request.endpoint, request.key, request.input, market)
+    if (broken !== undefined) throw new Error(broken)
+    known.set(key, reply(status, bytes))
+    return reply(status, bytes)
+  }
+}
+
+/**
+ * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
+ * the order of the answers differs from seed to seed.
+ */
+export const createNetwork = ({ random, hosts, answer, kinds, share }: NetworkOptions): Network => {
+  const faults = new Map<NetworkFault, number>()
+  const digest = createHash('sha256')
+  let requests = 0
+  let isCalm = false
+  let outages: readonly Outage[] = []
+  let exceeds = createRateLimits({}, asyncScheduler.now)
+  const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
+  const count = (kind: NetworkFault): void => void faults.set(kind, (faults.get(kind) ?? 0) + 1)
+
+  const damage = (kind: NetworkFault, good: HttpReply, ms: number): Observable<HttpReply> => {
+    const later = (wrong: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => wrong))
+    switch (kind) {
+      case 'status':
+        return later(reply(random.pick([500, 502, 503, 504])))
+      case 'throttled':
+        return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
+      case 'reset':
+        return timer(ms).pipe(mergeMap(() => fail('reset')))
+      case 'torn':
+        return timer(ms).pipe(mergeMap(() => fail('reset', true)))
+      case 'dns':
+        return timer(ms).pipe(mergeMap(() => fail('dns')))
+      case 'hanging':
+        return NEVER
+      case 'slow':
+        return timer(random.int(1_000, 9_000)).pipe(map(() => good))
+      case 'truncated':
+        return later({ ...good, body: good.body.subarray(0, random.int(1, Math.max(1, good.body.length - 3))), isUnframed: true })
+      case 'html':
+        return later(reply(200, '<!doctype html><title>Sorry</title><p>Try again later.</p>', { contentType: 'text/html' }))
+      case 'empty':
+        return later(reply(200))
+      default:
+        return later(reply(200, random.pick(['null', '{"error":"internal"}', '"ok"', '17'])))
+    }
+  }
+  const suffer = ({ kind }: Outage, ms: number): Observable<HttpReply> => {
+    if (kind === 'silent') return NEVER
+    return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
+  }
+  const transport: Transport = (request) =>
+    defer(() => {
+      const now = asyncScheduler.now()
+      const { hostname } = new URL(request.url)
+      requests += 1
+      digest.update(`${now} ${request.method} ${request.url} ${request.body ?? ''}\n`)
+      const ms = random.int(5, 125)
+      const good = answer(request)
+      if (isCalm) return timer(ms).pipe(map(() => good))
+      const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
+      if (outage) {
+        count('outage')
+        return suffer(outage, ms)
+      }
+      if (exceeds(hostname)) {
+        count('limit')
+        return timer(ms).pipe(map(() => reply(429)))
+      }
+      if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
+      const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
+      count(kind)
+      return damage(kind, good, ms)
+    })
+  return {
+    transport,
+    faults,
+    requests: () => requests,
+    begin: () => {
+      const now = asyncScheduler.now()
+      isCalm = false
+      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 30_000))
+      outages = plan.map((from) => ({
+        host: hosts[random.int(0, hosts.length - 1)] ?? '',
+        kind: random.pick(OUTAGES),
+        from,
+        to: from + random.int(1_000, 60_000),
+      }))
+      const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
+      exceeds = createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now)
+    },
+    calm: () => {
+      isCalm = true
+    },
+    digest: () => digest.copy().digest('hex'),
+  }
+}

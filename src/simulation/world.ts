@@ -1,0 +1,138 @@
+import { asyncScheduler, Subscription } from 'rxjs'
+import { folder } from '../../sinks/folder.js'
+import { createCollector } from '../collector.js'
+import type { RunEvent } from '../model/event.js'
+import type { Random } from '../model/market.js'
+import type { RunReport } from '../model/report.js'
+import type { SettingsInput } from '../model/settings.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { replaceDisk } from '../storage/disk.js'
+import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
+import type { Network } from './network.js'
+import type { VirtualTime } from './virtual-time.js'
+
+/** The output folder of every simulated run. */
+export const ROOT = '/data'
+
+/** How a start of the command ended. */
+export interface RunEnd {
+  /** `killed` by the simulation; `failed` with an error, such as a full disk. */
+  readonly end: 'finished' | 'killed' | 'failed' | 'stalled' | 'late'
+  readonly report?: RunReport
+  readonly error?: unknown
+  readonly events: readonly RunEvent[]
+  readonly requests: number
+  /** How many items of each stream the journals hold after a kill: the next start takes over as many. */
+  readonly journaled?: ReadonlyMap<string, number>
+}
+
+/** When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start. */
+export interface Kill {
+  readonly kind: 'process' | 'power'
+  readonly afterCalls?: number
+  readonly afterMs?: number
+}
+
+/** One machine with its disk and its process. */
+export interface World {
+  readonly disk: MemoryDisk
+  /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
+  readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
+  readonly startAgain: (network: Network, ended: (error?: unknown) => void) => void
+}
+
+export interface WorldOptions {
+  readonly time: VirtualTime
+  readonly random: Random
+  readonly streams: readonly StreamDefinition[]
+  readonly settings: SettingsInput
+  /** What the disk does to a call. */
+  readonly fault?: Parameters<typeof createMemoryDisk>[0]['fault']
+  readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
+}
+
+/** Longer than any run: the patience with a host that is down is ten minutes. */
+const MAX_RUN_MS = 12 * 3_600_000
+
+/** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
+export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions): World => {
+  let [killed, callsLeft, kind]: [boolean, number, Kill['kind']] = [false, Number.POSITIVE_INFINITY, 'process']
+  const kill = (): void => {
+    if (!killed) disk.kill(kind)
+    killed = true
+  }
+  const onCall: typeof fault = (call, path) => {
+    callsLeft -= 1
+    if (callsLeft >= 0) return fault(call, path)
+    kill()
+    return 'EIO'
+  }
+  const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
+  const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
+  const run: World['run'] = async (network, planned, meanwhile = []) => {
+    const restoreDisk = replaceDisk(disk.disk)
+    const [events, before]: [RunEvent[], number] = [[], network.requests()]
+    let [end, error, report]: [RunEnd['end'] | undefined, unknown, RunReport | undefined] = [undefined, undefined, undefined]
+    ;[killed, callsLeft, kind] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process']
+    const running = new Subscription()
+    try {
+      const collector = open(network)
+      if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
+      for (const [act, ms] of meanwhile) running.add(asyncScheduler.schedule(act, ms))
+      running.add(
+        collector.events().subscribe({
+          next: (event) => {
+            // What a killed process still says is heard by nobody.
+            if (killed) return
+            events.push(event)
+            if (event.type === 'run-finished') report = event.report
+          },
+          error: (failure: unknown) => {
+            error = failure
+            end = 'failed'
+          },
+          complete: () => {
+            end = 'finished'
+          },
+        }),
+      )
+      const advanced = await time.advance(() => killed || end !== undefined, MAX_RUN_MS)
+      const requests = network.requests() - before
+      if (killed) return { end: 'killed', events, requests, journaled: countJournaled(disk) }
+      return {
+        end: advanced === 'done' ? (end ?? 'failed') : advanced,
+        events,
+        requests,
+        ...(report ? { report } : {}),
+        ...(end === 'failed' ? { error } : {}),
+      }
+    } finally {
+      callsLeft = Number.POSITIVE_INFINITY
+      // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
+      if (killed) time.clear()
+      else running.unsubscribe()
+      restoreDisk()
+    }
+  }
+  const startAgain: World['startAgain'] = (network, ended) =>
+    void open(network)
+      .run()
+      .subscribe({ error: ended, complete: () => ended() })
+  return { disk, run, startAgain }
+}
+
+/** Counts the whole lines of items that need not be fetched again. */
+const countJournaled = ({ files }: MemoryDisk): ReadonlyMap<string, number> =>
+  new Map(
+    [...files()].flatMap(([path, bytes]) => {
+      const stream = /^\/data\/\.scripstream\/journals\/(.+)\.ndjson$/.exec(path)?.[1]
+      if (stream === undefined) return []
+      const items = new Map<string, boolean>()
+      for (const line of bytes.toString().split('\n').slice(0, -1)) {
+        const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
+        if (item !== undefined) items.set(item, degraded === undefined)
+      }
+      return [[stream, [...items.values()].filter(Boolean).length] as const]
+    }),
+  )
