@@ -21,7 +21,10 @@ export interface RunWork {
   readonly check?: Parameters<typeof createChecks>[1]
 }
 
-export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, Pick<HubOptions, 'wall'>, RunWork {
+export interface PageServerOptions
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays'>,
+    Pick<HubOptions, 'wall'>,
+    RunWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
