@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { from, NEVER, Observable, of, tap } from 'rxjs'
+import { from, NEVER, Observable, of, ReplaySubject, tap } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -13,7 +13,7 @@ import { startTelemetry } from '../../src/pipeline/telemetry.js'
 import type { FolderState } from '../../src/web/api/state.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER } from '../support/page-server.js'
-import { started } from '../web/support.js'
+import { parseEvents, started } from '../web/support.js'
 import { createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
 
 const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER, settings: object = {}) =>
@@ -98,6 +98,25 @@ describe('scripstream run --serve', () => {
     expect(io.err.text()).toContain(`The page of this run: ${address}\n`)
     await code
     await expect(fetch(address)).rejects.toThrow()
+  })
+
+  it('tells connected browsers how the run ended before it ends, where nobody types', async () => {
+    const [out, io, event$] = [temporaryFolder(), createTestIo(), new ReplaySubject<RunEvent>()]
+    event$.next(started(['market-news']))
+    const code = type(['run', '--serve', '0', '--out', out], io, event$)
+    const response = await fetch(`${await findAddress(io.err.text)}/api/live`)
+    const report = runReport({ outcome: 'failed', error: 'the disk is full' })
+    mkdirSync(join(out, '.scripstream'))
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
+    event$.next({ type: 'run-finished', report })
+    event$.complete()
+    const sent = parseEvents(await response.text())
+    expect(sent[0]?.data.run).toMatchObject({ run: 'r1' })
+    expect(sent.at(-1)?.data).toMatchObject({
+      run: null,
+      state: { isActive: false, answer: { word: 'The last run failed', text: expect.stringContaining('the disk is full') } },
+    })
+    expect(await code).toBe(1)
   })
 
   it('keeps the page after the run on a terminal, until Ctrl+C, with the exit code of the run', async () => {

@@ -57,7 +57,7 @@ describe.skipIf(noBrowser !== undefined)(
   () => {
     let browser: Browser
     let origin: string
-    let close: () => void
+    let close: () => Promise<void>
     beforeAll(async () => {
       browser = await startBrowser()
       const server = await serveFolder(createFolder())
@@ -66,7 +66,7 @@ describe.skipIf(noBrowser !== undefined)(
     })
     afterAll(async () => {
       await browser?.close()
-      close?.()
+      await close?.()
     })
 
     const open = async (path: string, options?: Parameters<typeof openPage>[2]) => {

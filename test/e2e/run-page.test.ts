@@ -164,17 +164,32 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     expect(problems).toEqual([])
   })
 
+  it('shows the end of a run whose server ends with it', async () => {
+    const live = createLiveRun(streams, { workers: {} })
+    live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    const out = folderOf(runReport({ run: 'r1' }))
+    const { page, server } = await open(out, '/', { live: () => live.state(2_000) })
+    await page.getByRole('heading', { name: /Running: / }).waitFor()
+    const report = runReport({ run: 'r2', outcome: 'failed', error: 'the disk is full' })
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
+    live.event({ type: 'run-finished', report })
+    await server.close()
+    await page.getByRole('heading', { name: 'The last run failed' }).waitFor()
+    await page.getByRole('status').getByText('the disk is full').waitFor()
+    await page.getByRole('alert').getByText('does not answer').waitFor()
+  })
+
   it('says that the server has ended', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()
-    server.close()
+    await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
   })
 
   it('goes on by itself when the server is started again, with what the folder holds then', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()
-    server.close()
+    await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
     const live = createLiveRun(streams, { workers: {} })
     live.event(started([], { streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))

@@ -111,14 +111,7 @@ export interface LiveRunState extends LiveSummary {
   readonly streams: readonly LiveStream[]
 }
 
-/** The events of `GET /api/live`: first `snapshot`; then `change`, with those streams that differ from the event before. */
-export interface LiveSnapshot {
-  /** Null while no run is active. */
-  readonly run: LiveRunState | null
-  /** Changes when a run ends, also one so short that it was never seen; null before the first. */
-  readonly report: number | null
-}
-
+/** What has changed in the active run, with those streams that differ from the event before. */
 export interface LiveChange {
   readonly summary: LiveSummary
   readonly streams: readonly LiveStream[]

@@ -33,7 +33,7 @@ export const runView: View<RunData> = {
     return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
   },
   load: async (_, signal) => {
-    const state = await fetchJson<FolderState>('/api/state', { signal })
+    const state = session?.store.last() ?? (await fetchJson<FolderState>('/api/state', { signal }))
     return { state }
   },
   enter: (page) => {
@@ -45,7 +45,7 @@ export const runView: View<RunData> = {
       const isActive = run !== null && run !== undefined && run.outcome === undefined
       // The folder holds other data now.
       const report = store.report()
-      if ((wasActive && !isActive) || (known !== undefined && known !== report)) page.reload()
+      if ((wasActive && !isActive) || store.last() || (known !== undefined && known !== report)) page.reload()
       wasActive = isActive
       known = report
       page.update()
