@@ -157,10 +157,14 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.getByText('report: not ended: 2 of 2 streams').waitFor()
     expect(await page.getByRole('heading', { name: 'What is missing, and why' }).count()).toBe(0)
     const reason = 'all 60 series end before 2026-02-12'
-    const resumed = runReport({ run: 'r1', scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
+    const resumed = runReport({ run: 'r1', notes: ['the log is full'], scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
     writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(resumed))
     await page.getByRole('heading', { name: 'Complete' }).waitFor()
     await page.getByRole('listitem').filter({ hasText: 'all-ohlcv all 60 series end before 12 Feb 2026' }).waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^the log is full$/ })
+      .waitFor()
     expect(problems).toEqual([])
   })
 

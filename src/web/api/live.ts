@@ -104,6 +104,8 @@ export interface LiveSummary {
   /** Only of a run that has ended. */
   readonly outcome?: 'complete' | 'partial' | 'failed' | 'interrupted'
   readonly error?: string
+  /** What has failed beside it, such as its log; only of a run that has ended. */
+  readonly notes?: readonly string[]
 }
 
 export interface LiveRunState extends LiveSummary {

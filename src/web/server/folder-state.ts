@@ -40,7 +40,16 @@ const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'strea
   const done = all.reduce((sum, stream) => sum + stream.done, 0)
   return omitUndefined({
     ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
-    ...{ stocks: report.stocks, done, total: done, share: 1, outcome: report.outcome, error: report.error, fleet: report.fleet },
+    ...{
+      stocks: report.stocks,
+      done,
+      total: done,
+      share: 1,
+      outcome: report.outcome,
+      error: report.error,
+      fleet: report.fleet,
+      notes: report.notes,
+    },
     phases: describePhases(streams),
     streams: all,
   })

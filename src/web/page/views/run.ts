@@ -95,7 +95,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
       onChoose: choose,
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
-    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run.streams)}`}
+    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run)}`}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
 }
