@@ -200,6 +200,22 @@ describe.skipIf(noBrowser !== undefined)(
       }
     })
 
+    it('cuts no column of the stocks at their price limit in a narrow window', async () => {
+      const limits = (side: string, change: number) =>
+        Array.from({ length: 38 }, (_, index) => ({ Symbol: `${side}STOCK${index}`, LTP: 3_282, ChangePercent: change }))
+      const lists = { 'upper_circuit_stocks.json': limits('UP', 18.6), 'lower_circuit_stocks.json': limits('LOW', -18.6) }
+      const server = await serveFolder(folderWith({ 'master_isin_map.json': [stock('TCS')], ...lists }))
+      onTestFinished(() => server.close())
+      for (const width of [1_201, 1_280]) {
+        const { page } = await openPage(browser, `${server.origin}/market`, { width })
+        onTestFinished(() => page.close())
+        const panel = page.getByRole('region', { name: 'At their price limit' })
+        await panel.getByText('LOWSTOCK37').waitFor()
+        const body = panel.locator('.body')
+        expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
+      }
+    })
+
     it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
       for (const path of VIEWS) {
         const { page } = await open(path, { dark })
