@@ -81,10 +81,7 @@ export const createLiveHub = (
     for (const text of texts) reader.send(text)
   }
   return {
-    isActive: () => {
-      const state = read()
-      return state !== undefined && state.outcome === undefined
-    },
+    isActive: () => isRunning(read()),
     open(response, lastEventId) {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
       response.write('retry: 1000\n\n')
@@ -104,12 +101,16 @@ export const createLiveHub = (
       ticking?.unsubscribe()
       if (readers.size === 0) return
       const state = await readState().catch(() => undefined)
-      const text = toEvent('snapshot', `${session}-${id}`, { run: null, report: readReportTime() ?? null, state })
-      const taken = Promise.all([...readers].map((reader) => reader.end(text)))
-      await firstValueFrom(race(taken, tick$.pipe(elementAt(MAX_END_TICKS - 1))))
+      await endAll(readers, toEvent('snapshot', `${session}-${id}`, { run: null, report: readReportTime() ?? null, state }), tick$)
     },
   }
 }
+
+const isRunning = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
+
+/** Ends all connections with a last text. */
+const endAll = (readers: ReadonlySet<LiveReader>, text: string, tick$: Observable<unknown>): Promise<unknown> =>
+  firstValueFrom(race(Promise.all([...readers].map((reader) => reader.end(text))), tick$.pipe(elementAt(MAX_END_TICKS - 1))))
 
 const toEvent = (type: 'snapshot' | 'change', id: string, data: LiveSnapshot | LiveChange): string =>
   `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
