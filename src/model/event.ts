@@ -79,6 +79,8 @@ export type RunEvent =
   | { readonly type: 'stored'; readonly stream: string; readonly bytes: number }
   /** A warning that is no failure: skipped rows, a symbol that is not listed. */
   | { readonly type: 'warning'; readonly stream: string; readonly text: string; readonly code?: ErrorCode }
+  /** A terminal, log or telemetry of the run has failed; the run went on without it. */
+  | { readonly type: 'note'; readonly text: string }
   | {
       readonly type: 'stream-finished'
       readonly at: number

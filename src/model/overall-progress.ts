@@ -74,7 +74,7 @@ const toRow = (stream: StreamStats, forecast: StreamForecast | undefined, stocks
 
 /**
  * The sequential streams one after the other, then the slowest of the others. A stream that has no rate yet is assumed to take as long for
- * an item as the others. Unknown while a host of a running stream is paused.
+ * an item as the others. Unknown while a host of a running stream is paused, and once only files are left to write.
  */
 const estimateLeft = (rows: readonly ReturnType<typeof toRow>[], estimator: ProgressEstimator): number | undefined => {
   const known = rows.flatMap(({ stream, forecast }) => {
@@ -92,5 +92,5 @@ const estimateLeft = (rows: readonly ReturnType<typeof toRow>[], estimator: Prog
     if (forecast?.isSequential) before += left
     else after = Math.max(after, left)
   }
-  return before + after
+  return before + after || undefined
 }

@@ -180,6 +180,8 @@ export interface RunReport {
   readonly stale?: readonly StaleOutput[]
   /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */
   readonly drift?: readonly Drift[]
+  /** What has failed beside the run, such as its terminal, log or metrics, a sentence each; absent if nothing has. */
+  readonly notes?: readonly string[]
   /** The workers of the run; only in a fleet. */
   readonly fleet?: FleetState
   /** Why the run failed as a whole. */

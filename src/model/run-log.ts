@@ -118,6 +118,7 @@ const ReportShape = z.looseObject({
     }),
   ),
   missing: z.record(z.string(), missingCount).optional(),
+  notes: z.array(z.string()).optional(),
   ...{ wrongSymbols: rows.optional(), drift: rows.optional() },
   fleet: z.looseObject({ workers: rows, stalled: z.number() }).optional(),
 })

@@ -68,6 +68,7 @@ export const createRunStats = () => {
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
+  const notes: string[] = []
 
   return {
     record(event: RunEvent): void {
@@ -77,6 +78,7 @@ export const createRunStats = () => {
       } else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
+      else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
     streams: (): readonly StreamStats[] => [...streams.values()],
@@ -96,6 +98,7 @@ export const createRunStats = () => {
         stocks,
         scripts,
         ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
+        ...(notes.length === 0 ? {} : { notes: [...notes] }),
         ...omitUndefined({ asOfSession: start.asOfSession, fleet, error: end?.error, code: end?.code }),
       }
     },

@@ -44,6 +44,7 @@ const toLevel = (event: RunEvent): keyof Log | undefined => {
     case 'item-finished':
       return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
     case 'warning':
+    case 'note':
       return 'warn'
     case 'second-pass':
     case 'host-paused':

@@ -22,7 +22,7 @@ import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
 import { inProcess } from './engine.js'
-import { createEventBus, type EventBus } from './event-bus.js'
+import { createEventBus } from './event-bus.js'
 import { createPasses, runGraph } from './graph.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
 import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
@@ -125,7 +125,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
   const { run, close } = createRunServices(dependencies, open)
   const warn = (): void => {
     warnAboutHosts(plan, run)
-    warnAboutOnlookers(plan, eventBus)
+    for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })
   }
   return engine.begin(run, plan).pipe(
     concatMap((executor) =>
@@ -147,10 +147,4 @@ const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunS
     const user = listRunning(plan).find(({ endpoints }) => endpoints.some((endpoint) => endpoint.host === host))
     if (user) emit({ type: 'warning', stream: user.name, text })
   }
-}
-
-/** Warns about onlookers that have failed, in the name of the first stream that ran. */
-const warnAboutOnlookers = (plan: readonly PlannedStream[], { emit, notes }: EventBus): void => {
-  const [first] = listRunning(plan)
-  for (const text of notes()) if (first) emit({ type: 'warning', stream: first.name, text })
 }

@@ -35,9 +35,11 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
     report: isDamaged && last ? toRunReport(last) : report,
     damage: [
       ...(isDamaged
-        ? [`${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}`]
+        ? [
+            `${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}; the next run replaces it`,
+          ]
         : []),
-      ...(badLines.length > 0 ? [`${toStatePath(RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}`] : []),
+      ...(badLines.length > 0 ? [`${toStatePath(RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}, which can be deleted`] : []),
     ],
   }
 }

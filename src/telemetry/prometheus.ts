@@ -144,8 +144,8 @@ const recordReport = (metrics: RunMetrics, report: RunReport): void => {
   // A stream that lacks nothing has a 0, so that an alert ends.
   for (const [stream, script] of Object.entries(scripts)) {
     metrics.missing.set({ stream }, countMissing(missing[stream], script))
-    const late = stale.find((one) => (one.stream ?? stream) === stream && newest[stream] !== undefined)
-    metrics.behind.set({ stream }, late?.sessions ?? 0)
+    const late = newest[stream] === undefined ? [] : stale.filter((one) => (one.stream ?? stream) === stream)
+    metrics.behind.set({ stream }, Math.max(0, ...late.map(({ sessions }) => sessions)))
     if (script.outcome === 'skipped' || script.outcome === 'disabled') continue
     metrics.drift.set({ stream }, drift.filter((one) => one.stream === stream && isSignificant(one)).length)
     metrics.streamSeconds.set({ stream }, script.durationMs / 1_000)

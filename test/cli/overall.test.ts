@@ -75,6 +75,15 @@ describe('the progress of a whole run', () => {
     expect(halfOfFirstPhase().sample(2_000).leftMs).toBe(2_000 + 16_000)
   })
 
+  test('has no remaining time once all items are fetched: how long the last files take is unknown', () => {
+    const { handle, sample, settle } = halfOfFirstPhase()
+    for (const { name } of forecasts) {
+      handle({ type: 'stream-started', at: 2_000, stream: name }, { type: 'items-known', stream: name, total: 400 })
+      settle(name, 400)
+    }
+    expect(sample(2_000)).toMatchObject({ share: 1, leftMs: undefined })
+  })
+
   test('hides the remaining time while a host of a running stream is paused', () => {
     const { handle, sample } = halfOfFirstPhase()
     const paused = { type: 'host-paused', at: 2_000, hosts: ['fundamental'], why: 'down', since: 2_000, until: 9_000 } as const

@@ -1,22 +1,28 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { from, NEVER, Observable, of, tap } from 'rxjs'
+import { join } from 'node:path'
+import { from, NEVER, Observable, of, ReplaySubject, tap } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { Settings } from '../../src/model/settings.js'
+import { addDays, lastWeekday } from '../../src/model/trading-day.js'
 import { createWall } from '../../src/model/wall.js'
 import { startTelemetry } from '../../src/pipeline/telemetry.js'
+import type { FolderState } from '../../src/web/api/state.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER } from '../support/page-server.js'
-import { started } from '../web/support.js'
+import { parseEvents, started } from '../web/support.js'
 import { createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
 
-const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER) =>
+const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER, settings: object = {}) =>
   runProgram(
     args,
     io,
     createTestDependencies(NEVER, {
       pageFolder: PAGE_FOLDER,
+      loadSettings: ({ flags }) => Settings.parse({ ...flags, ...settings }),
       createCollector: ({ telemetry }) => ({
         events: () => event$.pipe(tap((event) => startTelemetry(telemetry, createWall())?.event(event))),
         run: () => NEVER,
@@ -58,6 +64,24 @@ describe('scripstream serve', () => {
     await reader?.cancel().catch(() => undefined)
   })
 
+  it('knows the holidays of the settings, and ends with 2 if their file is damaged', async () => {
+    const [out, io] = [temporaryFolder(), createTestIo()]
+    const holidays = join(out, 'holidays.txt')
+    mkdirSync(join(out, '.scripstream'))
+    // Every weekday since the run is a holiday, whenever this test is run.
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(runReport()))
+    const days = Array.from({ length: 20_000 }, (_, index) => addDays('2026-02-13', index))
+    writeFileSync(holidays, days.filter((day) => lastWeekday(day) === day).join('\n'))
+    const code = type(['serve', '--port', '0', '--out', out], io, NEVER, { holidays })
+    const state = (await (await fetch(`${await findAddress(io.out.text)}/api/state`)).json()) as FolderState
+    expect(state.answer.word).toBe('Complete and up to date')
+    io.signal$.next('SIGINT')
+    await code
+    writeFileSync(holidays, '13.02.2026')
+    expect(await type(['serve', '--port', '0', '--out', out], io, NEVER, { holidays })).toBe(2)
+    expect(io.err.text()).toContain(`holidays: ${holidays}:1: invalid date "13.02.2026"; use YYYY-MM-DD`)
+  })
+
   it('says which option chooses another port', async () => {
     const port = await takePort()
     const io = createTestIo()
@@ -74,6 +98,25 @@ describe('scripstream run --serve', () => {
     expect(io.err.text()).toContain(`The page of this run: ${address}\n`)
     await code
     await expect(fetch(address)).rejects.toThrow()
+  })
+
+  it('tells connected browsers how the run ended before it ends, where nobody types', async () => {
+    const [out, io, event$] = [temporaryFolder(), createTestIo(), new ReplaySubject<RunEvent>()]
+    event$.next(started(['market-news']))
+    const code = type(['run', '--serve', '0', '--out', out], io, event$)
+    const response = await fetch(`${await findAddress(io.err.text)}/api/live`)
+    const report = runReport({ outcome: 'failed', error: 'the disk is full' })
+    mkdirSync(join(out, '.scripstream'))
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
+    event$.next({ type: 'run-finished', report })
+    event$.complete()
+    const sent = parseEvents(await response.text())
+    expect(sent[0]?.data.run).toMatchObject({ run: 'r1' })
+    expect(sent.at(-1)?.data).toMatchObject({
+      run: null,
+      state: { isActive: false, answer: { word: 'The last run failed', text: expect.stringContaining('the disk is full') } },
+    })
+    expect(await code).toBe(1)
   })
 
   it('keeps the page after the run on a terminal, until Ctrl+C, with the exit code of the run', async () => {

@@ -225,6 +225,11 @@ describe('the notes of a summary', () => {
       '  all-ohlcv: repaired: its last line was torn: A, B',
     ])
   })
+
+  test('name what failed beside the run, of no stream', () => {
+    const lines = print(runReport({ scripts: { 'master-data': master }, notes: ['the log is full\x1b[2J'] }))
+    expect(lines.slice(lines.indexOf('Notes') + 1)[0]).toBe('  the log is full')
+  })
 })
 
 describe('the summary of a run with wrong symbols', () => {

@@ -57,7 +57,7 @@ describe.skipIf(noBrowser !== undefined)(
   () => {
     let browser: Browser
     let origin: string
-    let close: () => void
+    let close: () => Promise<void>
     beforeAll(async () => {
       browser = await startBrowser()
       const server = await serveFolder(createFolder())
@@ -66,7 +66,7 @@ describe.skipIf(noBrowser !== undefined)(
     })
     afterAll(async () => {
       await browser?.close()
-      close?.()
+      await close?.()
     })
 
     const open = async (path: string, options?: Parameters<typeof openPage>[2]) => {
@@ -197,6 +197,22 @@ describe.skipIf(noBrowser !== undefined)(
           problems.filter((text) => !text.includes('404')),
           path,
         ).toEqual([])
+      }
+    })
+
+    it('cuts no column of the stocks at their price limit in a narrow window', async () => {
+      const limits = (side: string, change: number) =>
+        Array.from({ length: 38 }, (_, index) => ({ Symbol: `${side}STOCK${index}`, LTP: 3_282, ChangePercent: change }))
+      const lists = { 'upper_circuit_stocks.json': limits('UP', 18.6), 'lower_circuit_stocks.json': limits('LOW', -18.6) }
+      const server = await serveFolder(folderWith({ 'master_isin_map.json': [stock('TCS')], ...lists }))
+      onTestFinished(() => server.close())
+      for (const width of [1_201, 1_280]) {
+        const { page } = await openPage(browser, `${server.origin}/market`, { width })
+        onTestFinished(() => page.close())
+        const panel = page.getByRole('region', { name: 'At their price limit' })
+        await panel.getByText('LOWSTOCK37').waitFor()
+        const body = panel.locator('.body')
+        expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
       }
     })
 

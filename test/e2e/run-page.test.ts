@@ -157,24 +157,43 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     await page.getByText('report: not ended: 2 of 2 streams').waitFor()
     expect(await page.getByRole('heading', { name: 'What is missing, and why' }).count()).toBe(0)
     const reason = 'all 60 series end before 2026-02-12'
-    const resumed = runReport({ run: 'r1', scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
+    const resumed = runReport({ run: 'r1', notes: ['the log is full'], scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
     writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(resumed))
     await page.getByRole('heading', { name: 'Complete' }).waitFor()
     await page.getByRole('listitem').filter({ hasText: 'all-ohlcv all 60 series end before 12 Feb 2026' }).waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^the log is full$/ })
+      .waitFor()
     expect(problems).toEqual([])
+  })
+
+  it('shows the end of a run whose server ends with it', async () => {
+    const live = createLiveRun(streams, { workers: {} })
+    live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    const out = folderOf(runReport({ run: 'r1' }))
+    const { page, server } = await open(out, '/', { live: () => live.state(2_000) })
+    await page.getByRole('heading', { name: /Running: / }).waitFor()
+    const report = runReport({ run: 'r2', outcome: 'failed', error: 'the disk is full' })
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
+    live.event({ type: 'run-finished', report })
+    await server.close()
+    await page.getByRole('heading', { name: 'The last run failed' }).waitFor()
+    await page.getByRole('status').getByText('the disk is full').waitFor()
+    await page.getByRole('alert').getByText('does not answer').waitFor()
   })
 
   it('says that the server has ended', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()
-    server.close()
+    await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
   })
 
   it('goes on by itself when the server is started again, with what the folder holds then', async () => {
     const { page, server } = await open(folderOf(failed))
     await page.locator('.graph').waitFor()
-    server.close()
+    await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
     const live = createLiveRun(streams, { workers: {} })
     live.event(started([], { streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))

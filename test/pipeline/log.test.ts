@@ -76,7 +76,7 @@ for (const [outcome, stocks, failure, expected] of [
   )
 
 it(
-  'of a logger that throws ends no run and is a warning in the report',
+  'of a logger that throws ends no run and is a note in the report, of no stream',
   marbles((m) => {
     const throws = (): never => {
       throw new Error('the pipe is closed')
@@ -86,9 +86,10 @@ it(
       .run()
       .subscribe((report) => reports.push(report))
     m.flush()
-    expect(reports.map(({ outcome, scripts }) => [outcome, scripts['master-data']?.problems])).toEqual([
-      ['complete', [{ reason: 'the log of this run threw an error: the pipe is closed' }]],
+    expect(reports.map(({ outcome, notes }) => [outcome, notes])).toEqual([
+      ['complete', ['the log of this run threw an error: the pipe is closed']],
     ])
+    expect(Object.values(reports[0]?.scripts ?? {}).flatMap(({ problems }) => problems)).toEqual([])
   }),
 )
 

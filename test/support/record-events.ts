@@ -21,6 +21,8 @@ const describeEvent = (event: RunEvent): string => {
       return `${event.type} ${event.stream} ${event.items}`
     case 'warning':
       return `warning ${event.stream}: ${event.text}`
+    case 'note':
+      return `note ${event.text}`
     case 'host-paused':
       return `host-paused ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
     case 'host-resumed':

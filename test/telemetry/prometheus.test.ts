@@ -80,13 +80,15 @@ describe('the metrics of a run', () => {
       ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field: 'data[].x', example: 'A' },
       ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
     }
+    const late = { stream: 'all-ohlcv', output: 'candles', newest: '2026-02-11', expected: '2026-02-12', shownBy: ['deals'] }
     finish({
       outcome: 'partial',
       scripts: { 'master-data': scriptReport(), 'market-news': news, 'all-ohlcv': news, deals: scriptReport({ outcome: 'skipped' }) },
       missing: { 'market-news': 3, 'all-ohlcv': 'all', deals: 1 },
       newest: { 'all-ohlcv': '2026-02-10', deals: '2026-02-12' },
       stale: [
-        { ...{ stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-12', sessions: 2 }, shownBy: ['deals'] },
+        { ...late, sessions: 1 },
+        { ...late, newest: '2026-02-10', sessions: 2 },
       ],
       drift: [drift, { ...drift, field: 'y', rare: true }, { ...drift, field: 'z', accepted: true }],
     })

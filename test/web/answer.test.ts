@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { Freshness } from '../../src/analysis/brief/brief.js'
 import type { RunReport } from '../../src/model/report.js'
-import { describeAnswer, findDueDay } from '../../src/web/server/folder-state.js'
+import { describeAnswer } from '../../src/web/server/folder-state.js'
 import { runReport, scriptReport } from '../cli/support.js'
 
 // A Thursday, two hours after the data of that day was published.
 const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
+const NONE = { outputs: [], damage: [], holidays: undefined, now: NOW }
+
 const answer = (report: Partial<RunReport> | undefined, outputs: readonly Partial<Freshness>[] = [], now = NOW) =>
   describeAnswer({
+    ...NONE,
     report: report && runReport(report),
     outputs: outputs.map((output) => ({ stream: 'market-news', outcome: 'success', ...output })),
-    damage: [],
     now,
   })
 
@@ -27,6 +29,12 @@ describe('the answer of the page', () => {
       word: 'Complete, but old',
       day: '2026-02-13',
     })
+  })
+
+  it('is not old on a holiday that the settings name', () => {
+    const [report, now] = [runReport({}), Date.parse('2026-02-13T20:00:00+05:30')]
+    expect(describeAnswer({ ...NONE, report, now }).word).toBe('Complete, but old')
+    expect(describeAnswer({ ...NONE, report, now, holidays: new Set(['2026-02-13']) }).word).toBe('Complete and up to date')
   })
 
   it.each([
@@ -66,10 +74,22 @@ describe('the answer of the page', () => {
     expect(answer(undefined)).toMatchObject({ word: 'No data yet' })
   })
 
+  it('names damaged records beside what the others say, and alone only if there are no others', () => {
+    const say = (report: RunReport | undefined) => describeAnswer({ ...NONE, report, damage: ['a is damaged', 'b is damaged'] })
+    expect(say(runReport({}))).toEqual({ tone: 'ok', word: 'Complete and up to date', text: 'a is damaged; b is damaged.' })
+    expect(say(runReport({ outcome: 'failed', error: 'the disk is full' }))).toMatchObject({
+      word: 'The last run failed',
+      text: 'a is damaged; b is damaged. the disk is full. Earlier files stay as they were.',
+    })
+    expect(say(undefined)).toMatchObject({ word: 'A record of the runs is damaged', text: 'a is damaged; b is damaged.' })
+  })
+
   it.each([
     ['2026-02-12T17:59:00+05:30', '2026-02-11'],
     ['2026-02-12T18:00:00+05:30', '2026-02-12'],
     ['2026-02-14T20:00:00+05:30', '2026-02-13'],
     ['2026-02-16T09:00:00+05:30', '2026-02-13'],
-  ])('at %s the newest data is that of %s', (now, day) => expect(findDueDay(Date.parse(now))).toBe(day))
+  ])('at %s the newest data is that of %s', (now, day) => {
+    expect(answer({ asOf: '2026-02-09T18:00:00+05:30' }, [], Date.parse(now))).toMatchObject({ word: 'Complete, but old', day })
+  })
 })

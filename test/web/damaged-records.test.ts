@@ -112,12 +112,12 @@ describe('a folder with damaged records of runs', () => {
       put('report.json', text)
       const records = await readRunRecords(out)
       expect(records.report).toMatchObject({ run: 'r2', missing: { 'market-news': 1 }, scripts: { 'market-news': { takenOver: 0 } } })
-      expect(records.damage).toEqual([`${STATE}/report.json is damaged; the last run is that of the log of runs`])
+      expect(records.damage).toEqual([`${STATE}/report.json is damaged; the last run is that of the log of runs; the next run replaces it`])
     }
     const { body } = await send(server?.origin ?? '', '/api/state')
     expect(JSON.parse(body)).toMatchObject({
       last: { run: 'r2' },
-      answer: { tone: 'waiting', text: expect.stringContaining('report.json is damaged') },
+      answer: { word: 'Not complete', text: expect.stringMatching(/report\.json is damaged; .* market-news \(1\) lacks items/) },
     })
   })
 
@@ -127,7 +127,19 @@ describe('a folder with damaged records of runs', () => {
     const { body } = await send(server?.origin ?? '', '/api/runs')
     expect(JSON.parse(body)).toMatchObject({
       runs: [{ run: 'r2' }, { run: 'r1' }],
-      damage: [`${STATE}/runs.ndjson is damaged; left out: line 1, 3`],
+      damage: [`${STATE}/runs.ndjson is damaged; left out: line 1, 3, which can be deleted`],
+    })
+  })
+
+  it('answers from the good records beside bad lines of the log', async () => {
+    good()
+    const fresh = { ...report, asOf: new Date().toISOString(), missing: {}, scripts: { 'master-data': scriptReport() } }
+    put('report.json', JSON.stringify(fresh))
+    put('runs.ndjson', `{"cut\n${JSON.stringify(toRunLogEntry(fresh, {}))}\n`)
+    const { body } = await send(server?.origin ?? '', '/api/state')
+    expect(JSON.parse(body)).toMatchObject({
+      last: { run: 'r2', outcome: 'complete' },
+      answer: { tone: 'ok', word: 'Complete and up to date', text: expect.stringMatching(/runs\.ndjson is damaged; left out: line 1, /) },
     })
   })
 
@@ -163,7 +175,7 @@ describe('a folder with damaged records of runs', () => {
     put('runs.ndjson', `5\n${JSON.stringify(entries[1])}\n`)
     expect(await type('log')).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/^warning: .*report.json is damaged[\s\S]*\nwarning: .*left out: line 1\n$/),
+      err: expect.stringMatching(/^warning: .*report.json is damaged[\s\S]*\nwarning: .*left out: line 1, which can be deleted\n$/),
     })
     put('runs.ndjson', '')
     expect(await type('brief', '--no-verify')).toMatchObject({

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Subject } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import type { FolderState } from '../../src/web/api/state.js'
 import { createLiveHub } from '../../src/web/server/live-hub.js'
 import { createLiveRun } from '../../src/web/server/live-run.js'
 import { tinyRegistry } from '../cli/support.js'
@@ -13,15 +14,23 @@ const NAMES = ['master-data', 'market-news', 'surveillance-lists']
 class Connection extends EventEmitter {
   text = ''
   isSlow = false
+  hasEnded = false
   writeHead = (): this => this
   write = (text: string): boolean => {
     this.text += text
     return !this.isSlow
   }
+  end = (text: string, taken: () => void): void => {
+    this.write(text)
+    this.hasEnded = true
+    if (!this.isSlow) taken()
+  }
   get events() {
     return parseEvents(this.text)
   }
 }
+
+const readState = async () => ({ isActive: false }) as FolderState
 
 const setUp = () => {
   const tick$ = new Subject<void>()
@@ -163,7 +172,28 @@ describe('readers of a run', () => {
     other.emit('close')
     expect(isTicking()).toBe(false)
     open()
-    hub.close()
+    void hub.close(readState)
+    expect(isTicking()).toBe(false)
+  })
+
+  it('get how the folder stands at the end; nobody waits longer than two looks for one that is slow', async () => {
+    const { begin, open, report, tick, isTicking, hub } = setUp()
+    await hub.close(() => expect.unreachable('nobody reads'))
+    begin('r1')
+    const [reader, slow] = [open(), open()]
+    slow.isSlow = true
+    report(5)
+    let isClosed = false
+    const closed = hub.close(readState).then(() => {
+      isClosed = true
+    })
+    await vi.waitFor(() => expect(isTicking()).toBe(true))
+    expect(reader.events.at(-1)).toMatchObject({ type: 'snapshot', data: { run: null, report: 5, state: { isActive: false } } })
+    tick()
+    await Promise.resolve()
+    expect({ isClosed, ended: [reader.hasEnded, slow.hasEnded] }).toEqual({ isClosed: false, ended: [true, true] })
+    tick()
+    await closed
     expect(isTicking()).toBe(false)
   })
 })

@@ -24,6 +24,16 @@ const finished = (item: string, changes: object = {}): RunEvent => ({
 const running: RunEvent = { type: 'stream-started', at: 1_000, stream: NEWS }
 
 describe('the live state of a run', () => {
+  it('has an outcome however the run ends', () => {
+    const end = (events: readonly RunEvent[], error?: Error) => {
+      const { live } = follow(events)
+      live.over(error)
+      return live.state(2_000)?.outcome
+    }
+    expect([end([]), end([], new Error('no'))]).toEqual(['interrupted', 'failed'])
+    expect(end([{ type: 'run-finished', report: runReport({ outcome: 'partial' }) }])).toBe('partial')
+  })
+
   it('is nothing before the run has started', () => {
     const live = createLiveRun(tinyRegistry, { workers: {} })
     live.event({ type: 'master-read', stocks: 5 })

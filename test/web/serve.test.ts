@@ -44,18 +44,17 @@ describe('the server of the page', () => {
     expect((await readEvents(origin, 1)).events).toMatchObject([{ type: 'snapshot', data: { run: null } }])
   })
 
-  it('ends open streams of events when it is closed', async () => {
-    const server = await serveFolder(temporaryFolder())
+  it('ends open streams of events when it is closed, with how the folder stands', async () => {
+    const out = temporaryFolder()
+    const server = await serveFolder(out)
     const response = await fetch(`${server.origin}/api/live`)
-    const reader = response.body?.getReader()
-    await reader?.read()
-    server.close()
-    await expect(
-      (async () => {
-        while (!(await reader?.read())?.done);
-      })(),
-    ).rejects.toThrow('terminated')
+    mkdirSync(join(out, '.scripstream'))
+    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(runReport({ run: 'r1', outcome: 'interrupted' })))
+    const closed = server.close()
     await expect(fetch(server.origin)).rejects.toThrow()
+    const state = { isActive: false, answer: { word: 'Interrupted' }, last: { run: 'r1' } }
+    expect(parseEvents(await response.text()).at(-1)).toMatchObject({ type: 'snapshot', data: { run: null, state } })
+    await closed
   })
 
   it('rejects a given port that is taken, and takes the next one if none is given', async () => {
@@ -66,10 +65,8 @@ describe('the server of the page', () => {
     await expect(serveFolder(temporaryFolder(), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
     const options = { out: temporaryFolder(), exchange: 'NSE', streams: [], version: '1.2.3', pageFolder: PAGE_FOLDER }
     const [one, next] = [await servePage(options), await servePage(options)]
-    onTestFinished(() => {
-      one.close()
-      next.close()
-    })
+    onTestFinished(() => one.close())
+    onTestFinished(() => next.close())
     expect(one.origin).not.toBe(next.origin)
     for (const { origin } of [one, next]) expect(Number(new URL(origin).port)).toBeGreaterThanOrEqual(DEFAULT_PORT)
   })

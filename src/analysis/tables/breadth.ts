@@ -1,9 +1,9 @@
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
-/** Calendar days that are shown, and those before them that averages and 52-week highs need. */
 const SHOWN_DAYS = 366
-const NEEDED_DAYS = SHOWN_DAYS + 400
+/** Calendar days whose candles count: those that are shown, and those before them that averages and 52-week highs need. */
+export const BREADTH_DAYS = SHOWN_DAYS + 400
 
 const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
 
@@ -15,7 +15,7 @@ const buildFacts = (
   from: string,
 ): string => `SELECT *, close / lag(close) OVER w - 1 AS change, ${average(20)} AS sma20, ${average(50)} AS sma50, ${average(200)} AS sma200,
   CASE WHEN min(day) OVER w <= day - ${DAYS_OF_52_WEEKS} THEN max(high) OVER (w ${BEFORE}) END AS high_before, CASE WHEN min(day) OVER w <= day - ${DAYS_OF_52_WEEKS} THEN min(low) OVER (w ${BEFORE}) END AS low_before
-  FROM ${from} WHERE day > coalesce(${RUN_DAY}, current_date) - ${NEEDED_DAYS} WINDOW w AS (PARTITION BY item ORDER BY day)`
+  FROM ${from} WHERE day > coalesce(${RUN_DAY}, current_date) - ${BREADTH_DAYS} WINDOW w AS (PARTITION BY item ORDER BY day)`
 
 const SUMMARY = `count(*) AS stocks, count(*) FILTER (change > 0) AS advances, count(*) FILTER (change < 0) AS declines, count(*) FILTER (change = 0) AS unchanged,
   100 * avg(change) AS change_pct, 100 * median(change) AS median_change_pct, ${share('close > sma20')} AS above_sma20_pct, ${share('close > sma50')} AS above_sma50_pct,

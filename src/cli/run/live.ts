@@ -29,7 +29,7 @@ export const followForPage = ({ settings, io, dependencies }: Pick<RunCommandCon
     if (now !== undefined) file.write(now)
   }
   return {
-    telemetry: () => ({ event: live.event, request: live.request, notes: wall.notes }),
+    telemetry: () => ({ event: live.event, request: live.request, over: live.over, notes: wall.notes }),
     state,
     whileRunning: () => (source$) => {
       // A run that waits for something that never happens must end: the timer does not keep the process.

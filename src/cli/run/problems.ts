@@ -37,13 +37,15 @@ export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly str
   ]
 }
 
-/** Warnings of streams, and the stored files that were rewritten instead of extended. */
-export const warningLines = (report: RunReport): readonly string[] =>
-  Object.entries(report.scripts).flatMap(([name, { problems, rewritten = [] }]) =>
+/** Warnings of streams, the stored files that were rewritten instead of extended, and notes of the run. */
+export const warningLines = ({ scripts, notes = [] }: RunReport): readonly string[] => [
+  ...Object.entries(scripts).flatMap(([name, { problems, rewritten = [] }]) =>
     [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
       (line) => `  ${name}: ${line}`,
     ),
-  )
+  ),
+  ...notes.map((note) => `  ${clean(note)}`),
+]
 
 /** Items that failed in earlier runs and were not fetched in this one. */
 export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] => {

@@ -1,6 +1,7 @@
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { getErrorCode } from '../../storage/file-system.js'
+import { readHolidays } from '../../storage/holidays.js'
 import type { HubOptions, LiveSource } from '../../web/server/live-hub.js'
 import type { PageServer } from '../../web/server/serve.js'
 import type { Dependencies } from '../dependencies.js'
@@ -20,7 +21,9 @@ export const openPage = async (
   const { out, exchange, workers } = settings
   const { servePage } = await import('../../web/server/serve.js')
   const { createAnswerProcesses } = await import('../answer-process.js')
-  return servePage({ out, exchange, workers, streams, version, pageFolder, port, live, wall, ...createAnswerProcesses(settings) })
+  const holidays = readHolidays(settings.holidays)
+  const answers = createAnswerProcesses(settings)
+  return servePage({ out, exchange, workers, holidays, streams, version, pageFolder, port, live, wall, ...answers })
 }
 
 /** Says which option chooses another port. */

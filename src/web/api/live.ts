@@ -104,6 +104,8 @@ export interface LiveSummary {
   /** Only of a run that has ended. */
   readonly outcome?: 'complete' | 'partial' | 'failed' | 'interrupted'
   readonly error?: string
+  /** What has failed beside it, such as its log; only of a run that has ended. */
+  readonly notes?: readonly string[]
 }
 
 export interface LiveRunState extends LiveSummary {
@@ -111,14 +113,7 @@ export interface LiveRunState extends LiveSummary {
   readonly streams: readonly LiveStream[]
 }
 
-/** The events of `GET /api/live`: first `snapshot`; then `change`, with those streams that differ from the event before. */
-export interface LiveSnapshot {
-  /** Null while no run is active. */
-  readonly run: LiveRunState | null
-  /** Changes when a run ends, also one so short that it was never seen; null before the first. */
-  readonly report: number | null
-}
-
+/** What has changed in the active run, with those streams that differ from the event before. */
 export interface LiveChange {
   readonly summary: LiveSummary
   readonly streams: readonly LiveStream[]

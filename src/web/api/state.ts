@@ -44,6 +44,16 @@ export interface FolderState {
   readonly checks?: ChecksSummary
 }
 
+/** The events of `GET /api/live`: first `snapshot`, also when another run begins; then `change`, a `LiveChange`. */
+export interface LiveSnapshot {
+  /** Null while no run is active. */
+  readonly run: LiveRunState | null
+  /** Changes when a run ends, also one so short that it was never seen; null before the first. */
+  readonly report: number | null
+  /** Only of a server that ends, with its run for example: it answers nothing any more. */
+  readonly state?: FolderState | undefined
+}
+
 /** `GET /api/changes`: what the last run changed; `GET /api/runs/:id/changes`: what a run changed. */
 export interface FolderChanges {
   /** The run, or the recorded day, that it is compared with, as of when (ISO 8601); null without one. */

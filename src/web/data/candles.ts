@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { RETURNS } from '../../analysis/tables/screener/price.js'
 import { keepLastOfDays, parseCandles, pickCandles } from '../../analysis/verify/candle-series.js'
 import { findImpossibleCandles } from '../../analysis/verify/odd-candles.js'
 import { type CandleArrays, dayToNumber, numberToDay } from '../../market/candle-file.js'
@@ -82,8 +83,6 @@ export const toCandlesAnswer = (
 /** Six digits after the point are more than any price has; divided prices have more, which only cost space. */
 const round = (value: number): number => Math.round(value * 1e6) / 1e6
 
-/** Sessions of each period, as in the view `screener`, in which a year goes by the calendar. */
-const RETURNS = { '1W': 5, '1M': 21, '3M': 63, '6M': 126 } as const
 const USUAL_SESSIONS = 20
 
 /** The newest candle and the prices around it; undefined without candles. */
@@ -96,7 +95,7 @@ export const describePrice = (candles: CandleArrays, about: About): PriceFacts |
   const from = findLastBefore(days, (day[last] as number) - DAYS_OF_52_WEEKS) + 1
   const yearAgo = findLastBefore(days, dayToNumber(addMonths(numberToDay(day[last] as number), -12)) + 1)
   const usual = average(volume.subarray(Math.max(0, last - USUAL_SESSIONS), last))
-  const bases = [...Object.entries(RETURNS).map(([name, sessions]) => [name, last - sessions] as const), ['1Y', yearAgo] as const]
+  const bases = [...RETURNS.map(([name, sessions]) => [name.toUpperCase(), last - sessions] as const), ['1Y', yearAgo] as const]
   const returns = bases.flatMap(([name, index]) => {
     const base = close[index]
     return base !== undefined && base > 0 ? [[name, 100 * (newest / base - 1)] as const] : []

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
+import { BREADTH_DAYS } from '../../analysis/tables/breadth.js'
 import { keepLastOfDays } from '../../analysis/verify/candle-series.js'
 import { type CandleArrays, createCandleArrays, dayToNumber, numberToDay, readCandleFile } from '../../market/candle-file.js'
 import type { Item } from '../../model/outcome.js'
@@ -80,13 +81,10 @@ const summarize = (
 export const readAdjustments = async (folder: MarketFolder) =>
   findAdjustments((await readActions(folder)).rows, await readStockNames(folder))
 
-/** Averages and highs of a year need no older candles; the SQL view `breadth` has the same limit. */
-const NEEDED_DAYS = 766
-
 /** The day number after which candles count. */
 export const findSince = async (folder: MarketFolder): Promise<number> => {
   const runDay = getRunDay(await readRunFacts(folder))
-  return runDay === undefined ? 0 : dayToNumber(runDay) - NEEDED_DAYS
+  return runDay === undefined ? 0 : dayToNumber(runDay) - BREADTH_DAYS
 }
 
 /** Stocks that did not trade for longer do not decide what the newest session is. */
@@ -201,7 +199,6 @@ const readPriceSummary = (path: string, { size, adjustments, since, memory }: Su
   }
 }
 
-/** Older candles than this day do not count, as in the view `breadth`. */
 const dropBefore = (candles: CandleArrays, since: number): CandleArrays => {
   let from = 0
   while (from < candles.length && (candles.day[from] as number) <= since) from += 1

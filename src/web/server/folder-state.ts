@@ -6,7 +6,7 @@ import { omitUndefined } from '../../model/row.js'
 import { countItems, countLost, isIdle, wasStopped } from '../../model/script-figures.js'
 import { describeStale } from '../../model/stale.js'
 import { quoteShell } from '../../model/text.js'
-import { type Day, toInstant } from '../../model/trading-day.js'
+import { toInstant } from '../../model/trading-day.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderAnswer, FolderState } from '../api/state.js'
@@ -15,7 +15,7 @@ import type { Served } from './route.js'
 
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
-  const { out, version, streams, live, checks } = served
+  const { out, version, streams, live, checks, holidays } = served
   const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
   return omitUndefined({
@@ -23,7 +23,7 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
     version,
     isActive: live.isActive(),
     phases: describePhases(streams),
-    answer: describeAnswer({ report, outputs, damage, now }),
+    answer: describeAnswer({ report, outputs, damage, holidays, now }),
     last: report && toRunState(report, served),
     outputs,
     checks: await checks.summarize(runs),
@@ -40,7 +40,16 @@ const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'strea
   const done = all.reduce((sum, stream) => sum + stream.done, 0)
   return omitUndefined({
     ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
-    ...{ stocks: report.stocks, done, total: done, share: 1, outcome: report.outcome, error: report.error, fleet: report.fleet },
+    ...{
+      stocks: report.stocks,
+      done,
+      total: done,
+      share: 1,
+      outcome: report.outcome,
+      error: report.error,
+      fleet: report.fleet,
+      notes: report.notes,
+    },
     phases: describePhases(streams),
     streams: all,
   })
@@ -78,14 +87,22 @@ interface AnswerFacts {
   readonly outputs: readonly Freshness[]
   /** The damaged records of runs. */
   readonly damage: readonly string[]
+  readonly holidays: Served['holidays']
   readonly now: number
 }
 
-/** Answers "is my data complete and fresh?" in a few words, with the reason. */
-export const describeAnswer = ({ report, outputs, damage, now }: AnswerFacts): FolderAnswer => {
-  if (damage.length > 0 && report?.outcome !== 'failed')
-    return { tone: 'waiting', word: 'A record of the runs is damaged', text: `${damage.join('; ')}. The next run writes a new report.` }
-  if (report === undefined) return { tone: 'waiting', word: 'No data yet', text: 'No run has finished in this folder.' }
+/** Answers "is my data complete and fresh?" in a few words, with the reason, and names damaged records beside it. */
+export const describeAnswer = ({ damage, report, ...facts }: AnswerFacts): FolderAnswer => {
+  if (damage.length === 0) return report ? describeReport(report, facts) : NO_DATA
+  const text = `${damage.join('; ')}.`
+  if (report === undefined) return { tone: 'waiting', word: 'A record of the runs is damaged', text }
+  const answer = describeReport(report, facts)
+  return { ...answer, text: `${text} ${answer.text}`.trim() }
+}
+
+const NO_DATA: FolderAnswer = { tone: 'waiting', word: 'No data yet', text: 'No run has finished in this folder.' }
+
+const describeReport = (report: RunReport, { outputs, holidays, now }: Omit<AnswerFacts, 'report' | 'damage'>): FolderAnswer => {
   const { outcome, error } = report
   if (outcome === 'failed')
     return { tone: 'failed', word: 'The last run failed', text: `${error ?? 'No reason is recorded'}. Earlier files stay as they were.` }
@@ -96,7 +113,7 @@ export const describeAnswer = ({ report, outputs, damage, now }: AnswerFacts): F
   const stale = describeStale(report)
   if (stale.length > 0) return { tone: outcome === 'partial' ? 'failed' : 'waiting', word: 'Not up to date', text: `${stale.join('; ')}.` }
   if (outcome === 'partial') return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
-  const due = findDueDay(now)
+  const due = findNewestWeekday(now, PUBLISHED_AT, holidays)
   return Date.parse(report.asOf) < toInstant(due, PUBLISHED_AT)
     ? { tone: 'waiting', word: 'Complete, but old', text: 'A new run fetches the data up to', day: due }
     : { tone: 'ok', word: 'Complete and up to date', text: '' }
@@ -129,6 +146,3 @@ const listNames = (names: readonly string[]): string => {
   const shown = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED - 1), `${names.length - MAX_NAMED + 1} more`] : names
   return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((text) => text !== '').join(' and ')
 }
-
-/** The newest weekday whose data is published. Holidays are not known here: on one, the day before counts as old for a day. */
-export const findDueDay = (now: number): Day => findNewestWeekday(now, PUBLISHED_AT)

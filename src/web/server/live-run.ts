@@ -16,6 +16,8 @@ export const MAX_MARBLES = 60
 export interface LiveRun {
   readonly event: (event: RunEvent) => void
   readonly request: (request: { readonly stream: string; readonly bytes: number }) => void
+  /** The run has ended, also without a report: because of `error`, or interrupted. */
+  readonly over: (error?: unknown) => void
   /** Measures rates; call it about twice a second. */
   readonly sample: (now: number) => void
   /** Undefined before the run has started. */
@@ -66,6 +68,9 @@ export const createLiveRun = (streams: readonly StreamDefinition[], settings: Pi
       if (own === undefined) return
       own.ended += 1
       own.received += bytes
+    },
+    over(error) {
+      ended = { outcome: error === undefined ? 'interrupted' : 'failed', ...ended }
     },
     sample,
     state(now) {

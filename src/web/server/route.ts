@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { RunLogEntry } from '../../model/run-log.js'
+import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { matchPath } from '../api/path.js'
 import type { FolderChanges } from '../api/state.js'
@@ -14,6 +15,8 @@ export interface Served {
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]
   readonly version: string
+  /** The weekdays without a session, as far as they are known. */
+  readonly holidays?: ReadonlySet<Day> | undefined
   /** The configured workers of streams that do not have the usual number. */
   readonly workers: Readonly<Record<string, number>>
   /** The run that is active now. */

@@ -8,6 +8,7 @@ import { statePaths } from '../../storage/run-state.js'
 import { type Asset, readAssets } from './assets.js'
 import { createChanges, createRunChanges } from './changes.js'
 import { createChecks } from './checks.js'
+import { readFolderState } from './folder-state.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { createLiveHub, type HubOptions, type LiveSource, openLiveFile } from './live-hub.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
@@ -21,7 +22,10 @@ export interface RunWork {
   readonly check?: Parameters<typeof createChecks>[1]
 }
 
-export interface PageServerOptions extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version'>, Pick<HubOptions, 'wall'>, RunWork {
+export interface PageServerOptions
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays'>,
+    Pick<HubOptions, 'wall'>,
+    RunWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
@@ -40,8 +44,8 @@ export interface PageServer {
   readonly origin: string
   /** Resolves once what the page shows of the market has been read; at once beside a run, which needs the time itself. */
   readonly prepared: Promise<void>
-  /** Ends every answer in progress, also open streams of events. */
-  readonly close: () => void
+  /** Ends every answer in progress. Readers of events first get how the folder stands. */
+  readonly close: () => Promise<void>
 }
 
 /** The usual port, and how many after it are tried. */
@@ -74,9 +78,9 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   return {
     origin: `http://127.0.0.1:${own}`,
     prepared: source === undefined ? prepare() : Promise.resolve(),
-    close: () => {
-      live.close()
+    close: async () => {
       server.close()
+      await live.close(() => readFolderState(served, Date.now()))
       server.closeAllConnections()
     },
   }

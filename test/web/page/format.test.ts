@@ -12,7 +12,6 @@ import {
   formatLarge,
   formatNumber,
   formatPrice,
-  formatRupees,
   formatTime,
 } from '../../../src/web/page/parts/format.js'
 
@@ -40,7 +39,7 @@ describe('numbers of the page', () => {
 
   it('shows a missing number as missing, never as zero', () => {
     for (const missing of [null, undefined, Number.NaN, Number.POSITIVE_INFINITY])
-      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing), formatRupees(missing)]).toEqual(['–', '–', '–', '–'])
+      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing)]).toEqual(['–', '–', '–'])
     expect(formatPrice(1412.3)).toBe('₹ 1,412.30')
   })
 })

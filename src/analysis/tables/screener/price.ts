@@ -20,7 +20,8 @@ const yearAgo = (column: string): string => `max_by(${column}, day) FILTER (day 
 const at = (n: number, column = 'close'): string => `max(${column}) FILTER (n = ${n})`
 
 const AVERAGES = [5, 10, 20, 50, 100, 150, 200] as const
-const RETURNS = [
+/** Periods of sessions; a year goes by the calendar. */
+export const RETURNS = [
   ['1w', 5, 'a week (5 sessions)'],
   ['1m', 21, 'a month (21 sessions)'],
   ['3m', 63, 'three months (63 sessions)'],

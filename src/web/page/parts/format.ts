@@ -36,9 +36,6 @@ const formatShort = (value: number): string => formatNumber(value, Math.abs(valu
 /** `₹ 1,412.30`. */
 export const formatPrice = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatNumber(value, 2)}` : MISSING)
 
-/** An amount in rupees: `₹ 3,250 cr`. */
-export const formatRupees = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatLarge(value)}` : MISSING)
-
 /** `38 %`, or with decimals `1.2 %`. */
 export const formatPercent = (value: number | null | undefined, decimals = 1): string =>
   isNumber(value) ? `${formatNumber(value, decimals)} %` : MISSING

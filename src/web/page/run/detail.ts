@@ -75,12 +75,12 @@ export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: st
   `
 }
 
-/** What else the streams of the run say: not a loss, but candles that end a day early, for example. */
-export const renderWarnings = (streams: readonly LiveStream[]): TemplateResult | typeof nothing =>
-  renderProblems(
-    'Warnings',
-    streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
-  )
+/** What else the run and its streams say: not a loss, but candles that end a day early, for example. */
+export const renderWarnings = ({ streams, notes = [] }: LiveRunState): TemplateResult | typeof nothing =>
+  renderProblems('Warnings', [
+    ...streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
+    ...notes.map((reason) => ({ reason })),
+  ])
 
 /** Failures with the same reason, as one. */
 const groupReasons = (problems: readonly LiveProblem[]): readonly { readonly reason: string; readonly items: readonly string[] }[] => {

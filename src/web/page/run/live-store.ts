@@ -1,4 +1,5 @@
-import type { LiveChange, LiveRunState, LiveSnapshot } from '../../api/live.js'
+import type { LiveChange, LiveRunState } from '../../api/live.js'
+import type { FolderState, LiveSnapshot } from '../../api/state.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {
@@ -6,6 +7,8 @@ export interface LiveStore {
   readonly run: () => LiveRunState | null | undefined
   /** When the report of the last run was written; null without one, undefined before the first event. */
   readonly report: () => number | null | undefined
+  /** How the folder stood when the server ended. */
+  readonly last: () => FolderState | undefined
   /** Whether the server cannot be reached at the moment. */
   readonly isLost: () => boolean
   readonly close: () => void
@@ -16,6 +19,7 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   const source = new EventSource('/api/live')
   let run: LiveRunState | null | undefined
   let report: number | null | undefined
+  let last: FolderState | undefined
   let isLost = false
   const listen = <T>(type: string, apply: (data: T) => LiveRunState | null | undefined): void =>
     source.addEventListener(type, (event: Event) => {
@@ -29,12 +33,13 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   }
   listen<LiveSnapshot>('snapshot', (snapshot) => {
     report = snapshot.report
+    last = snapshot.state
     return snapshot.run
   })
   listen<LiveChange>('change', (change) => run && applyChange(run, change))
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
-  return { run: () => run, report: () => report, isLost: () => isLost, close: () => source.close() }
+  return { run: () => run, report: () => report, last: () => last, isLost: () => isLost, close: () => source.close() }
 }
 
 /** The run after a change: streams that it does not name stay as they are. */

@@ -33,7 +33,7 @@ export const runView: View<RunData> = {
     return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
   },
   load: async (_, signal) => {
-    const state = await fetchJson<FolderState>('/api/state', { signal })
+    const state = session?.store.last() ?? (await fetchJson<FolderState>('/api/state', { signal }))
     return { state }
   },
   enter: (page) => {
@@ -45,7 +45,7 @@ export const runView: View<RunData> = {
       const isActive = run !== null && run !== undefined && run.outcome === undefined
       // The folder holds other data now.
       const report = store.report()
-      if ((wasActive && !isActive) || (known !== undefined && known !== report)) page.reload()
+      if ((wasActive && !isActive) || store.last() || (known !== undefined && known !== report)) page.reload()
       wasActive = isActive
       known = report
       page.update()
@@ -95,7 +95,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
       onChoose: choose,
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
-    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run.streams)}`}
+    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run)}`}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
 }
