@@ -6,7 +6,7 @@ import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
 import { createTail, type FileChunk } from '../src/storage/file-store.js'
-import { appendLine, getErrorCode, toStorageError } from '../src/storage/file-system.js'
+import { appendLine, getErrorCode, toStorageError, withFileSync } from '../src/storage/file-system.js'
 import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-digests.js'
@@ -82,9 +82,8 @@ const readIfPresent = <T>(path: string, read: (path: string) => T): T | undefine
   }
 }
 
-const readTail = (path: string): Tail => {
-  const fd = disk.openSync(path, 'r')
-  try {
+const readTail = (path: string): Tail =>
+  withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
     const readFrom = (position: number): string => {
       const buffer = Buffer.alloc(TAIL_BYTES)
@@ -92,7 +91,4 @@ const readTail = (path: string): Tail => {
     }
     const head = readFrom(0)
     return createTail({ head, end: size > TAIL_BYTES ? readFrom(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
-  } finally {
-    disk.closeSync(fd)
-  }
-}
+  })

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import stripJsonComments from 'strip-json-comments'
 import { limitNames } from './analysis/verify/finding.js'
@@ -9,6 +8,7 @@ import { isRow, type Row } from './model/row.js'
 import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
 import { createSettingsError, findSettingsIssues, isAddress, type SettingsIssue } from './model/settings-issues.js'
 import type { StreamDefinition } from './pipeline/define-stream.js'
+import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
 
 export const CONFIG_FILE = 'scripstream.config.json'
@@ -103,7 +103,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
     return `${setting === '' ? '' : `${setting} in `}${given ?? CONFIG_FILE}${line === undefined ? '' : `:${line}`}`
   }
   try {
-    const bytes = readFileSync(path)
+    const bytes = disk.readFileSync(path)
     if (bytes.includes(0)) throw new Error('it is no UTF-8 text (it may be UTF-16); save it as UTF-8')
     // Comments become blanks, so that positions stay.
     const text = stripJsonComments(bytes.toString().replace(/^\ufeff/, ''), { trailingCommas: true })

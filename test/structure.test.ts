@@ -130,6 +130,25 @@ const filesWithManyImports = (sources: Sources): Readonly<Record<string, number>
 const httpClients = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
 
+/** Files that use the disk of the machine, each for a reason: a simulation does not replace it there. */
+const OWN_DISK: Readonly<Record<string, string>> = {
+  'src/storage/disk.ts': 'is the disk',
+  'src/cli/main.ts': 'reads package.json of the program',
+  'src/cli/install.ts': 'finds out how the program is installed',
+  'src/web/server/assets.ts': 'reads the page, a part of the program',
+  'src/cli/app-streams.ts': 'imports a module of the user',
+  'src/cli/options.ts': 'reads standard input',
+  'src/cli/doctor/local.ts': 'checks the machine',
+  'src/cli/disk.ts': 'measures the free space of the machine',
+  'src/cli/run/metrics-export.ts': 'asks for a permission',
+  'src/cli/answer-process.ts': 'deletes what another process has left',
+  'src/fleet/blobs.ts': 'stores data of a fleet in its shared folder',
+}
+
+/** Imports of the file system of Node, and of timers that a simulation cannot replace. */
+const machineImports = (sources: Sources): readonly string[] =>
+  Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^(node:)?(fs|timers)(\/promises)?$/.test(target)))
+
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
 
 const ownTime = (sources: Sources): readonly string[] =>
@@ -188,6 +207,8 @@ describe('the repository', () => {
   it('has no file with more than 15 imports', () => expect(filesWithManyImports(sources)).toEqual({}))
   it('reads the time from the scheduler and the injected clock only', () => expect(ownTime(sources)).toEqual([]))
   it('names no flag and no call of the command in texts of the library', () => expect(commandSyntaxInTexts(sources)).toEqual([]))
+  it('reads and writes files through the disk that a simulation replaces, with the global timers', () =>
+    expect([...machineImports(sources)].sort()).toEqual(Object.keys(OWN_DISK).sort()))
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 
   it('has one file that sends requests, and the simulator as the only server', () => {
@@ -304,6 +325,11 @@ describe('the checks of the repository', () => {
     ).toHaveLength(2)
     expect(brokenImports({ 'src/model/a.ts': "import './gone.js'" })).toEqual(['src/model/a.ts imports src/model/gone.ts'])
     expect(defaultExports({ a: 'export default 1', b: "export { x as default } from './x.js'" })).toEqual(['a', 'b'])
+  })
+
+  it.each(['node:fs', 'fs', 'node:fs/promises', 'node:timers/promises'])('detect an import of %s', (target) => {
+    expect(machineImports({ 'src/storage/a.ts': `import { x } from '${target}'` })).toHaveLength(1)
+    expect(machineImports({ 'src/storage/a.ts': "import { disk } from './disk.js'" })).toEqual([])
   })
 
   it.each(['Date.now()', 'const clock = () => Date.now', 'new Date()', 'setTimeout(f, 1)', 'setInterval(f, 1)'])('see %s', (text) => {

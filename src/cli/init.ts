@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CONFIG_FILE, type SettingRow } from '../config.js'
 import { readEnvironment } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
+import { disk } from '../storage/disk.js'
 import { describeFileError } from '../storage/file-system.js'
 import { type AddCommand, succeed } from './dependencies.js'
 import { exampleText } from './options.js'
@@ -42,7 +42,7 @@ export const addInit: AddCommand = (program, { io, dependencies, act }) => {
 
 const writeNewFile = (path: string, text: string): void => {
   try {
-    writeFileSync(path, text, { flag: 'wx' })
+    disk.writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') throw new UsageError(`${path} exists and was not changed; delete it first, or choose another file with --config`)

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs'
 import { Option } from 'commander'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
 import type { RunOptions } from '../pipeline/run-options.js'
+import { statFile } from '../storage/file-system.js'
 import { readText, trimDistinct } from './options.js'
 
 /** The symbols of `--symbols`, and whether a wrong one is an error: one that was typed is, one of a watchlist is reported. */
@@ -28,19 +28,17 @@ export const readSymbols = (text: string | undefined, { watchlists }: Pick<Setti
 const readWatchlist = (name: string, watchlists: Settings['watchlists']): readonly string[] => {
   const list = Object.hasOwn(watchlists, name) ? watchlists[name] : undefined
   if (list === undefined) {
-    if (/[./\\]/.test(name) || name === '-' || isFile(name)) return readSymbolFile(name)
+    if (/[./\\]/.test(name) || name === '-' || statFile(name)) return readSymbolFile(name)
     throw new UsageError(
       `--symbols: there is no watchlist and no file ${JSON.stringify(name)}${suggestWatchlist(name, Object.keys(watchlists))}`,
     )
   }
-  if (isFile(name))
+  if (statFile(name))
     throw new UsageError(
       `--symbols: ${name} is a watchlist in the settings and also a file; write @./${name} for the file, or rename one of the two`,
     )
   return typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 }
-
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 const suggestWatchlist = (name: string, known: readonly string[]): string => {
   if (known.length === 0) return '; give the path of a file, or set "watchlists" in scripstream.config.json'

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 export type FileStats = Pick<files.Stats, 'size' | 'mtimeMs' | 'atime' | 'mtime' | 'dev' | 'ino' | 'isFile' | 'isDirectory'>
 /** An entry of a folder. */
 export type FolderEntry = Pick<files.Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>
-type OpenFlags = 'r' | 'r+' | 'w+' | 'a' | 'a+' | 'wx'
+export type OpenFlags = 'r' | 'r+' | 'w+' | 'a' | 'a+' | 'wx'
 type Content = string | Uint8Array
 interface WriteOptions {
   readonly flag?: 'w' | 'wx' | 'a'

@@ -2,6 +2,7 @@ import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { Table } from '../model/table.js'
 import { disk } from './disk.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
+import { withFileSync } from './file-system.js'
 
 const MIN_OBJECT_BYTES = 16_777_216
 
@@ -39,14 +40,10 @@ const HEADER_BYTES = 4_096
 
 /** The names in the first line of a CSV. */
 export const readHeader = (file: string): readonly string[] => {
-  const handle = disk.openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(HEADER_BYTES)
-    const [line = ''] = bytes.toString('utf8', 0, disk.readSync(handle, bytes)).split(/\r?\n/)
-    return nameColumns(line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, '')))
-  } finally {
-    disk.closeSync(handle)
-  }
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  const read = withFileSync(file, (fd) => disk.readSync(fd, bytes))
+  const [line = ''] = bytes.toString('utf8', 0, read).split(/\r?\n/)
+  return nameColumns(line.split(',').map((name) => name.trim().replace(/^\ufeff|"/g, '')))
 }
 
 /** The names of a first line; empty and repeated names get a number. */

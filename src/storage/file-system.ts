@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
 import { repairJson } from '../model/text.js'
-import { disk, type FileStats } from './disk.js'
+import { disk, type FileStats, type OpenFlags } from './disk.js'
 import { pause } from './pause.js'
 
 /** Codes of Windows for a target that another program, such as a virus scanner, has open for a moment. */
@@ -86,13 +86,45 @@ export const statPath = (path: string): Promise<FileStats | undefined> =>
     throw toStorageError(error, 'read', path)
   })
 
+/** Whether two paths name one file, or none. The previous version of an unchanged output is a hard link to it. */
+export const isSameFile = (one: string, other: string): boolean => {
+  const [found, otherFound] = [statFile(one), statFile(other)]
+  return found?.ino === otherFound?.ino && found?.dev === otherFound?.dev
+}
+
+/** The text of a file; `undefined` if it is missing. @throws StorageError if it cannot be read */
+export const readTextFile = (path: string): Promise<string | undefined> =>
+  disk.readFile(path, 'utf8').catch((error: unknown) => {
+    if (getErrorCode(error) !== 'ENOENT') throw toStorageError(error, 'read', path)
+    return undefined
+  })
+
 /** Reads a JSON document about the runs in a folder; `undefined` if it is missing or damaged. */
 export const readStateDocument = async (path: string): Promise<unknown> => {
+  const text = await readTextFile(path)
   try {
-    return JSON.parse(repairJson(await disk.readFile(path, 'utf8')))
-  } catch (error) {
-    if (error instanceof SyntaxError || getErrorCode(error) === 'ENOENT') return undefined
-    throw toStorageError(error, 'read', path)
+    return text === undefined ? undefined : JSON.parse(repairJson(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** Opens a file for reading as long as `use` runs. */
+export const withFileSync = <T>(path: string, use: (fd: number) => T): T => {
+  const fd = disk.openSync(path, 'r')
+  try {
+    return use(fd)
+  } finally {
+    disk.closeSync(fd)
+  }
+}
+
+export const withFile = async <T>(path: string, flags: OpenFlags, use: (fd: number) => Promise<T>): Promise<T> => {
+  const fd = await disk.open(path, flags)
+  try {
+    return await use(fd)
+  } finally {
+    await disk.close(fd)
   }
 }
 
@@ -117,8 +149,7 @@ const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EI
 /** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
 const syncFolder = async (folder: string): Promise<void> => {
   try {
-    const fd = await disk.open(folder, 'r')
-    await disk.fsync(fd).finally(() => disk.close(fd))
+    await withFile(folder, 'r', disk.fsync)
   } catch (error) {
     if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
   }
@@ -127,15 +158,12 @@ const syncFolder = async (folder: string): Promise<void> => {
 /** Adds a line to a file. A line that a kill has cut is ended first, so that it spoils no other. */
 export const appendLine = async (path: string, line: string): Promise<void> => {
   try {
-    const fd = await disk.open(path, 'a+')
-    try {
+    await withFile(path, 'a+', async (fd) => {
       const last = Buffer.from('\n')
       await disk.read(fd, last, { position: Math.max(0, disk.fstatSync(fd).size - 1) })
       await disk.writeFile(fd, `${last.toString() === '\n' ? '' : '\n'}${line}\n`)
       await disk.fdatasync(fd)
-    } finally {
-      await disk.close(fd)
-    }
+    })
   } catch (error) {
     throw toStorageError(error, 'written', path)
   }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { disk } from './disk.js'
-import { getErrorCode, renameOver } from './file-system.js'
+import { getErrorCode, ignoreMissing, renameOver, withFile, withFileSync } from './file-system.js'
 import { pause } from './pause.js'
 
 /** The process that has a lock, as recorded in the lock file. */
@@ -125,17 +125,10 @@ const clearSuccessors = (path: string): void => {
 }
 
 const readLockFile = (path: string): LockFile | undefined => {
-  let fd: number
   try {
-    fd = disk.openSync(path, 'r')
+    return withFileSync(path, (fd) => ({ path, renewedAt: disk.fstatSync(fd).mtimeMs, text: disk.readFileSync(fd, 'utf8') }))
   } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-  try {
-    return { path, renewedAt: disk.fstatSync(fd).mtimeMs, text: disk.readFileSync(fd, 'utf8') }
-  } finally {
-    disk.closeSync(fd)
+    return ignoreMissing(error)
   }
 }
 
@@ -299,19 +292,16 @@ const defaultHeartbeat$ = fromEventPattern<void>(
  */
 const renewLock = async (path: string, mine: string): Promise<boolean> => {
   try {
-    const fd = await disk.open(path, 'r+')
-    try {
+    return await withFile(path, 'r+', async (fd) => {
       const found = Buffer.alloc(Buffer.byteLength(mine) + 1)
       const { bytesRead } = await disk.read(fd, found, { position: 0 })
       if (found.toString('utf8', 0, bytesRead) !== mine) return false
       await disk.writeFile(fd, mine)
-    } finally {
-      await disk.close(fd)
-    }
+      return true
+    })
   } catch (error) {
     return getErrorCode(error) !== 'ENOENT'
   }
-  return true
 }
 
 const describeLockConflict = (holder: LiveHolder): string => {

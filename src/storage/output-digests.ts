@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import { type ContentWatcher, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { ignoreMissing, statFile } from './file-system.js'
+import { readTextFile, statFile, withFileSync } from './file-system.js'
 import { type FileStamp, forEachYielding, hasStamp } from './output-files.js'
 import { statePaths } from './run-state.js'
 
@@ -71,7 +71,7 @@ const LINE = /^([\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 
 /** The digests of the outputs, by path relative to the folder. Those of files that an earlier version wrote are missing. */
 export const readOutputDigests = async (root: string): Promise<Map<string, OutputDigest>> => {
-  const text = (await disk.readFile(statePaths(root).digests, 'utf8').catch(ignoreMissing)) ?? ''
+  const text = (await readTextFile(statePaths(root).digests)) ?? ''
   const digests = new Map<string, OutputDigest>()
   await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
     const [, digest, bytes, modifiedAt, file] = LINE.exec(line) ?? []
@@ -96,15 +96,11 @@ export const compactOutputDigests = async (root: string): Promise<void> => {
 const READ_BYTES = 1 << 20
 
 /** Reads a file and digests its content. A file that is replaced meanwhile is read as it was. */
-export const digestFile = (path: string): OutputDigest => {
-  const fd = disk.openSync(path, 'r')
-  try {
+export const digestFile = (path: string): OutputDigest =>
+  withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
     const hash = createHash('sha256')
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
     for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) hash.update(buffer.subarray(0, bytes))
     return { digest: toDigest(hash), stamp: [size, mtimeMs] }
-  } finally {
-    disk.closeSync(fd)
-  }
-}
+  })

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path'
 import { repairJson } from '../model/text.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
+import { withFileSync } from './file-system.js'
 import { yieldTurn } from './pause.js'
 import { statePaths } from './run-state.js'
 
@@ -11,21 +12,17 @@ const OVERLAP = 5
 const ESCAPE = Buffer.from('\\u')
 
 /** Whether a file has escapes of UTF-16, which JSON that we write has for broken texts and control characters only. Reads 1 GB a second. */
-const hasEscapes = (path: string, bytes: Buffer): boolean => {
-  const file = disk.openSync(path, 'r')
-  try {
+const hasEscapes = (path: string, bytes: Buffer): boolean =>
+  withFileSync(path, (fd) => {
     for (let kept = 0; ; ) {
-      const read = disk.readSync(file, bytes, kept, bytes.length - kept, null)
+      const read = disk.readSync(fd, bytes, kept, bytes.length - kept, null)
       if (read === 0) return false
       const end = kept + read
       if (bytes.subarray(0, end).includes(ESCAPE)) return true
       kept = Math.min(OVERLAP, end)
       bytes.copy(bytes, 0, end - kept, end)
     }
-  } finally {
-    disk.closeSync(file)
-  }
-}
+  })
 
 /** The repaired text of a JSON file that an earlier version stored with broken texts; `undefined` for any other file. */
 export const readRepaired = (path: string, bytes = Buffer.allocUnsafe(CHUNK_BYTES)): string | undefined => {

@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type { RunReport } from '../model/report.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
 import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
-import { disk } from './disk.js'
-import { getErrorCode, toStorageError } from './file-system.js'
+import { readTextFile } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 
 /** What a folder knows of its runs. */
@@ -25,7 +24,7 @@ export interface RunRecords {
 export const readRunRecords = async (root: string): Promise<RunRecords> => {
   await checkFolderFormat(root)
   const { report: path, folder } = statePaths(root)
-  const [text, logText = ''] = [await readIfPresent(path), await readIfPresent(join(folder, RUN_LOG))]
+  const [text, logText = ''] = [await readTextFile(path), await readTextFile(join(folder, RUN_LOG))]
   const { runs, badLines } = parseRunLog(logText)
   const report = text === undefined ? undefined : parseReport(text)
   const isDamaged = text !== undefined && report === undefined
@@ -43,9 +42,3 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
     ],
   }
 }
-
-const readIfPresent = (path: string): Promise<string | undefined> =>
-  disk.readFile(path, 'utf8').catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return undefined
-    throw toStorageError(error, 'read', path)
-  })

@@ -6,7 +6,7 @@ import { repairJson } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { quoteText, toJsonPath } from './duckdb.js'
-import { statFile } from './file-system.js'
+import { isSameFile } from './file-system.js'
 import { createOutputMatcher, listOutputFiles } from './output-files.js'
 import { yieldTurn } from './pause.js'
 import { readPreviousOutputs } from './previous-outputs.js'
@@ -75,11 +75,6 @@ export const findNewRecords = async (root: string, documents: readonly RecordedD
       await yieldTurn()
     }
   return found
-}
-
-const isSameFile = (one: string, other: string): boolean => {
-  const [now, before] = [statFile(one), statFile(other)]
-  return now !== undefined && now.ino === before?.ino && now.dev === before.dev
 }
 
 const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { repairJson } from '../../model/text.js'
 import { disk } from '../../storage/disk.js'
-import { statFile } from '../../storage/file-system.js'
+import { isSameFile, statFile } from '../../storage/file-system.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import type { PreviousOutputs } from '../../storage/previous-outputs.js'
 
@@ -22,11 +22,7 @@ export interface FileComparison {
 export const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => {
   const isOutput = createOutputMatcher(outputs)
   return {
-    // The previous version of an unchanged file is a hard link to the same file.
-    isSame: (file, earlier) => {
-      const [now, then] = [statFile(join(root, file)), statFile(join(earlierRoot, earlier))]
-      return now?.ino === then?.ino && now?.dev === then?.dev
-    },
+    isSame: (file, earlier) => isSameFile(join(root, file), join(earlierRoot, earlier)),
     readVersions: (file, earlier = file) => {
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {

@@ -5,8 +5,7 @@ import { isRow, omitUndefined } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import { type Day, readDay, toDay } from '../../model/trading-day.js'
 import { writeFileAtomically } from '../../storage/atomic-file.js'
-import { disk } from '../../storage/disk.js'
-import { getErrorCode, toStorageError } from '../../storage/file-system.js'
+import { readTextFile, toStorageError } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
 import { findRenames } from '../output-folder.js'
 import { type Acceptance, type AcceptedFinding, CHECKS, type Finding, severities, type TrackedFinding } from './finding.js'
@@ -29,10 +28,7 @@ const readEntries = async <T extends Finding>(
   isEntry: (entry: unknown) => entry is T,
 ): Promise<readonly T[]> => {
   const damaged = (why: string): StorageError => new StorageError(`${path} is damaged: ${why}; ${remedy}`)
-  const text = await disk.readFile(path, 'utf8').catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return undefined
-    throw toStorageError(error, 'read', path)
-  })
+  const text = await readTextFile(path)
   if (text === undefined) return []
   let entries: unknown
   try {

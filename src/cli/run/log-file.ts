@@ -1,8 +1,8 @@
-import { appendFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { defer, map, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import type { Log } from '../../pipeline/log.js'
+import { disk } from '../../storage/disk.js'
 import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'
 import type { RunFlags } from './flags.js'
@@ -49,18 +49,18 @@ export const openLogFile = (
  */
 const createRotatingWriter = (path: string, maxBytes: number): ((line: string) => void) => {
   try {
-    appendFileSync(path, '')
+    disk.writeFileSync(path, '', { flag: 'a' })
   } catch (error) {
     throw new UsageError(`the log file ${path} cannot be written: ${describeFileError(error)}`)
   }
-  let size = statSync(path).size
+  let size = disk.statSync(path).size
   return (line) => {
     const bytes = Buffer.byteLength(line)
     if (size > 0 && size + bytes > maxBytes) {
       rotate(path)
       size = 0
     }
-    appendFileSync(path, line)
+    disk.writeFileSync(path, line, { flag: 'a' })
     size += bytes
   }
 }
@@ -68,7 +68,7 @@ const createRotatingWriter = (path: string, maxBytes: number): ((line: string) =
 const rotate = (path: string): void => {
   for (let index = MAX_FILES - 1; index > 0; index--) {
     const from = index === 1 ? path : `${path}.${index - 1}`
-    if (existsSync(from)) renameSync(from, `${path}.${index}`)
+    if (disk.existsSync(from)) disk.renameSync(from, `${path}.${index}`)
   }
 }
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { Option } from 'commander'
 import { CONFIG_FILE } from '../../config.js'
@@ -6,6 +5,7 @@ import { readEnvironment } from '../../model/environment.js'
 import { UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import { environmentNames, toAddressVariable } from '../../model/settings.js'
+import { disk } from '../../storage/disk.js'
 import { type AddCommand, type Dependencies, type ProcessIo, succeed } from '../dependencies.js'
 import { readTarget } from '../export/targets.js'
 import { exampleText } from '../options.js'
@@ -79,7 +79,7 @@ const warnOfSettings = (file: string, { env, stderr }: ProcessIo, { streams }: D
     ...Object.keys({ ...(isRow(urls) ? urls : {}), ...(isRow(hosts) ? hosts : {}) }).map(toAddressVariable),
     ...Object.keys(others).flatMap((name) => environmentNames[name] ?? []),
   ]
-  if (!existsSync(file))
+  if (!disk.existsSync(file))
     printWarning(`${file} does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first`, stderr)
   if (set.length > 0) printWarning(`the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`, stderr)
 }

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { Option } from 'commander'
 import { catchError, defer, map, NEVER, throwError } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import { disk } from '../../storage/disk.js'
 import type { AddCommand, Command } from '../dependencies.js'
 import { exampleText, type FolderFlags, integerOption, withFolderOptions } from '../options.js'
 import { resolveSettings, whileServing } from '../provider.js'
@@ -36,7 +36,7 @@ const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
   defer(() => {
     const settings = resolveSettings(flags, io, dependencies)
     if (flags.answer) return import('../answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
-    if (!existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
+    if (!disk.existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
     return whileServing(
       () => openPage({ settings, port: flags.port }, dependencies),
       ({ origin }) => {

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
 import { disk } from '../disk.js'
-import { listNames, statFile, syncFolders } from '../file-system.js'
+import { listNames, statFile, syncFolders, withFile } from '../file-system.js'
 import { deleteTemporaryFiles } from '../folder-names.js'
 import { statePaths } from '../run-state.js'
 import { readHead } from './guide.js'
@@ -79,12 +79,9 @@ const findLink = async ({ root, records, deleted, damages }: History): Promise<P
 }
 
 const writeSynced = async (path: string, bytes: Buffer): Promise<void> => {
-  const fd = await disk.open(path, 'wx')
-  try {
+  await withFile(path, 'wx', async (fd) => {
     await disk.writeFile(fd, bytes)
     await disk.fdatasync(fd)
-  } finally {
-    await disk.close(fd)
-  }
+  })
   if (statFile(path)?.size !== bytes.length) throw Object.assign(new Error(`${path} was not written whole`), { code: 'ESHORT' })
 }

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RETURNS } from '../../analysis/tables/screener/price.js'
 import { keepLastOfDays, parseCandles, pickCandles } from '../../analysis/verify/candle-series.js'
 import { findImpossibleCandles } from '../../analysis/verify/odd-candles.js'
 import { type CandleArrays, dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { addMonths, DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
 import { getErrorCode } from '../../storage/file-system.js'
 import type { About } from '../api/about.js'
 import type { CandlesAnswer, PriceFacts } from '../api/stock.js'
@@ -26,7 +26,7 @@ export interface ShownCandles {
 
 /** Reads a candle file of a stock or an index. A chart needs ascending days and possible prices: other candles are left out, and named. */
 export const readShownCandles = async (root: string, file: string, adjustments: readonly Adjustment[] = []): Promise<ShownCandles> => {
-  const bytes = await readFile(join(root, file)).catch((error: unknown) => {
+  const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
     throw error
   })

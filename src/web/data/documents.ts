@@ -1,8 +1,8 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { formatSecond, readDay } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
+import { yieldTurn } from '../../storage/pause.js'
 import type { Panel } from '../api/about.js'
 import type { Announcement, DocumentsAnswer, NewsRow } from '../api/market.js'
 import { getRunDay, readRunFacts } from './freshness.js'
@@ -76,7 +76,7 @@ const readHeads = async <R extends Announcement>(
 /** The first complete documents of a file; none if it does not exist or is damaged. */
 const readHead = <R>(path: string, { cache, convert }: HeadSource<R>, memory: Buffer): readonly Found<R>[] => {
   try {
-    const { size, mtimeMs } = statSync(path)
+    const { size, mtimeMs } = disk.statSync(path)
     const stamp = `${size} ${mtimeMs}`
     const known = cache.get(path)
     if (known?.stamp === stamp) return known.documents
@@ -90,11 +90,11 @@ const readHead = <R>(path: string, { cache, convert }: HeadSource<R>, memory: Bu
 }
 
 const readBytes = (path: string, memory: Buffer): string => {
-  const file = openSync(path, 'r')
+  const file = disk.openSync(path, 'r')
   try {
-    return memory.toString('utf8', 0, readSync(file, memory, 0, HEAD_BYTES, 0))
+    return memory.toString('utf8', 0, disk.readSync(file, memory, 0, HEAD_BYTES, 0))
   } finally {
-    closeSync(file)
+    disk.closeSync(file)
   }
 }
 

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
+import { disk } from '../../storage/disk.js'
 import type { About } from '../api/about.js'
 import type { StockEvent } from '../api/stock.js'
 import { readActions, type StoredAction } from './adjustments.js'
@@ -41,7 +41,7 @@ const toKey = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
 /** The records of a document of one stock, in the field `name`. */
 const readDocument = (folder: MarketFolder, file: string, name: string): Promise<StoredList> =>
   catchUnreadable(file, async () => {
-    const document: unknown = JSON.parse(await readFile(join(folder.root, file), 'utf8'))
+    const document: unknown = JSON.parse(await disk.readFile(join(folder.root, file), 'utf8'))
     const rows = isRow(document) ? document[name] : undefined
     return { rows: Array.isArray(rows) ? rows.filter(isRow) : [], isMissing: false }
   })

@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DamagedFileError } from '../../model/errors.js'
 import { omitUndefined, type Row } from '../../model/row.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { disk } from '../../storage/disk.js'
 import { describeFileError, getErrorCode } from '../../storage/file-system.js'
 import { parseRecords, readRecords } from '../../storage/record-file.js'
 
@@ -40,7 +39,7 @@ export const openMarketFolder = (source: DataSource): MarketFolder => {
 /** Changes when a file is replaced, and a folder when a file in it is. */
 const stampOf = (path: string): string => {
   try {
-    const { mtimeMs, size, ino } = statSync(path)
+    const { mtimeMs, size, ino } = disk.statSync(path)
     return `${mtimeMs} ${size} ${ino}`
   } catch {
     return ''
@@ -73,7 +72,7 @@ export const readList = <R = Row>(
 ): Promise<StoredList<R>> =>
   folder.remember(`list ${file}`, [file], () =>
     catchUnreadable(file, async () => ({
-      rows: reduce(parseRecords(await readFile(join(folder.root, file), 'utf8'), file)),
+      rows: reduce(parseRecords(await disk.readFile(join(folder.root, file), 'utf8'), file)),
       isMissing: false,
     })),
   )

@@ -1,12 +1,12 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { BREADTH_DAYS } from '../../analysis/tables/breadth.js'
 import { keepLastOfDays } from '../../analysis/verify/candle-series.js'
 import { type CandleArrays, createCandleArrays, dayToNumber, numberToDay, readCandleFile } from '../../market/candle-file.js'
 import type { Item } from '../../model/outcome.js'
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
 import { getErrorCode } from '../../storage/file-system.js'
+import { yieldTurn } from '../../storage/pause.js'
 import { type Adjustment, adjustCandles, findAdjustments, findFactorSteps, readActions } from './adjustments.js'
 import { getRunDay, readRunFacts } from './freshness.js'
 import type { MarketFolder } from './market-folder.js'
@@ -62,7 +62,7 @@ const summarize = (
   context: string,
 ): PriceSummary | undefined => {
   try {
-    const { size, mtimeMs } = statSync(path)
+    const { size, mtimeMs } = disk.statSync(path)
     const stamp = `${size} ${mtimeMs} ${context}`
     const known = cache.get(path)
     if (known?.stamp === stamp) return known.summary
@@ -210,7 +210,7 @@ const dropBefore = (candles: CandleArrays, since: number): CandleArrays => {
 
 /** Reads more of the file if the end has too few candles, and all of it if they are not in order. */
 const readTail = (path: string, size: number, memory: TailMemory): CandleArrays => {
-  const file = openSync(path, 'r')
+  const file = disk.openSync(path, 'r')
   try {
     for (let bytes = TAIL_BYTES; ; bytes *= 2) {
       const { candles, isWhole } = readEnd(file, { size, bytes, memory })
@@ -219,7 +219,7 @@ const readTail = (path: string, size: number, memory: TailMemory): CandleArrays 
       if (ordered !== candles) return keepLastOfDays(readEnd(file, { size, bytes: size, memory }).candles)
     }
   } finally {
-    closeSync(file)
+    disk.closeSync(file)
   }
 }
 
@@ -230,7 +230,7 @@ const hasEnough = ({ length, day }: CandleArrays): boolean =>
 const readEnd = (file: number, { size, bytes, memory }: { readonly size: number; readonly bytes: number; readonly memory: TailMemory }) => {
   const length = Math.min(bytes, size)
   const buffer = length <= TAIL_BYTES ? memory.bytes.subarray(0, length) : Buffer.allocUnsafe(length)
-  const end = buffer.subarray(0, readSync(file, buffer, 0, length, size - length))
+  const end = buffer.subarray(0, disk.readSync(file, buffer, 0, length, size - length))
   const isWhole = bytes >= size
   const lines = isWhole ? end : end.subarray(end.indexOf('\n') + 1)
   return { candles: readCandleFile(lines, length <= TAIL_BYTES ? memory.candles : undefined).candles, isWhole }

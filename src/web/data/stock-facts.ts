@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseLines } from '../../analysis/verify/record-checks.js'
 import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
+import { disk } from '../../storage/disk.js'
 import type { Holding, Quarter, StockFacts } from '../api/stock.js'
 import type { StockContext } from './events.js'
 import { describeAbout } from './freshness.js'
@@ -56,7 +56,7 @@ export const readStockFacts = async (context: StockContext, fundamentals: Stored
 const readListings = (folder: MarketFolder, file: string): Promise<StoredList> =>
   folder.remember(`list ${file}`, [file], () =>
     catchUnreadable(file, async () => ({
-      rows: parseLines((await readFile(join(folder.root, file), 'utf8')).split('\n')),
+      rows: parseLines((await disk.readFile(join(folder.root, file), 'utf8')).split('\n')),
       isMissing: false,
     })),
   )

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseLines } from '../../analysis/verify/record-checks.js'
 import type { Item } from '../../model/outcome.js'
@@ -6,6 +5,7 @@ import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { MASTER_MAP } from '../../pipeline/known-stocks.js'
 import { PREVIOUS_FOLDER } from '../../pipeline/storage.js'
+import { disk } from '../../storage/disk.js'
 import { listNames } from '../../storage/file-system.js'
 import { parseOwner, readRecords } from '../../storage/record-file.js'
 import { catchUnreadable, type MarketFolder, readList, type StoredList } from './market-folder.js'
@@ -74,7 +74,7 @@ const readNamed = async (folder: MarketFolder, file: string): Promise<readonly N
 
 const readOwners = async ({ root }: MarketFolder, file: string): Promise<readonly Row[]> => {
   const path = join(root, file)
-  if (file.endsWith('.csv')) return parseLines((await readFile(path, 'utf8')).split('\n'))
+  if (file.endsWith('.csv')) return parseLines((await disk.readFile(path, 'utf8')).split('\n'))
   const owners: Row[] = []
   for await (const some of readRecords(path, file, parseOwner)) owners.push(...some)
   return owners
@@ -86,7 +86,7 @@ const readEarlier = async (folder: MarketFolder, items: readonly Item<Stock>[]):
   const left = (await listNames(join(folder.root, 'market_news'))).filter((name) => name.endsWith('_news.json') && !present.has(name))
   const news = await Promise.all(
     left.slice(0, MAX_LEFT).map((name) =>
-      readFile(join(folder.root, 'market_news', name), 'utf8').then(
+      disk.readFile(join(folder.root, 'market_news', name), 'utf8').then(
         (text): readonly Named[] => {
           const [, symbol = '', isin = ''] = OWNER.exec(text) ?? []
           return [[symbol, isin]]
