@@ -92,9 +92,13 @@ export interface Finding {
 
 /** A finding with its life. */
 export interface TrackedFinding extends Finding {
-  /** `new`: first found in the files of this run; `open`: in those of an earlier one; `gone`: no longer, since this run. */
+  /**
+   * `new`: first found in the files of this run, or, in a report (`VerifyOptions.isReport`), in no earlier report; `open`: known from an earlier
+   * run; `gone`: no longer found, since this run.
+   */
   readonly state: 'new' | 'open' | 'gone'
-  /** The day of the run whose files had it first. */
+  /** The run whose files had it first, and its day; absent without a report of a run. */
+  readonly run?: string
   readonly since?: Day
 }
 

@@ -95,6 +95,7 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       since,
       deep,
       history,
+      isReport: true,
       limits: { ...DEFAULT_LIMITS, ...settings.verify },
       ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
     }
