@@ -130,7 +130,7 @@ export interface ExceededLimit {
 /** Something that could not be checked. */
 export interface Unchecked {
   readonly checks: readonly CheckName[]
-  /** What was not checked, and the missing input. */
+  /** What was not checked, the missing input, and how to get it. */
   readonly text: string
 }
 

@@ -191,7 +191,7 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     return []
   }
   const listed = await readBaseline(root)
-  const open = await readEntries(toOpenPath(root), 'all findings are new', isOpen).catch(note)
+  const open = await readEntries(toOpenPath(root), 'all findings are new, and the list begins anew', isOpen).catch(note)
   const renames = await findRenames(
     root,
     stocks,

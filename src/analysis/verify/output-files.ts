@@ -211,11 +211,23 @@ export const describeUncheckedFiles = (
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
   return [
     ...(report === undefined && Object.keys(left).length === 0
-      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
+      ? [{ checks: ['files'], text: 'file sizes: no report of a run; the next run writes one' } as const]
       : []),
-    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
+    ...(empty.length > 0
+      ? [
+          {
+            checks: ['stray-records', 'files'],
+            text: `streams without files: ${empty.join(', ')}; a run of them fetches their data`,
+          } as const,
+        ]
+      : []),
     ...(statFile(statePaths(root).run.record)
-      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
+      ? [
+          {
+            checks: checkNames,
+            text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait for its end, or run again',
+          },
+        ]
       : []),
   ]
 }

@@ -89,7 +89,14 @@ export const findRecordedValues = (
   return {
     findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
     unchecked:
-      names.length === 0 ? [] : [{ checks: ['recorded-values'], text: `recorded values: too many stocks do not fit ${names.join(', ')}` }],
+      names.length === 0
+        ? []
+        : [
+            {
+              checks: ['recorded-values'],
+              text: `recorded values: too many stocks do not fit ${names.join(', ')}; compare some with the exchange`,
+            },
+          ],
   }
 }
 

@@ -2,6 +2,7 @@ import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.
 import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { describeAsOfSession } from '../as-of.js'
+import { formatCommandLine } from '../command-line.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -40,7 +41,22 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const { asOfSession, outcome, error, outputs, stale = [], changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
+  const {
+    folder,
+    asOfSession,
+    outcome,
+    error,
+    outputs,
+    stale = [],
+    changes,
+    counts,
+    rewritten,
+    since,
+    findings,
+    wrongSymbols,
+    notes,
+  } = brief
+  const commandFor = (name: string): string => formatCommandLine([name, '--out', folder])
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
   const more = (findings?.length ?? 0) - FINDINGS_SHOWN
@@ -52,7 +68,9 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     maxRows: 2,
     lines: [
       ...shown.map(describeStock),
-      ...(changes.length > shown.length ? [`and ${formatQuantity(changes.length - shown.length, 'stock')} more (scripstream diff)`] : []),
+      ...(changes.length > shown.length
+        ? [`and ${formatQuantity(changes.length - shown.length, 'stock')} more (${commandFor('diff')})`]
+        : []),
     ],
   }
   const parts: readonly BriefPart[] = [
@@ -70,7 +88,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
           .map(({ symbol, file, day, detail }) =>
             clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
           ),
-        ...(more > 0 ? [`and ${formatCount(more)} more (scripstream verify; verify --accept for those that are known)`] : []),
+        ...(more > 0 ? [`and ${formatCount(more)} more (${commandFor('verify')})`] : []),
       ],
     },
     { title: 'Not compared', lines: notes.map(clean) },

@@ -33,7 +33,7 @@ A finding is new in the files of the first run that has it, and open in those of
 
 const MAX_LIMIT = 1_000_000
 
-export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
+export const addVerify: AddCommand = (program, { args, io, dependencies, act }) => {
   const checksText = (): string =>
     ['', 'Checks:', ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, readSize(io.stdout).columns)]), ''].join(
       '\n',
@@ -55,10 +55,12 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .option('--quiet', 'print nothing if there are no new errors or warnings')
     .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + VERIFY_EXIT_CODES)
-    .action((flags: VerifyFlags) => act(verifyCommand(flags, io, dependencies)))
+    .action((flags: Omit<VerifyFlags, 'args'>) => act(verifyCommand({ ...flags, args }, io, dependencies)))
 }
 
 interface VerifyFlags {
+  /** As typed. */
+  readonly args: readonly string[]
   readonly out?: string
   readonly config?: string
   readonly only?: readonly CheckName[]
@@ -83,7 +85,22 @@ const DEFAULT_LIMITS = { errors: 0 }
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, dependencies) =>
   defer((): Observable<number> => {
-    const { out, config, only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false, json = false } = flags
+    const {
+      args,
+      out,
+      config,
+      only,
+      symbols,
+      since,
+      limit,
+      all,
+      deep,
+      history,
+      accept = false,
+      reason,
+      quiet = false,
+      json = false,
+    } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
     const settings = resolveSettings({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
@@ -103,7 +120,7 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       const tookMs = scheduler.now() - startedAt
       if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return
       if (json) printJson(verification, stdout)
-      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit, all }), stdout)
+      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, args, limit, all }), stdout)
     }
     return defer(async () => {
       const { verifyAndRecord } = await import('../folder-readers.js')

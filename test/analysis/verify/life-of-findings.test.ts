@@ -119,7 +119,9 @@ describe('the life of a finding', () => {
     writeFileSync(join(out, OPEN), '[')
     const { notes, ...rest } = await check(out)
     expect(life({ ...rest, notes })).toEqual(['A new 2026-02-06', '1 too many'])
-    expect(notes).toContainEqual(expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new$/))
+    expect(notes).toContainEqual(
+      expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new, and the list begins anew$/),
+    )
     run(out, '09', ['A'])
     expect(life(await check(out))).toEqual(['A open 2026-02-06'])
   })
@@ -193,11 +195,11 @@ describe('the command in the life of a finding', () => {
   it('prints new findings in full and exits with 4, open ones in one line and with 0; --quiet prints new ones only, --all all', async () => {
     const out = folderOfRuns()
     const full = 'A 2004-08-25: 2004-08-25 appears twice'
-    const first = await verified(out, '--quiet')
+    const first = await verified(out, '--quiet', '--out', out)
     expect(first).toMatchObject({ code: 4, text: expect.stringContaining(full) })
     expect(first.text).toMatch(/^Errors: 1 error in /)
     expect(first.text).toContain('What to do: delete the file')
-    expect(first.text).toContain('scripstream verify --accept')
+    expect(first.text).toContain(`scripstream verify --out ${out} --accept --reason '…'`)
     run(out, '06', ['A'])
     expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
     const open = await verified(out)
