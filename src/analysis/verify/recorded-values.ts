@@ -94,7 +94,7 @@ export const findRecordedValues = (
         : [
             {
               checks: ['recorded-values'],
-              text: `recorded values: too many stocks do not fit ${names.join(', ')}; compare some with the exchange`,
+              text: `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`,
             },
           ],
   }

@@ -81,7 +81,7 @@ const fewDays = (count: number): string =>
   `recorded days: dead-columns, unchanged-lists, restated-figures, blinking-members, failing-streams compare at least 2, and ${count} can be read; the runs of each day add one`
 
 /** The lists of the simulator are drawn by chance, and do not fit its candles. */
-const INCOMPARABLE = expect.stringMatching(/^recorded values: too many stocks do not fit the /)
+const INCOMPARABLE = expect.stringMatching(/^recorded values: too few stocks fit the /)
 
 describe('a sound folder', () => {
   it('has no findings, and the special session on a Sunday is one of the sessions', async () => {
