@@ -1,3 +1,4 @@
+import { countWeekdays } from '../../market/calendar.js'
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { lastWeekday, toDay } from '../../model/trading-day.js'
 import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
@@ -6,7 +7,7 @@ import type { CheckName, Finding, Unchecked } from './finding.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBands, findUnknownBands, findWidestBands } from './price-bands.js'
 import { findRecordedValues } from './recorded-values.js'
-import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, isWeekendNumber, STALE_SESSIONS } from './sessions.js'
+import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, STALE_SESSIONS } from './sessions.js'
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -88,17 +89,11 @@ const MAX_HOLIDAYS = 2
 /** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
 const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: Pick<CandleContext, 'asOf'>): readonly Finding[] => {
   if (last === undefined || asOf === undefined) return []
-  const weekdays = countWeekdays(last + 1, dayToNumber(toDay(asOf)))
+  const weekdays = countWeekdays(numberToDay(last + 1), toDay(asOf))
   const lastDay = numberToDay(last)
   if (weekdays <= MAX_HOLIDAYS || findings.some(({ day = '' }) => day > lastDay)) return []
   const detail = `the newest candles are of ${lastDay}, ${weekdays} weekdays before the day of the run`
   return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
-}
-
-const countWeekdays = (from: number, until: number): number => {
-  let count = 0
-  for (let day = from; day < until; day += 1) if (!isWeekendNumber(day)) count += 1
-  return count
 }
 
 type ListedContext = Pick<CandleContext, 'listed' | 'selected'>

@@ -1,10 +1,10 @@
+import { median } from '../../market/candle-checks.js'
 import { dayToNumber } from '../../market/candle-file.js'
 import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
 import type { CandleContext, Summaries } from './candle-summaries.js'
-import { median } from './constant-factor.js'
 import type { Finding, Unchecked } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 
@@ -138,7 +138,7 @@ const createDealClaim =
       const nearest = Math.min(high[index] ?? 0, Math.max(low[index] ?? 0, price))
       return index < 0 || hasActionSince(on) ? [] : [Math.log(price / nearest)]
     })
-    return offs.length === 0 ? Number.NaN : median(Float64Array.from(offs))
+    return offs.length === 0 ? Number.NaN : median(offs)
   }
 
 /** The newest candle is of the day of the list, or of the session before. */
