@@ -4,6 +4,7 @@ import { lastWeekday, toDay } from '../../model/trading-day.js'
 import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { type CandleContext, type Summaries, summarizeCandles } from './candle-summaries.js'
 import type { CheckName, Finding, Unchecked } from './finding.js'
+import { findLateValues } from './late-values.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBands, findUnknownBands, findWidestBands } from './price-bands.js'
 import { findRecordedValues } from './recorded-values.js'
@@ -35,6 +36,7 @@ export const verifyCandles = async (root: string, files: readonly StreamFiles[],
     findings: mergeMarketDays(
       [
         ...shifted,
+        ...findLateValues(summaries, calendar.sessions),
         ...shared.map(({ finding }) => finding),
         ...[...summaries.findings, ...missing].filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
