@@ -14,7 +14,7 @@ export const CHECKS = {
   'impossible-candles':
     'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
   'repeated-candles': 'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
-  'shifted-series': 'series that are a day late or early',
+  'shifted-series': 'series that are a day late or early, or have the values of the session before or after',
   'short-histories': 'candles that begin long after the listing, though those of other stocks reach further back',
   'recorded-values': 'candles and results that do not fit what other lists of the same run say',
   'spliced-series': 'prices of two stocks under one symbol',

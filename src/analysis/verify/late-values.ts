@@ -23,7 +23,7 @@ type Series = Pick<SeriesDays, 'symbol' | 'file' | 'recent'>
 
 /**
  * Finds series on true sessions whose values are those of the session before or after: they move as the market, the median of the stocks, did one
- * session away. The longest part of a series decides; one that hardly moves with the market shows nothing.
+ * session away. One that hardly moves with the market shows nothing.
  */
 export const findLateValues = ({ stocks, indices }: Pick<Summaries, 'stocks' | 'indices'>, all: readonly number[]): readonly Finding[] => {
   const sessions = all.slice(-SESSIONS - 1)

@@ -28,7 +28,7 @@ Exit codes:
   2  wrong usage or configuration
   4  new findings exceed a limit: by default, one new error
 
-A finding is new in the files of the first run that has it, and open in those of later runs, until it is gone or accepted.
+A finding is new until "verify" has reported it in the files of an earlier run. Then it is open until it is gone or accepted.
 `
 
 const MAX_LIMIT = 1_000_000

@@ -143,7 +143,7 @@ describe('a finding that others have seen first', () => {
   it.each([
     ['the page', async (out: string) => expect(life(await check(out))).toContain('1 too many')],
     ['the brief', async (out: string) => expect((await command(out, 'brief')).text).toContain(`New findings: 1\n  ${full}`)],
-  ])('(%s) is new to verify, which exits with 4 until the next run', async (_, see) => {
+  ])('is new to verify, which exits with 4 until the next run (%s)', async (_, see) => {
     const out = folderOfRuns()
     await see(out)
     run(out, '06', ['A'])
