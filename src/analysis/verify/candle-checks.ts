@@ -136,37 +136,28 @@ const findBandViolations = (summaries: Summaries, context: CandleContext): reado
 /** The inputs of the checks of candles that are missing. */
 const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, context: Omit<CandleContext, 'bands'>): readonly Unchecked[] => {
   const { stocks, indices } = summaries
-  if (stocks.length === 0)
-    return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks; a run of all-ohlcv fetches them' }]
+  if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks; fetch all-ohlcv' }]
   const bandDay = readBandDay(summaries, context)
   const hasBands = (context.rows.get(BAND_FILE) ?? []).length > 0
   const missing: readonly (readonly [isMissing: boolean, check: CheckName, text: string])[] = [
     [
       hasSelectedStocks(summaries, context),
       'stale-symbols',
-      `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks; a run of all fetches the others`,
+      `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks; fetch all`,
     ],
     [
       (context.rows.get('history_corporate_actions.json') ?? []).length === 0,
       'unadjusted-actions',
-      'splits and other adjustments: no corporate actions; a run of corporate-actions fetches them',
+      'splits and other adjustments: no corporate actions; fetch corporate-actions',
     ],
-    [
-      context.listedOn.size === 0,
-      'spliced-series',
-      'candles before the day of listing: no list with listing days; a run of listing-dates fetches it',
-    ],
+    [context.listedOn.size === 0, 'spliced-series', 'candles before the day of listing: no list with listing days; fetch listing-dates'],
     [
       last === undefined,
       'missing-sessions',
-      `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; a run of indices-ohlcv fetches those of indices`,
+      `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
     ],
-    [
-      last !== undefined && indices.length < MIN_INDICES,
-      'odd-days',
-      'days that all stocks lack: too few indices have candles; a run of indices-ohlcv fetches them',
-    ],
-    [!hasBands, 'price-bands', 'price bands: no list of them; a run of complete-price-bands fetches it'],
+    [last !== undefined && indices.length < MIN_INDICES, 'odd-days', 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
+    [!hasBands, 'price-bands', 'price bands: no list of them; fetch complete-price-bands'],
     [hasBands && bandDay === undefined, 'price-bands', 'price bands: no report with their day; the next run writes one'],
     [
       hasBands && bandDay !== undefined && !stocks.some(({ days }) => days.last === bandDay),

@@ -126,39 +126,22 @@ const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typ
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  {
-    run,
-    day,
-    isDeep,
-    isSelected,
-    isReport,
-  }: Pick<EarlierFindings, 'isSelected' | 'isReport'> & {
-    readonly run: string
-    readonly day: Day | undefined
-    readonly isDeep: boolean
-  },
+  { run, day, isDeep, isSelected, isReport }: CheckedRun,
 ) => {
   // What comes back in a later run is another finding.
   const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
   const first: Omit<OpenFinding, keyof Finding> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
   const found = findings.map((finding): OpenFinding => {
-    const { goneIn: _, isDeep: wasDeep, ...life } = known.get(toFindingKey(finding)) ?? first
-    return {
-      ...life,
-      ...(isDeep && wasDeep ? { isDeep: wasDeep } : {}),
-      ...(isReport ? { reportedIn: life.reportedIn ?? run } : {}),
-      ...finding,
-    }
+    const earlier = known.get(toFindingKey(finding)) ?? first
+    const { goneIn: _, isDeep: wasDeep, reportedIn = isReport ? run : undefined, ...life } = earlier
+    return omitUndefined({ ...life, isDeep: isDeep ? wasDeep : undefined, reportedIn, ...finding })
   })
   const byKey = new Map(found.map((entry) => [toFindingKey(entry), entry]))
   const left = entries.filter((entry) => !byKey.has(toFindingKey(entry)))
   const isLeft = (entry: OpenFinding): boolean => isSelected(entry) && (isDeep || !entry.isDeep)
   const gone = left.filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run).map((entry) => ({ ...entry, goneIn: run }))
-  const describe = (
-    { goneIn: _, isDeep: __, reportedIn: ___, ...finding }: OpenFinding,
-    state: TrackedFinding['state'],
-  ): TrackedFinding => ({
-    ...finding,
+  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...life }: OpenFinding, state: TrackedFinding['state']) => ({
+    ...life,
     state,
   })
   return {
@@ -167,6 +150,12 @@ const trackFindings = (
     gone: gone.map((entry) => describe(entry, 'gone')),
     entries: [...byKey.values(), ...gone, ...left.filter((entry) => !isLeft(entry))],
   }
+}
+
+interface CheckedRun extends Pick<EarlierFindings, 'isSelected' | 'isReport'> {
+  readonly run: string
+  readonly day: Day | undefined
+  readonly isDeep: boolean
 }
 
 interface EarlierFindings {

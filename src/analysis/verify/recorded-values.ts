@@ -86,17 +86,10 @@ export const findRecordedValues = (
     ({ symbol, file }) => `${symbol}\n${file}`,
   )
   const names = sources.flatMap(({ name, found }) => (found === undefined ? [name] : []))
+  const text = `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`
   return {
     findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
-    unchecked:
-      names.length === 0
-        ? []
-        : [
-            {
-              checks: ['recorded-values'],
-              text: `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`,
-            },
-          ],
+    unchecked: names.length === 0 ? [] : [{ checks: ['recorded-values'], text }],
   }
 }
 

@@ -2,11 +2,11 @@ import { Option } from 'commander'
 import { defer, map, type Observable } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
-import type { Settings } from '../../model/settings.js'
 import { readRunRecords } from '../../storage/run-records.js'
-import type { AddCommand, Dependencies, ProcessIo } from '../dependencies.js'
+import type { AddCommand } from '../dependencies.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
+import type { RunCommandContext } from '../run/flags.js'
 import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TerminalStream } from '../terminal/terminal.js'
@@ -61,15 +61,9 @@ const printBrief = (brief: Brief, format: Format, stdout: TerminalStream): void 
   else stdout.write(format === 'md' ? briefMarkdown(brief) : briefHtml(brief))
 }
 
-interface BriefContext {
-  readonly settings: Settings
-  readonly io: Pick<ProcessIo, 'scheduler'>
-  readonly dependencies: Pick<Dependencies, 'streams'>
-}
-
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */
 export const collectBrief = (
-  { settings: { out, exchange }, io, dependencies: { streams } }: BriefContext,
+  { settings: { out, exchange }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Observable<Brief> =>
   defer(async () => {

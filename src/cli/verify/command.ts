@@ -85,22 +85,7 @@ const DEFAULT_LIMITS = { errors: 0 }
 /** Checks the outputs of a folder, prints the findings, and emits the exit code. */
 const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, dependencies) =>
   defer((): Observable<number> => {
-    const {
-      args,
-      out,
-      config,
-      only,
-      symbols,
-      since,
-      limit,
-      all,
-      deep,
-      history,
-      accept = false,
-      reason,
-      quiet = false,
-      json = false,
-    } = flags
+    const { out, config, only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false, json = false } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
     const settings = resolveSettings({ out, config }, { env }, dependencies)
     const startedAt = scheduler.now()
@@ -120,7 +105,7 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       const tookMs = scheduler.now() - startedAt
       if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return
       if (json) printJson(verification, stdout)
-      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, args, limit, all }), stdout)
+      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, args: flags.args, limit, all }), stdout)
     }
     return defer(async () => {
       const { verifyAndRecord } = await import('../folder-readers.js')

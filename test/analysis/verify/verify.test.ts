@@ -134,28 +134,22 @@ describe('the coverage of a year', () => {
 
 describe('a missing input', () => {
   it.each([
-    ['history_corporate_actions.json', ['splits and other adjustments: no corporate actions; a run of corporate-actions fetches them']],
+    ['history_corporate_actions.json', ['splits and other adjustments: no corporate actions; fetch corporate-actions']],
     [
       'nse_equity_list.csv',
       [
-        'streams without files: listing-dates; a run of them fetches their data',
-        'candles before the day of listing: no list with listing days; a run of listing-dates fetches it',
+        'streams without files: listing-dates; fetch them',
+        'candles before the day of listing: no list with listing days; fetch listing-dates',
       ],
     ],
     [
       'complete_price_bands.json',
-      [
-        'streams without files: complete-price-bands; a run of them fetches their data',
-        'price bands: no list of them; a run of complete-price-bands fetches it',
-      ],
+      ['streams without files: complete-price-bands; fetch them', 'price bands: no list of them; fetch complete-price-bands'],
     ],
-    ['bulk_block_deals.json', ['streams without files: bulk-block-deals; a run of them fetches their data']],
+    ['bulk_block_deals.json', ['streams without files: bulk-block-deals; fetch them']],
     [
       'ohlcv_data/indices',
-      [
-        'streams without files: indices-ohlcv; a run of them fetches their data',
-        'days that all stocks lack: too few indices have candles; a run of indices-ohlcv fetches them',
-      ],
+      ['streams without files: indices-ohlcv; fetch them', 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
     ],
     [
       '.scripstream',
@@ -177,7 +171,7 @@ describe('a missing input', () => {
     const folder = copyOf(clean)
     folder.remove('.scripstream')
     folder.remove('ohlcv_data')
-    expect((await verified(folder)).notes).toContain('prices and sessions: no candles of stocks; a run of all-ohlcv fetches them')
+    expect((await verified(folder)).notes).toContain('prices and sessions: no candles of stocks; fetch all-ohlcv')
   })
 
   it('of the day of the price bands is named, and no close is compared with bands of another day', async () => {
@@ -1002,7 +996,7 @@ describe('a folder of a few stocks', () => {
     const { findings, notes } = await verified(folder, { only: ['missing-sessions', 'odd-days'] })
     expect({ findings, notes }).toEqual({
       findings: [],
-      notes: ['missing sessions: the candles of 3 stocks, without indices, are too few; a run of indices-ohlcv fetches those of indices'],
+      notes: ['missing sessions: the candles of 3 stocks, without indices, are too few; fetch indices-ohlcv'],
     })
   })
 })
