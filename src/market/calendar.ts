@@ -27,13 +27,16 @@ export const findNewestWeekday = (instant: number, time: string, holidays: Reado
 export const findDueSession = (instant: number, holidays?: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
 
 /** The weekdays up to a day, since 1970; a weekend adds none. */
-const countWeekdays = (day: Day): number => Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)
+const countWeekdaysTo = (day: Day): number => Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)
+
+/** The weekdays from a day on, before another one. */
+export const countWeekdays = (from: Day, before: Day): number => countWeekdaysTo(addDays(before, -1)) - countWeekdaysTo(addDays(from, -1))
 
 /** Whether the full history of a series is to be compared: its turn comes after its newest candle, up to today (`thresholds.rotation`). */
 export const isTurn = (series: string, newest: Day, today: Day): boolean => {
   const { weekdays, catchUp } = thresholds.rotation
   const offset = [...series].reduce((sum, letter) => (sum * 33 + letter.charCodeAt(0)) % 1_000_003, 0)
   const countTurns = (until: number): number => Math.floor((until + offset) / weekdays)
-  const now = countWeekdays(today)
-  return countTurns(now) > countTurns(Math.max(countWeekdays(newest), now - catchUp))
+  const now = countWeekdaysTo(today)
+  return countTurns(now) > countTurns(Math.max(countWeekdaysTo(newest), now - catchUp))
 }

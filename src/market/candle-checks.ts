@@ -105,7 +105,8 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
   return { factor: median(factors), moves, same }
 }
 
-export const median = (values: readonly number[]): number => Float64Array.from(values).sort()[values.length >> 1] ?? 1
+/** The upper one of two; 1 without any: no factor. */
+export const median = (values: ArrayLike<number>): number => new Float64Array(values).sort()[values.length >> 1] ?? 1
 
 /** Whether two histories are of different instruments; false if there are too few moves to decide. */
 export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>

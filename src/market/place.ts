@@ -1,6 +1,6 @@
 import { omitUndefined } from '../model/row.js'
 import { addDays, type Day, lastWeekday, SESSION_END, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
-import { findDueSession } from './calendar.js'
+import { countWeekdays, findDueSession } from './calendar.js'
 
 /**
  * When something was collected: `final` after the end of its session and before the next one opened, `session` before that end, `late` after the
@@ -111,10 +111,4 @@ const findNextWeekday = (day: Day, holidays: ReadonlySet<Day>): Day => {
   let next = addDays(day, 1)
   while (lastWeekday(next) !== next || holidays.has(next)) next = addDays(next, 1)
   return next
-}
-
-const countWeekdays = (from: Day, to: Day): number => {
-  let count = 0
-  for (let day = from; day < to && count <= 2 * MAX_LAG; day = addDays(day, 1)) if (lastWeekday(day) === day) count++
-  return count
 }

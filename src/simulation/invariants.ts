@@ -142,9 +142,10 @@ const countOutcomes = (events: RunEnd['events']): readonly string[] => {
   })
 }
 
-const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end }: RunEnd): readonly string[] => {
+/** A file that cannot be looked at counts as changed: its item is requested again. */
+const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end, diskFaults }: RunEnd): readonly string[] => {
   const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
-  if (!isContinued || end !== 'finished') return []
+  if (!isContinued || end !== 'finished' || diskFaults > 0) return []
   return [...journaled].flatMap(([stream, stored]) => {
     const taken = events.filter((event) => event.type === 'item-finished' && event.stream === stream && event.isTakenOver).length
     return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]

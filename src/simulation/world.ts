@@ -24,6 +24,8 @@ export interface RunEnd {
   readonly requests: number
   /** How many items of each stream the journals hold after a kill: the next start takes over as many. */
   readonly journaled?: ReadonlyMap<string, number>
+  /** How many calls of the disk failed. */
+  readonly diskFaults: number
 }
 
 /** When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start. */
@@ -57,14 +59,18 @@ const MAX_RUN_MS = 12 * 3_600_000
 
 /** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
 export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions): World => {
-  let [killed, callsLeft, kind]: [boolean, number, Kill['kind']] = [false, Number.POSITIVE_INFINITY, 'process']
+  let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [false, Number.POSITIVE_INFINITY, 'process', 0]
   const kill = (): void => {
     if (!killed) disk.kill(kind)
     killed = true
   }
   const onCall: typeof fault = (call, path) => {
     callsLeft -= 1
-    if (callsLeft >= 0) return fault(call, path)
+    if (callsLeft >= 0) {
+      const failure = fault(call, path)
+      if (failure !== undefined) diskFaults += 1
+      return failure
+    }
     kill()
     return 'EIO'
   }
@@ -74,7 +80,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     const restoreDisk = replaceDisk(disk.disk)
     const [events, before]: [RunEvent[], number] = [[], network.requests()]
     let [end, error, report]: [RunEnd['end'] | undefined, unknown, RunReport | undefined] = [undefined, undefined, undefined]
-    ;[killed, callsLeft, kind] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process']
+    ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
     const running = new Subscription()
     try {
       const collector = open(network)
@@ -99,11 +105,12 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       )
       const advanced = await time.advance(() => killed || end !== undefined, MAX_RUN_MS)
       const requests = network.requests() - before
-      if (killed) return { end: 'killed', events, requests, journaled: countJournaled(disk) }
+      if (killed) return { end: 'killed', events, requests, diskFaults, journaled: countJournaled(disk) }
       return {
         end: advanced === 'done' ? (end ?? 'failed') : advanced,
         events,
         requests,
+        diskFaults,
         ...(report ? { report } : {}),
         ...(end === 'failed' ? { error } : {}),
       }

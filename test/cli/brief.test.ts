@@ -97,7 +97,7 @@ describe('the brief', () => {
     const lines = text(80, { changes: many })
     expect(lines.length).toBeLessThanOrEqual(24)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-    expect(lines).toContainEqual(expect.stringContaining('494 stocks more'))
+    expect(lines).toContainEqual(expect.stringContaining('494 stocks more (scripstream diff --out /data)'))
   })
 
   it('says so if there is no earlier run', () => expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))

@@ -49,7 +49,7 @@ describe('the market in the report', () => {
   })
 
   it('has days, quantities and prices as people in India write them', async () => {
-    const detail = 'X bought 1234567 at 1440.5 on 2026-02-12 (bulk, 178 crore)'
+    const detail = 'X bought 12,34,567 at 1440.5 on 2026-02-12 (bulk, 178 crore)'
     const brief: Brief = {
       ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
       ...{ outputs: [], counts: { deals: 1 }, rewritten: [], since: { asOf: '2026-02-11T14:30:00.000Z' }, wrongSymbols: [], notes: [] },

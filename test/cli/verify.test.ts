@@ -153,7 +153,7 @@ describe('verify --since', () => {
 
 describe('verify --limit', () => {
   it('sets how many findings are shown of each check', async () => {
-    expect((await verified({}, '--limit', '0')).text).toContain('and 1 more (--json shows all)')
-    expect((await verified({}, '--limit', '1')).text).not.toContain('more (--json')
+    expect((await verified({}, '--limit', '0')).text).toContain('and 1 more (--limit 1 shows all)')
+    expect((await verified({}, '--limit', '1')).text).not.toContain('more (--limit')
   })
 })

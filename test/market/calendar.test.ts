@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findDueSession } from '../../src/market/calendar.js'
+import { countWeekdays, findDueSession } from '../../src/market/calendar.js'
 import { addDays, type Day, toDay, toInstant } from '../../src/model/trading-day.js'
 
 const NONE: ReadonlySet<Day> = new Set()
@@ -66,4 +66,13 @@ describe('the session due at an instant', () => {
       }),
     )
   })
+})
+
+it('counts the weekdays from a day on, before another one', () => {
+  fc.assert(
+    fc.property(days, fc.integer({ min: 0, max: 20 }), (from, count) => {
+      const weekdays = Array.from({ length: count }, (_, index) => addDays(from, index)).filter((day) => !isWeekend(day))
+      expect(countWeekdays(from, addDays(from, count))).toBe(weekdays.length)
+    }),
+  )
 })

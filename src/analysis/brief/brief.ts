@@ -73,11 +73,13 @@ export interface BriefOptions {
   readonly watchlist: SymbolOptions
   readonly findings: readonly Finding[] | undefined
   readonly newestSession: string | undefined
+  /** Why findings are missing. */
+  readonly unchecked: readonly string[]
 }
 
 /** What the last run of a folder did, what it changed, and what deserves a look. */
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
-  const { report, runs, streams, exchange, watchlist, findings, newestSession } = options
+  const { report, runs, streams, exchange, watchlist, findings, newestSession, unchecked } = options
   const difference = await diff(root, { exchange })
   const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
   const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
@@ -99,7 +101,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     since: difference.since,
     findings: findings && orderFindings(findings),
     wrongSymbols: [...new Set([...listWrongSymbols(wrongSymbols), ...listWrongSymbols(wrong)])],
-    notes: difference.notes,
+    notes: [...difference.notes, ...unchecked],
   })
 }
 

@@ -82,10 +82,13 @@ export const findNewDeals = ({ before, after }: ListVersions): readonly Change[]
     .map((row) => {
       const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
       const kind = readText(row.deal).toLowerCase()
-      const detail = `${readText(row.cname)} ${side} ${readText(row.qty)} at ${readText(row.avgprice)} on ${readText(row.date).slice(0, 10)}${` (${[kind, toCrore(row)].filter((part) => part !== '').join(', ')})`.replace(' ()', '')}`
+      const detail = `${readText(row.cname)} ${side} ${readText(row.qty).replace(LAKHS, ',')} at ${readText(row.avgprice)} on ${readText(row.date).slice(0, 10)}${` (${[kind, toCrore(row)].filter((part) => part !== '').join(', ')})`.replace(' ()', '')}`
       return { section: 'deals', change: 'new', symbol: readText(row.sym), detail }
     })
 }
+
+/** `12,34,567`; without `Intl`, which takes 11 ms to load. */
+const LAKHS = /\B(?=(?:\d\d)*\d{3}$)/g
 
 /** `7.88 crore`: the value of a deal. */
 const toCrore = ({ qty, avgprice }: Row): string => {

@@ -1,12 +1,14 @@
+import { countWeekdays } from '../../market/calendar.js'
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { lastWeekday, toDay } from '../../model/trading-day.js'
 import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { type CandleContext, type Summaries, summarizeCandles } from './candle-summaries.js'
 import type { CheckName, Finding, Unchecked } from './finding.js'
+import { findLateValues } from './late-values.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBands, findUnknownBands, findWidestBands } from './price-bands.js'
 import { findRecordedValues } from './recorded-values.js'
-import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, isWeekendNumber, STALE_SESSIONS } from './sessions.js'
+import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, STALE_SESSIONS } from './sessions.js'
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
 
 const CANDLE_CHECKS: readonly CheckName[] = [
@@ -34,6 +36,7 @@ export const verifyCandles = async (root: string, files: readonly StreamFiles[],
     findings: mergeMarketDays(
       [
         ...shifted,
+        ...findLateValues(summaries, calendar.sessions),
         ...shared.map(({ finding }) => finding),
         ...[...summaries.findings, ...missing].filter((finding) => !isExplainedBy(shared, finding)),
         ...calendar.findings,
@@ -88,17 +91,11 @@ const MAX_HOLIDAYS = 2
 /** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
 const findOldMarket = ({ last, findings }: MarketCalendar, { asOf }: Pick<CandleContext, 'asOf'>): readonly Finding[] => {
   if (last === undefined || asOf === undefined) return []
-  const weekdays = countWeekdays(last + 1, dayToNumber(toDay(asOf)))
+  const weekdays = countWeekdays(numberToDay(last + 1), toDay(asOf))
   const lastDay = numberToDay(last)
   if (weekdays <= MAX_HOLIDAYS || findings.some(({ day = '' }) => day > lastDay)) return []
   const detail = `the newest candles are of ${lastDay}, ${weekdays} weekdays before the day of the run`
   return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
-}
-
-const countWeekdays = (from: number, until: number): number => {
-  let count = 0
-  for (let day = from; day < until; day += 1) if (!isWeekendNumber(day)) count += 1
-  return count
 }
 
 type ListedContext = Pick<CandleContext, 'listed' | 'selected'>
@@ -139,29 +136,33 @@ const findBandViolations = (summaries: Summaries, context: CandleContext): reado
 /** The inputs of the checks of candles that are missing. */
 const describeUnchecked = (summaries: Summaries, { last }: MarketCalendar, context: Omit<CandleContext, 'bands'>): readonly Unchecked[] => {
   const { stocks, indices } = summaries
-  if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks' }]
+  if (stocks.length === 0) return [{ checks: CANDLE_CHECKS, text: 'prices and sessions: no candles of stocks; fetch all-ohlcv' }]
   const bandDay = readBandDay(summaries, context)
   const hasBands = (context.rows.get(BAND_FILE) ?? []).length > 0
   const missing: readonly (readonly [isMissing: boolean, check: CheckName, text: string])[] = [
     [
       hasSelectedStocks(summaries, context),
       'stale-symbols',
-      `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks`,
+      `stocks without candles: the last run selected ${context.selected} of ${context.listed.length} stocks; fetch all`,
     ],
     [
       (context.rows.get('history_corporate_actions.json') ?? []).length === 0,
       'unadjusted-actions',
-      'splits and other adjustments: no corporate actions',
+      'splits and other adjustments: no corporate actions; fetch corporate-actions',
     ],
-    [context.listedOn.size === 0, 'spliced-series', 'candles before the day of listing: no list with listing days'],
-    [last === undefined, 'missing-sessions', `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few`],
-    [last !== undefined && indices.length < MIN_INDICES, 'odd-days', 'days that all stocks lack: too few indices have candles'],
-    [!hasBands, 'price-bands', 'price bands: no list of them'],
-    [hasBands && bandDay === undefined, 'price-bands', 'price bands: no report with their day'],
+    [context.listedOn.size === 0, 'spliced-series', 'candles before the day of listing: no list with listing days; fetch listing-dates'],
+    [
+      last === undefined,
+      'missing-sessions',
+      `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
+    ],
+    [last !== undefined && indices.length < MIN_INDICES, 'odd-days', 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
+    [!hasBands, 'price-bands', 'price bands: no list of them; fetch complete-price-bands'],
+    [hasBands && bandDay === undefined, 'price-bands', 'price bands: no report with their day; the next run writes one'],
     [
       hasBands && bandDay !== undefined && !stocks.some(({ days }) => days.last === bandDay),
       'price-bands',
-      `price bands: no candles of their day, ${numberToDay(bandDay ?? 0)}`,
+      `price bands: no candles of their day, ${numberToDay(bandDay ?? 0)}; run again later, the provider may be late`,
     ],
   ]
   return missing.filter(([isMissing]) => isMissing).map(([, check, text]) => ({ checks: [check], text }))

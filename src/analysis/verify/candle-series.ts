@@ -136,9 +136,13 @@ export const pickCandles = (candles: CandleArrays, indices: readonly number[]): 
 export interface RecentCandles {
   readonly candles: CandleArrays
   readonly yearAgo: number | undefined
+  /** Of a year. */
+  readonly days: Int32Array
+  readonly closes: Float64Array
 }
 
 const RECENT_CANDLES = 30
+const YEAR_CANDLES = 251
 /** Days. */
 const YEAR = 365
 
@@ -147,5 +151,11 @@ export const getRecent = (candles: CandleArrays): RecentCandles => {
   const count = Math.min(length, RECENT_CANDLES)
   const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - YEAR)
   const indices = Array.from({ length: count }, (_, index) => length - count + index)
-  return { candles: pickCandles(candles, indices), yearAgo: close[yearAgo] }
+  const start = Math.max(0, length - YEAR_CANDLES)
+  return {
+    candles: pickCandles(candles, indices),
+    yearAgo: close[yearAgo],
+    days: day.slice(start, length),
+    closes: close.slice(start, length),
+  }
 }

@@ -1,3 +1,5 @@
+import { median } from '../../market/candle-checks.js'
+
 /** The share of values that must be near their median. */
 const MIN_NEAR = 0.9
 
@@ -6,11 +8,9 @@ const MIN_NEAR = 0.9
  * factor; two stocks are at factors that vary.
  */
 export const findConstantFactor = (factors: readonly number[], tolerance: number): number | undefined => {
-  const middle = median(Float64Array.from(factors))
+  const middle = median(factors)
   const near = factors.filter((factor) => Math.abs(factor / middle - 1) <= tolerance)
   return near.length >= MIN_NEAR * factors.length ? middle : undefined
 }
 
 export const formatFactor = (factor: number): string => String(Number(factor.toFixed(2)))
-
-export const median = (values: Float64Array): number => values.slice().sort()[values.length >> 1] ?? 0

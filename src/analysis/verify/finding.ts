@@ -14,7 +14,7 @@ export const CHECKS = {
   'impossible-candles':
     'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
   'repeated-candles': 'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
-  'shifted-series': 'series that are a day late or early',
+  'shifted-series': 'series that are a day late or early, or have the values of the session before or after',
   'short-histories': 'candles that begin long after the listing, though those of other stocks reach further back',
   'recorded-values': 'candles and results that do not fit what other lists of the same run say',
   'spliced-series': 'prices of two stocks under one symbol',
@@ -92,9 +92,13 @@ export interface Finding {
 
 /** A finding with its life. */
 export interface TrackedFinding extends Finding {
-  /** `new`: first found in the files of this run; `open`: in those of an earlier one; `gone`: no longer, since this run. */
+  /**
+   * `new`: first found in the files of this run, or, in a report (`VerifyOptions.isReport`), in no earlier report; `open`: known from an earlier
+   * run; `gone`: no longer found, since this run.
+   */
   readonly state: 'new' | 'open' | 'gone'
-  /** The day of the run whose files had it first. */
+  /** The run whose files had it first, and its day; absent without a report of a run. */
+  readonly run?: string
   readonly since?: Day
 }
 
@@ -126,7 +130,7 @@ export interface ExceededLimit {
 /** Something that could not be checked. */
 export interface Unchecked {
   readonly checks: readonly CheckName[]
-  /** What was not checked, and the missing input. */
+  /** What was not checked, the missing input, and how to get it. */
   readonly text: string
 }
 

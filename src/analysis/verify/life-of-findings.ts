@@ -43,7 +43,7 @@ const readEntries = async <T extends Finding>(
   return entries
 }
 
-const TEXTS = ['symbol', 'other', 'day', 'file', 'reason', 'since', 'goneIn']
+const TEXTS = ['symbol', 'other', 'day', 'file', 'reason', 'since', 'goneIn', 'reportedIn']
 
 const isFinding = (entry: unknown): entry is Finding =>
   isRow(entry) &&
@@ -99,12 +99,12 @@ const writeEntries = async (path: string, entries: readonly Finding[]): Promise<
 }
 
 /** A finding that a run had and nobody accepted. */
-interface OpenFinding extends Finding {
-  readonly since?: Day
-  /** The run whose files had it first. */
+interface OpenFinding extends Omit<TrackedFinding, 'state'> {
   readonly run: string
   /** The run whose files no longer had it. */
   readonly goneIn?: string
+  /** The run in whose files it was first reported (`VerifyOptions.isReport`). */
+  readonly reportedIn?: string
   /** Other checks than deep ones may not find it. */
   readonly isDeep?: true
 }
@@ -115,34 +115,43 @@ const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open
 const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
 /**
- * The life of findings. All checks of the files of one run tell the same, however often and by whom they are made: a finding is new in the files
- * of the first run that had it, open in those of later ones, and gone in those of the first that no longer has it.
+ * The life of findings. All checks of the files of one run tell the same, however often they are made: a finding is new in the files of the first
+ * run that had it, open in those of later ones, and gone in those of the first that no longer has it. A report counts only earlier reports: to it,
+ * what others have found is new.
  */
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  { run, day, isDeep, isSelected }: Pick<EarlierFindings, 'isSelected'> & { run: string; day: Day | undefined; isDeep: boolean },
+  { run, day, isDeep, isSelected, isReport }: CheckedRun,
 ) => {
-  const known = new Map(entries.map((entry) => [toFindingKey(entry), entry]))
-  const first: Pick<OpenFinding, 'run' | 'since' | 'isDeep' | 'goneIn'> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
+  // What comes back in a later run is another finding.
+  const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
+  const first: Omit<OpenFinding, keyof Finding> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
   const found = findings.map((finding): OpenFinding => {
-    const { goneIn: _, isDeep: wasDeep, ...life } = known.get(toFindingKey(finding)) ?? first
-    return { ...life, ...(isDeep && wasDeep ? { isDeep: wasDeep } : {}), ...finding }
+    const earlier = known.get(toFindingKey(finding)) ?? first
+    const { goneIn: _, isDeep: wasDeep, reportedIn = isReport ? run : undefined, ...life } = earlier
+    return omitUndefined({ ...life, isDeep: isDeep ? wasDeep : undefined, reportedIn, ...finding })
   })
   const byKey = new Map(found.map((entry) => [toFindingKey(entry), entry]))
   const left = entries.filter((entry) => !byKey.has(toFindingKey(entry)))
   const isLeft = (entry: OpenFinding): boolean => isSelected(entry) && (isDeep || !entry.isDeep)
   const gone = left.filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run).map((entry) => ({ ...entry, goneIn: run }))
-  const describe = ({ run: _, goneIn: __, isDeep: ___, ...finding }: OpenFinding, state: TrackedFinding['state']): TrackedFinding => ({
-    ...finding,
+  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...life }: OpenFinding, state: TrackedFinding['state']) => ({
+    ...life,
     state,
   })
   return {
     // Without a report there is no run, and all findings are new.
-    tracked: found.map((entry) => describe(entry, entry.run === run || run === '' ? 'new' : 'open')),
+    tracked: found.map((entry) => describe(entry, (isReport ? entry.reportedIn : entry.run) === run || run === '' ? 'new' : 'open')),
     gone: gone.map((entry) => describe(entry, 'gone')),
     entries: [...byKey.values(), ...gone, ...left.filter((entry) => !isLeft(entry))],
   }
+}
+
+interface CheckedRun extends Pick<EarlierFindings, 'isSelected' | 'isReport'> {
+  readonly run: string
+  readonly day: Day | undefined
+  readonly isDeep: boolean
 }
 
 interface EarlierFindings {
@@ -150,6 +159,7 @@ interface EarlierFindings {
   readonly isSelected: (finding: Finding) => boolean
   readonly report: RunReport | undefined
   readonly stocks: readonly Stock[]
+  readonly isReport?: boolean | undefined
   readonly accept?: Acceptance | undefined
   readonly isSettled?: (() => Promise<boolean>) | undefined
   readonly deep?: boolean | undefined
@@ -158,7 +168,7 @@ interface EarlierFindings {
 
 /** Compares the findings with the accepted and the open ones. Accepts them if wanted, and remembers the rest. */
 export const compareWithEarlier = async (root: string, findings: readonly Finding[], earlier: EarlierFindings) => {
-  const { isSelected, report, stocks, accept, isSettled, deep = false, history = false } = earlier
+  const { isSelected, isReport, report, stocks, accept, isSettled, deep = false, history = false } = earlier
   const notes: string[] = []
   const note = (error: unknown): readonly OpenFinding[] => {
     if (!(error instanceof StorageError)) throw error
@@ -166,7 +176,7 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     return []
   }
   const listed = await readBaseline(root)
-  const open = await readEntries(toOpenPath(root), 'all findings are new', isOpen).catch(note)
+  const open = await readEntries(toOpenPath(root), 'all findings are new, and the list begins anew', isOpen).catch(note)
   const renames = await findRenames(
     root,
     stocks,
@@ -176,7 +186,7 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
   const known = baseline.filter(isSelected)
   const before = compareWithBaseline(findings, known)
   const day = report && toDay(Date.parse(report.asOf))
-  const run = { run: report?.run ?? '', day, isDeep: deep || history, isSelected }
+  const run = { run: report?.run ?? '', day, isDeep: deep || history, isSelected, isReport }
   const life = trackFindings(before.fresh, compareWithBaseline(followRenames(open, renames), baseline).fresh, run)
   const accepted = accept === undefined ? known : [...before.accepted, ...acceptFindings(life.tracked, accept)]
   if (accept !== undefined) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])

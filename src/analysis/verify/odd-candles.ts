@@ -1,6 +1,7 @@
+import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { CandleSeries } from './candle-series.js'
-import { formatFactor, median } from './constant-factor.js'
+import { formatFactor } from './constant-factor.js'
 import type { Finding } from './finding.js'
 
 /** The share by which rounding to four digits may change a price. */
@@ -65,7 +66,7 @@ export const findOddVolumes = ({ symbol, file, candles }: CandleSeries): readonl
       ...volume.subarray(Math.max(0, index - AROUND), index),
       ...volume.subarray(index + 1, Math.min(length, index + 1 + AROUND)),
     ]
-    const middle = median(Float64Array.from(around))
+    const middle = median(around)
     if (around.length < MIN_AROUND || middle * (close[index] as number) < MIN_VALUE) continue
     if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
     if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around)) great.push(index)
@@ -125,5 +126,5 @@ export const measureTradedValue = ({ close, volume, length }: CandleArrays): num
   const values: number[] = []
   for (let index = Math.max(0, length - VALUE_CANDLES); index < length; index += 1)
     values.push((close[index] as number) * (volume[index] as number))
-  return median(Float64Array.from(values))
+  return median(values)
 }

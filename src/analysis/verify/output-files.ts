@@ -209,13 +209,14 @@ export const describeUncheckedFiles = (
   all: readonly StreamFiles[],
 ): readonly Unchecked[] => {
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
-  return [
-    ...(report === undefined && Object.keys(left).length === 0
-      ? [{ checks: ['files'], text: 'file sizes: no report of a run' } as const]
-      : []),
-    ...(empty.length > 0 ? [{ checks: ['stray-records', 'files'], text: `streams without files: ${empty.join(', ')}` } as const] : []),
-    ...(statFile(statePaths(root).run.record)
-      ? [{ checks: checkNames, text: 'one day: a run is active, was interrupted or is incomplete, so files may be of different days' }]
-      : []),
+  const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
+    [report === undefined && Object.keys(left).length === 0, ['files'], 'file sizes: no report of a run; the next run writes one'],
+    [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
+    [
+      statFile(statePaths(root).run.record) !== undefined,
+      checkNames,
+      'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
+    ],
   ]
+  return missing.flatMap(([isMissing, checks, text]) => (isMissing ? [{ checks, text }] : []))
 }

@@ -48,7 +48,9 @@ export const verifyAndRecord = async (
   const { only, symbols, since } = options
   const isWhole = only === undefined && symbols === undefined && since === undefined
   if (before === undefined || !isWhole || !(await isSettled())) return { verification }
-  const { stocks, files, findings, accepted, notes } = verification
+  const { stocks, files, accepted, notes } = verification
+  // A report has another notion of new.
+  const findings = verification.findings.map((one) => ({ ...one, state: one.run === before ? ('new' as const) : ('open' as const) }))
   const checkedAt = new Date(now()).toISOString()
   const checks = { run: before, checkedAt, stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
   await writeChecks(root, checks).catch(() => undefined)

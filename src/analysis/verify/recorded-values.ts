@@ -1,10 +1,10 @@
+import { median } from '../../market/candle-checks.js'
 import { dayToNumber } from '../../market/candle-file.js'
 import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
 import type { CandleContext, Summaries } from './candle-summaries.js'
-import { median } from './constant-factor.js'
 import type { Finding, Unchecked } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 
@@ -86,10 +86,10 @@ export const findRecordedValues = (
     ({ symbol, file }) => `${symbol}\n${file}`,
   )
   const names = sources.flatMap(({ name, found }) => (found === undefined ? [name] : []))
+  const text = `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`
   return {
     findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
-    unchecked:
-      names.length === 0 ? [] : [{ checks: ['recorded-values'], text: `recorded values: too many stocks do not fit ${names.join(', ')}` }],
+    unchecked: names.length === 0 ? [] : [{ checks: ['recorded-values'], text }],
   }
 }
 
@@ -131,7 +131,7 @@ const createDealClaim =
       const nearest = Math.min(high[index] ?? 0, Math.max(low[index] ?? 0, price))
       return index < 0 || hasActionSince(on) ? [] : [Math.log(price / nearest)]
     })
-    return offs.length === 0 ? Number.NaN : median(Float64Array.from(offs))
+    return offs.length === 0 ? Number.NaN : median(offs)
   }
 
 /** The newest candle is of the day of the list, or of the session before. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
+import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/pause.js'
 import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
-import { median } from './constant-factor.js'
 import type { Finding } from './finding.js'
 
 /** A file with fingerprints, to find other files with the same candles. */

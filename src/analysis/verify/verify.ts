@@ -54,6 +54,8 @@ export interface VerifyOptions extends SymbolOptions {
   readonly history?: boolean | undefined
   /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
   readonly accept?: Acceptance | undefined
+  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
+  readonly isReport?: boolean | undefined
   /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
   readonly isSettled?: (() => Promise<boolean>) | undefined
 }

@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import { defer, map, type Observable } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
-import { DamagedFileError, UsageError } from '../../model/errors.js'
-import type { Settings } from '../../model/settings.js'
+import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
 import { readRunRecords } from '../../storage/run-records.js'
-import type { AddCommand, Dependencies } from '../dependencies.js'
+import type { AddCommand } from '../dependencies.js'
 import { exampleText } from '../options.js'
 import { resolveSettings } from '../provider.js'
+import type { RunCommandContext } from '../run/flags.js'
 import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
 import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TerminalStream } from '../terminal/terminal.js'
@@ -44,7 +44,7 @@ export const addBrief: AddCommand = (program, { io, dependencies, act }) => {
       act(
         defer(() => {
           const settings = resolveSettings({ out, config }, io, dependencies)
-          return collectBrief(settings, dependencies, { watchlist: readSymbols(symbols, settings), verify })
+          return collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify })
         }).pipe(
           map((brief) => {
             printBrief(brief, format, io.stdout)
@@ -61,20 +61,25 @@ const printBrief = (brief: Brief, format: Format, stdout: TerminalStream): void 
   else stdout.write(format === 'md' ? briefMarkdown(brief) : briefHtml(brief))
 }
 
-/** The brief of a folder. */
+/** The brief of a folder. With `verify`, the life of its findings is remembered. */
 export const collectBrief = (
-  settings: Settings,
-  dependencies: Dependencies,
+  { settings: { out, exchange }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Observable<Brief> =>
   defer(async () => {
-    const { createBrief, verify } = await import('../folder-readers.js')
-    const { streams } = dependencies
-    const { out, exchange } = settings
+    const { createBrief, verifyAndRecord } = await import('../folder-readers.js')
     const { report, runs, damage } = await readRunRecords(out)
     if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
     if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
-    const verification = isVerified ? await verify(out, { streams, exchange, limits: {} }) : undefined
+    const unchecked: string[] = []
+    const checks = isVerified
+      ? await verifyAndRecord(out, { streams, exchange, limits: {} }, () => io.scheduler.now()).catch((error: unknown) => {
+          if (!(error instanceof StorageError)) throw error
+          unchecked.push(`findings: ${error.message}`)
+          return undefined
+        })
+      : undefined
+    const verification = checks?.verification
     return createBrief(out, {
       report,
       runs,
@@ -83,5 +88,6 @@ export const collectBrief = (
       watchlist,
       findings: verification?.findings.filter(({ severity, state }) => severity !== 'info' && state === 'new'),
       newestSession: verification?.sessions.last,
+      unchecked,
     })
   })

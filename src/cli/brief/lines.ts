@@ -2,6 +2,7 @@ import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.
 import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { describeAsOfSession } from '../as-of.js'
+import { formatCommandLine } from '../command-line.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -41,8 +42,10 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
   const { asOfSession, outcome, error, outputs, stale = [], changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
+  const toCommand = (name: string): string => formatCommandLine([name, '--out', brief.folder])
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
+  const others = changes.length - shown.length
   const more = (findings?.length ?? 0) - FINDINGS_SHOWN
   const changed: BriefPart = {
     title:
@@ -50,10 +53,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
         ? 'Nothing to compare with yet'
         : `Changed since ${since.asOf === undefined ? 'the run before' : formatMinute(Date.parse(since.asOf))}: ${sums.map(([name, count]) => `${name} ${formatCount(count)}`).join(', ') || 'nothing'}`,
     maxRows: 2,
-    lines: [
-      ...shown.map(describeStock),
-      ...(changes.length > shown.length ? [`and ${formatQuantity(changes.length - shown.length, 'stock')} more (scripstream diff)`] : []),
-    ],
+    lines: [...shown.map(describeStock), ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : [])],
   }
   const parts: readonly BriefPart[] = [
     { title: 'Not up to date', lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
@@ -70,7 +70,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
           .map(({ symbol, file, day, detail }) =>
             clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
           ),
-        ...(more > 0 ? [`and ${formatCount(more)} more (scripstream verify; verify --accept for those that are known)`] : []),
+        ...(more > 0 ? [`and ${formatCount(more)} more (${toCommand('verify')})`] : []),
       ],
     },
     { title: 'Not compared', lines: notes.map(clean) },

@@ -63,7 +63,6 @@ const findDueBrief = (
   context: RunCommandContext,
 ): Observable<{ readonly brief: Brief | undefined } | 'not due'> =>
   defer(() => {
-    const { settings, dependencies } = context
     const isBad = exitCode !== 0 || report?.stale !== undefined
     if (!isBad && condition === 'failure') return of('not due' as const)
     // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
@@ -72,7 +71,7 @@ const findDueBrief = (
     const readBrief = (verify: boolean): Observable<Brief | undefined> =>
       !isNew
         ? of(undefined)
-        : collectBrief(settings, dependencies, { watchlist, verify }).pipe(
+        : collectBrief(context, { watchlist, verify }).pipe(
             map((brief) => (brief.run === report.run ? brief : undefined)),
             catchError(() => of(undefined)),
           )

@@ -42,7 +42,7 @@ export const addReport: AddCommand = (program, { io, dependencies, act }) => {
 /** Writes the report. */
 const reportCommand: Command<ReportFlags> = ({ symbols, to, verify, ...flags }, io, dependencies) => {
   const settings = resolveSettings(flags, io, dependencies)
-  return collectBrief(settings, dependencies, { watchlist: readSymbols(symbols, settings), verify }).pipe(
+  return collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify }).pipe(
     concatMap(async (brief) => {
       const { readMarket } = await import('./read-market.js')
       const market = await readMarket({ root: settings.out, exchange: settings.exchange, streams: dependencies.streams })

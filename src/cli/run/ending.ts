@@ -63,9 +63,9 @@ interface EndingContext extends RunCommandContext {
 /** Prints nothing if all is well, otherwise the brief and what to do next, or the summary if the folder has no brief of this run. */
 const printQuietly = (ending: RunEnding, context: EndingContext, isWell: boolean): Observable<unknown> => {
   if (isWell) return of(undefined)
-  const { settings, io, dependencies } = context
+  const { io } = context
   const { report } = ending
-  return defer(() => collectBrief(settings, dependencies, { watchlist: {}, verify: false })).pipe(
+  return defer(() => collectBrief(context, { watchlist: {}, verify: false })).pipe(
     map((brief) => {
       if (brief.run !== report?.run) return printEnding(ending, context)
       const next = report === undefined ? [] : nextLines(report, toNextContext(context))

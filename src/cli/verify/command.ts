@@ -28,12 +28,12 @@ Exit codes:
   2  wrong usage or configuration
   4  new findings exceed a limit: by default, one new error
 
-A finding is new in the files of the first run that has it, and open in those of later runs, until it is gone or accepted.
+A finding is new until "verify" has reported it in the files of an earlier run. Then it is open until it is gone or accepted.
 `
 
 const MAX_LIMIT = 1_000_000
 
-export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
+export const addVerify: AddCommand = (program, { args, io, dependencies, act }) => {
   const checksText = (): string =>
     ['', 'Checks:', ...checkNames.flatMap((name) => [`  ${name}`, ...wrap(`      ${CHECKS[name]}`, readSize(io.stdout).columns)]), ''].join(
       '\n',
@@ -55,10 +55,12 @@ export const addVerify: AddCommand = (program, { io, dependencies, act }) => {
     .option('--quiet', 'print nothing if there are no new errors or warnings')
     .option('--json', 'print all findings as JSON on stdout')
     .addHelpText('after', () => exampleText(examples) + checksText() + VERIFY_EXIT_CODES)
-    .action((flags: VerifyFlags) => act(verifyCommand(flags, io, dependencies)))
+    .action((flags: Omit<VerifyFlags, 'args'>) => act(verifyCommand({ ...flags, args }, io, dependencies)))
 }
 
 interface VerifyFlags {
+  /** As typed. */
+  readonly args: readonly string[]
   readonly out?: string
   readonly config?: string
   readonly only?: readonly CheckName[]
@@ -95,6 +97,7 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       since,
       deep,
       history,
+      isReport: true,
       limits: { ...DEFAULT_LIMITS, ...settings.verify },
       ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
     }
@@ -102,7 +105,7 @@ const verifyCommand: Command<VerifyFlags> = (flags, { stdout, env, scheduler }, 
       const tookMs = scheduler.now() - startedAt
       if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return
       if (json) printJson(verification, stdout)
-      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, limit, all }), stdout)
+      else printLines(findingLines(verification, { columns: readSize(stdout).columns, tookMs, args: flags.args, limit, all }), stdout)
     }
     return defer(async () => {
       const { verifyAndRecord } = await import('../folder-readers.js')

@@ -10,6 +10,7 @@ import {
 } from '../../analysis/verify/finding.js'
 import { groupBy } from '../../model/map.js'
 import { formatMinute } from '../../model/trading-day.js'
+import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
@@ -20,6 +21,8 @@ const DEFAULT_LIMIT = 4
 interface FindingsContext {
   readonly columns: number
   readonly tookMs: number
+  /** The arguments of the command, as typed. */
+  readonly args: readonly string[]
   /** How many findings are shown of each check. */
   readonly limit?: number | undefined
   /** Whether open findings are shown like new ones. */
@@ -36,7 +39,7 @@ interface CheckFindings {
 /** Formats the findings for people: a table of the checks with findings, the new ones, what is open and gone, and what was not checked. */
 export const findingLines = (
   verification: Verification,
-  { columns, tookMs, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
+  { columns, tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
 ): readonly TextLine[] => {
   const { findings, gone, coverage, notes, passed, changed, stale } = verification
   const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
@@ -66,20 +69,22 @@ export const findingLines = (
       'Limits exceeded',
       passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`),
     ),
-    ...(findings.length === 0 ? [] : texts('Next', NEXT)),
+    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), createAcceptLine(args)]),
   ]
 }
 
-const NEXT = [
-  'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):',
-  'scripstream verify --accept --reason "…"',
+const NEXT = 'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):'
+
+/** On one line, so that it can be copied. */
+const createAcceptLine = (args: readonly string[]): TextLine => [
+  [`  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`],
 ]
 
 const countErrors = (findings: readonly Finding[]): number => findings.filter(({ severity }) => severity === 'error').length
 
 const formatFindingsHead = (
   { folder, stocks, files, candles, sessions, history, findings, gone, accepted, notes, asOf }: Verification,
-  { columns, tookMs }: FindingsContext,
+  { columns, tookMs }: Pick<FindingsContext, 'columns' | 'tookMs'>,
 ): readonly TextLine[] => {
   const fresh = findings.filter(({ state }) => state === 'new')
   const open = findings.length - fresh.length
@@ -177,7 +182,7 @@ const listFindings = (findings: readonly Finding[], limit: number): readonly str
   const rest = findings.length - limit
   return [
     ...findings.slice(0, limit).map((finding) => `  ${describeSubject(finding)}: ${clean(finding.detail)}`),
-    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--limit ${findings.length} shows all)`] : []),
   ]
 }
 

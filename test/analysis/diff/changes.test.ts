@@ -97,7 +97,7 @@ describe('lists of the market', () => {
       deal: 'BLOCK',
     })
     expect(findNewDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7)] })).toEqual([
-      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 80000000 at 1.5 on 2026-02-12 (block, 12 crore)' },
+      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 8,00,00,000 at 1.5 on 2026-02-12 (block, 12 crore)' },
     ])
   })
 

@@ -123,7 +123,7 @@ describe('a file that a later run wrote', () => {
     await runInto(path, { symbols: [names.a] })
     const { findings, notes } = await verified(outputFolder(path))
     expect(findings).toEqual([])
-    expect(notes).toContain('stocks without candles: the last run selected 1 of 24 stocks')
+    expect(notes).toContain('stocks without candles: the last run selected 1 of 24 stocks; fetch all')
   })
 
   it('is only a part of those of an earlier run: stocks without candles are still reported', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Verification } from '../../../src/analysis/verify/finding.js'
-import { verifyAndRecord } from '../../../src/analysis/verify/recorded-checks.js'
+import { readRecordedChecks, verifyAndRecord } from '../../../src/analysis/verify/recorded-checks.js'
 import { verify } from '../../../src/analysis/verify/verify.js'
 import { runProgram } from '../../../src/cli/program.js'
 import { Settings } from '../../../src/model/settings.js'
@@ -119,28 +119,87 @@ describe('the life of a finding', () => {
     writeFileSync(join(out, OPEN), '[')
     const { notes, ...rest } = await check(out)
     expect(life({ ...rest, notes })).toEqual(['A new 2026-02-06', '1 too many'])
-    expect(notes).toContainEqual(expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new$/))
+    expect(notes).toContainEqual(
+      expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new, and the list begins anew$/),
+    )
     run(out, '09', ['A'])
     expect(life(await check(out))).toEqual(['A open 2026-02-06'])
   })
 })
 
-describe('the command in the life of a finding', () => {
-  const verified = async (out: string, ...args: readonly string[]) => {
-    const io = createTestIo()
-    const loadSettings = () => Settings.parse({ out })
-    const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
-    return { code, text: io.out.text() }
-  }
+const command = async (out: string, ...args: readonly string[]) => {
+  const io = createTestIo()
+  const loadSettings = () => Settings.parse({ out })
+  const code = await runProgram(args, io, createTestDependencies(undefined, { streams, loadSettings }))
+  return { code, text: io.out.text() }
+}
 
+const verified = (out: string, ...args: readonly string[]) => command(out, 'verify', ...args)
+
+describe('a finding that others have seen first', () => {
+  const full = 'A 2004-08-25: 2004-08-25 appears twice'
+  const error = { code: 4, text: expect.stringContaining(full) }
+
+  it.each([
+    ['the page', async (out: string) => expect(life(await check(out))).toContain('1 too many')],
+    ['the brief', async (out: string) => expect((await command(out, 'brief')).text).toContain(`New findings: 1\n  ${full}`)],
+  ])('is new to verify, which exits with 4 until the next run (%s)', async (_, see) => {
+    const out = folderOfRuns()
+    await see(out)
+    run(out, '06', ['A'])
+    for (const _ of [1, 2]) {
+      expect(await verified(out, '--quiet')).toEqual(error)
+      // To the others it is open, whatever was reported.
+      expect((await readRecordedChecks(out, 'r06'))?.findings).toMatchObject([{ state: 'open', since: '2026-02-05', run: 'r05' }])
+      expect(life(await check(out))).toEqual(['A open 2026-02-05'])
+      expect((await command(out, 'brief')).text).not.toContain('New findings: 1')
+    }
+    run(out, '09', ['A'])
+    expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
+  })
+
+  it('is new to verify although a run is active, and again after it', async () => {
+    const out = folderOfRuns()
+    const release = await acquireLock(join(out, '.scripstream/lock'), NOW)
+    expect(await verified(out, '--quiet')).toEqual(error)
+    release()
+    run(out, '06', ['A'])
+    expect(await verified(out, '--quiet')).toEqual(error)
+  })
+
+  it('is new again when it comes back, although only the page saw that it was gone', async () => {
+    const out = folderOfRuns()
+    await verified(out)
+    run(out, '06', [])
+    expect(life(await check(out))).toEqual(['A gone 2026-02-05'])
+    run(out, '09', ['A'])
+    expect(await verified(out, '--quiet')).toEqual(error)
+    expect(life(await check(out))).toEqual(['A new 2026-02-09', '1 too many'])
+  })
+})
+
+describe('the brief', () => {
+  it('answers without findings if the accepted ones cannot be read, and says what to do', async () => {
+    const out = folderOfRuns()
+    writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[')
+    const { code, text } = await command(out, 'brief')
+    expect(code).toBe(0)
+    expect(text.replace(/\s+/g, ' ')).toMatch(
+      / Not compared .*findings: \S+accepted-findings\.json is damaged: it is not valid JSON; repair it, or delete it and accept the findings again /,
+    )
+    expect(text).not.toContain('New findings')
+  })
+})
+
+describe('the command in the life of a finding', () => {
   it('prints new findings in full and exits with 4, open ones in one line and with 0; --quiet prints new ones only, --all all', async () => {
     const out = folderOfRuns()
     const full = 'A 2004-08-25: 2004-08-25 appears twice'
-    const first = await verified(out, '--quiet')
+    const first = await verified(out, '--quiet', '--out', out)
     expect(first).toMatchObject({ code: 4, text: expect.stringContaining(full) })
     expect(first.text).toMatch(/^Errors: 1 error in /)
     expect(first.text).toContain('What to do: delete the file')
-    expect(first.text).toContain('scripstream verify --accept')
+    expect(first.text).toContain(`scripstream verify --out ${out} --accept --reason '…'`)
     run(out, '06', ['A'])
     expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
     const open = await verified(out)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -21,11 +21,30 @@ const [DEALS, MASTER, RESULTS, ACTIONS] = [
 
 const symbolsOf = (folder: OutputFolder): readonly string[] =>
   folder.rows('master_isin_map.json').map(({ Symbol: symbol }) => String(symbol))
+const indicesOf = (folder: OutputFolder): readonly string[] =>
+  folder
+    .rows('all_indices_list.json')
+    .flatMap(({ Sym }) => (existsSync(join(folder.path, `ohlcv_data/indices/${Sym}.csv`)) ? `indices/${Sym}` : []))
 const isoDay = (time: number): string => new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
 const round = (value: number): number => Math.round(value * 100) / 100
 const scaled = (candle: readonly number[], by: number): number[] =>
   candle.map((value, column) => (column > 0 && column < 5 ? value * by : value))
 const at = (all: Candles, index: number): readonly number[] => all.at(index) as readonly number[]
+
+/** A market: in the newest 300 sessions, all stocks and indices move together, by up to 5 % a session, besides what each does alone. */
+const moveTogether = (folder: OutputFolder, names: readonly string[]): void => {
+  for (const name of names) {
+    const all = folder.candles(name)
+    const level = ([time = 0]: readonly number[]): number => 0.95 + 0.05 * random(Math.floor(time / DAY_S))
+    folder.putCandles(
+      name,
+      all.map((candle, index) => (index < all.length - 300 ? candle : scaled(candle, level(candle)).map(round))),
+    )
+  }
+}
+
+/** The same of a seed, from 0 to 1. */
+const random = (seed: number): number => (Math.imul(seed, 2_654_435_761) >>> 0) / 2 ** 32
 
 /** Lists that say of each stock and index what its candles and results say: those of the simulator are drawn by chance. */
 const makeConsistent = (folder: OutputFolder): void => {
@@ -97,6 +116,7 @@ const stocks = { free: '', dear: '', old: '', other: '', b: '', c: '', index: ''
 beforeAll(async () => {
   await runInto(clean, { stocks: 16 })
   const folder = outputFolder(clean)
+  moveTogether(folder, [...symbolsOf(folder), ...indicesOf(folder)])
   makeConsistent(folder)
   const all = symbolsOf(folder)
   const trades = (symbol: string): boolean =>
@@ -115,16 +135,7 @@ beforeAll(async () => {
           .slice(-30)
           .every(([, , , , close = 0]) => close > 120),
     ) ?? ''
-  const index = folder
-    .rows('all_indices_list.json')
-    .map(({ Sym }) => `indices/${Sym}`)
-    .find((name) => {
-      try {
-        return folder.candles(name).length > 300
-      } catch {
-        return false
-      }
-    })
+  const index = indicesOf(folder).find((name) => folder.candles(name).length > 300)
   Object.assign(stocks, { free: all[0], dear, old, other, b, c, index })
 })
 
@@ -161,6 +172,14 @@ const swapped =
     return [stocks[one], stocks[other]]
   }
 
+const openAt = ([time = 0, , high = 0, low = 0, ...rest]: readonly number[], open: number): readonly number[] => [
+  time,
+  open,
+  Math.max(high, open),
+  Math.min(low, open),
+  ...rest,
+]
+
 /** Candles before an ex-date as they were, times a factor that they should have been divided by. */
 const unadjusted =
   (name: Name, note: string, by: number) =>
@@ -170,7 +189,7 @@ const unadjusted =
     folder.putCandles(
       stocks[name],
       all.map((candle, index) =>
-        index < from ? scaled(candle, by) : index === from ? candle.with(1, Number(all[from - 1]?.[4])) : candle,
+        index < from ? scaled(candle, by) : index === from ? openAt(candle, Number(all[from - 1]?.[4])) : candle,
       ),
     )
     const action = { ActType: 'BONUS', ExDate: isoDay(Number(all[from]?.[0])), Note: note }
@@ -181,6 +200,11 @@ const unadjusted =
 const shift = (days: number) => (all: Candles) => all.map(([time = 0, ...rest]) => [time + days * DAY_S, ...rest])
 /** Each candle has the values of the session before. */
 const late = (all: Candles): Candles => all.slice(1).map(([time = 0], index) => [time, ...at(all, index).slice(1)])
+const lateBut = (count: number) => (all: Candles) => [...late(all.slice(0, -count)), ...all.slice(-count)]
+const earlyBut = (count: number) => (all: Candles) => {
+  const start = all.length - count
+  return all.map((candle, index) => (index < start - 1 ? [Number(candle[0]), ...at(all, index + 1).slice(1)] : candle))
+}
 const times = (by: number) => (all: Candles) => all.map((candle) => scaled(candle, by))
 /** The candles from a place on, counted from the end, with the closes and volumes of the first of them. */
 const still = (from: number, count: number, columns: readonly number[]) => (all: Candles) => {
@@ -223,6 +247,27 @@ const faults: readonly Fault[] = [
   { fault: 'a series a day late', check: 'shifted-series', detail: /^its candles are one day late: /, plant: inCandles('b', shift(1)) },
   { fault: 'a series a day early', check: 'shifted-series', detail: /^its candles are one day early: /, plant: inCandles('c', shift(-1)) },
   { fault: 'values a session late', check: 'recorded-values', plant: inCandles('old', late) },
+  {
+    fault: 'values a session late but for the newest 30',
+    check: 'shifted-series',
+    detail: /^its candles have the values of the session before: it moves one session later than the market$/m,
+    plant: inCandles('b', lateBut(30)),
+  },
+  {
+    fault: 'values a session early but for the newest 30',
+    check: 'shifted-series',
+    detail: /^its candles have the values of the session after: /m,
+    plant: inCandles('c', earlyBut(30)),
+  },
+  {
+    fault: 'values a session late but for the newest 30 of all stocks',
+    check: 'shifted-series',
+    detail: /^6 of 6 indices have the values of another session than the median stock: /,
+    plant: (folder) => {
+      for (const symbol of symbolsOf(folder)) folder.putCandles(symbol, lateBut(30)(folder.candles(symbol)))
+      return ['']
+    },
+  },
   { fault: 'one close 25 % higher', check: 'large-moves', plant: inCandles('b', moved(-60, 1.25)) },
   { fault: 'one close 25 % higher of a stock without band', check: 'large-moves', plant: inCandles('free', moved(-60, 1.25)) },
   { fault: 'the newest close 25 % lower', check: 'large-moves', plant: inCandles('c', moved(-1, 0.75)) },
@@ -286,8 +331,8 @@ describe('a folder whose lists agree', () => {
     expect(notes.filter((note) => note.startsWith('recorded values'))).toEqual([])
   })
 
-  it('has 30 faults to plant, of every check that looks at prices and lists alone', () => {
-    expect(faults).toHaveLength(30)
+  it('has 33 faults to plant, of every check that looks at prices and lists alone', () => {
+    expect(faults).toHaveLength(33)
     expect(faults.every(({ check }) => checkNames.includes(check))).toBe(true)
   })
 

@@ -95,7 +95,7 @@ it.each([
 ])('%d bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))
 
 it('writes the quantities and prices of deals as people in India do', () => {
-  expect(formatChange('X bought 1234567 at 1440.5 on 2026-02-12 (bulk, 178 crore); Y sold 900 at 7 on 2026-02-12')).toBe(
+  expect(formatChange('X bought 12,34,567 at 1440.5 on 2026-02-12 (bulk, 178 crore); Y sold 900 at 7 on 2026-02-12')).toBe(
     'X bought 12,34,567 at ₹ 1,440.50 on 12 Feb 2026 (bulk, ₹ 178 crore); Y sold 900 at ₹ 7.00 on 12 Feb 2026',
   )
 })

@@ -36,7 +36,7 @@ export const verifyHistory = async (
   const [first, last] = [days[0], days.at(-1)]
   const range = { days: days.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
   if (first === undefined || days.length < MIN_DAYS) {
-    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${days.length} can be read`
+    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${days.length} can be read; the runs of each day add one`
     return { findings, range, unchecked: [{ checks: HISTORY_CHECKS, text }] }
   }
   const isSession = createSessionFilter(sessions)

@@ -58,14 +58,11 @@ export const formatFinding = (detail: string): string =>
       .replaceAll('(-', '(−'),
   )
 
-/** A change in the words of `diff`, with the days, quantities, prices and values as people write them. */
+/** A change in the words of `diff`, with the days, prices and values as people write them. */
 export const formatChange = (detail: string): string =>
   formatFinding(
     detail
-      .replace(
-        /( (?:bought|sold) )(\d+) at (\d+(?:\.\d+)?)/g,
-        (_, verb: string, quantity: string, price: string) => `${verb}${formatNumber(Number(quantity))} at ${formatPrice(Number(price))}`,
-      )
+      .replace(/(?<= (?:bought|sold) [\d,]+ at )\d+(?:\.\d+)?/g, (price) => formatPrice(Number(price)))
       .replace(/(?<=\(\w+, )(?=[\d.]+ crore\))/g, '₹ '),
   )
 
