@@ -250,6 +250,33 @@ describe('the summary of a run with wrong symbols', () => {
     ])
   })
 
+  test('come with the advice on everything else, each with its command', () => {
+    const stale = [
+      { stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-12', sessions: 2, shownBy: ['deals'] },
+    ]
+    const change = {
+      ...({ stream: 'x', endpoint: 'POST /x', kind: 'gone', field: 'Band', example: 'TCS' } as const),
+      ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
+    }
+    const nextOf = (changes: Partial<RunReport>): readonly string[] => {
+      const lines = print({ ...report, ...changes })
+      return lines.slice(lines.indexOf('Next') + 1, lines.lastIndexOf(''))
+    }
+    const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
+    const correct = '  Correct these symbols in the watchlist.'
+    const drifted = ['  See what has changed; "drift accept" accepts it:', '    scripstream drift']
+    expect(nextOf({ stale })).toEqual([...again, correct])
+    expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
+    const scripts = { 'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }) }
+    expect(nextOf({ stale, scripts })).toEqual([
+      '  news is too slow; set higher "timeoutsMs" or fewer "workers".',
+      '  To retry what is missing:',
+      '    scripstream run --retry-failed',
+      ...[...again, correct],
+    ])
+    expect(nextOf({ scripts, isResumable: true })).toContain(correct)
+  })
+
   test('names the first few of many', () => {
     const many = Array.from({ length: 1_009 }, (_, index) => ({ given: `X${index}`, near: [] }))
     expect(print({ ...report, wrongSymbols: many }).slice(11, 13)).toEqual([
