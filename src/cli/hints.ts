@@ -112,8 +112,7 @@ export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly s
   )
 
 /** Advice for one error, if there is any. */
-export const findHint = ({ causes, code }: CollectError, origins?: Origins): string | undefined =>
-  describeCauses(causes.length > 0 ? causes : [{ code }], origins)[0]
+export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined => describeCauses(causes, origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */
 export const listErrorCodes = (): readonly (readonly [code: string, meaning: string, hint: string])[] =>
