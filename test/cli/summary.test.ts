@@ -172,9 +172,9 @@ describe('the summary of a partial run', () => {
       'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
       '',
       'Next',
-      '  The provider limits the rate; run again later, or set fewer "workers" in',
-      '    scripstream.config.json.',
-      '  The provider has a server error (5xx); run again later.',
+      '  news limited the rate; run again later, or set a lower hosts.news.maxRate',
+      '    (requests a second).',
+      '  The provider answered with a server error (5xx); run again later.',
       '  To retry what is missing:',
       "    scripstream run '--out=/srv/my market' --retry-failed",
       '',
@@ -269,7 +269,7 @@ describe('the summary of a run with wrong symbols', () => {
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
     const scripts = { 'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }) }
     expect(nextOf({ stale, scripts })).toEqual([
-      '  news is too slow; set higher "timeoutsMs" or fewer "workers".',
+      '  news answered too slowly; set higher "timeoutsMs" or fewer "workers".',
       '  To retry what is missing:',
       '    scripstream run --retry-failed',
       ...[...again, correct],
@@ -325,7 +325,7 @@ describe('the summary of a failed run', () => {
       '  .scripstream/report.json',
       '',
       'Next',
-      '  The provider has a server error (5xx); run again later.',
+      '  The provider answered with a server error (5xx); run again later.',
       '  Fix the cause, then run it again:',
       '    scripstream run',
       '',
@@ -396,13 +396,13 @@ describe('the advice on a failure', () => {
   }
 
   test.each([
-    [[{ code: 'http_403', host: 'static' }], 'static denies access (401, 403)', 'SCRIPSTREAM_HEADERS'],
-    [[{ code: 'http_302', host: 'archive' }], 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
-    [[{ code: 'html', host: 'static' }], 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
-    [[{ code: 'dns', host: 'news' }], 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
+    [[{ code: 'http_403', host: 'static' }], 'static denied access (401, 403)', 'SCRIPSTREAM_HEADERS'],
+    [[{ code: 'http_302', host: 'archive' }], 'archive redirected', 'SCRIPSTREAM_ARCHIVE_URL'],
+    [[{ code: 'html', host: 'static' }], 'static sent HTML', 'SCRIPSTREAM_STATIC_URL'],
+    [[{ code: 'dns', host: 'news' }], 'news cannot be found', 'SCRIPSTREAM_NEWS_URL'],
     [[{ code: 'connect', host: 'news' }], 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
     [[{ code: 'tls', host: 'ticks' }], 'The TLS connection to ticks fails', 'NODE_EXTRA_CA_CERTS'],
-    [[{ code: 'deadline', host: 'ticks' }], 'ticks is too slow', '"timeoutsMs"'],
+    [[{ code: 'deadline', host: 'ticks' }], 'ticks answered too slowly', '"timeoutsMs"'],
     [[{ code: 'shrink' }], 'Refused, the earlier files stay', '--accept shrink'],
     [[{ code: 'connect' }], 'The provider cannot be reached', 'check its address'],
     [
@@ -410,7 +410,7 @@ describe('the advice on a failure', () => {
         { code: 'http_500', host: 'analytics' },
         { code: 'http_503', host: 'web' },
       ],
-      'analytics, web has a server error',
+      'analytics, web answered with a server error',
       '5xx',
     ],
   ])('is given for %j', (causes, says, wayOut) => {
@@ -432,6 +432,32 @@ describe('the advice on a failure', () => {
     expect(findHints(runReport({ outcome: 'partial', scripts }), origins)).toEqual([
       expect.stringContaining('check urls.news in scripstream.config.json:8, SCRIPSTREAM_WEB_URL, the network'),
     ])
+  })
+
+  test('names what is set for a service alone', () => {
+    const [file, all] = ['scripstream.config.json', 'headers.cookie in scripstream.config.json:3']
+    const origins = new Map([
+      ...['url', 'headers', 'maxRate'].map((field, line) => [`hosts.news.${field}`, `hosts.news.${field} in ${file}:${line + 5}`] as const),
+      ['headers.cookie', all],
+    ])
+    const hintFor = (code: string, host = 'news', set: typeof origins = origins): string =>
+      findHints(
+        runReport({
+          scripts: { x: scriptReport({ items: { ...news.items, success: 0, empty: 0, http_404: 2 }, causes: [{ code, host }] }) },
+        }),
+        set,
+      ).join('')
+    for (const code of ['http_302', 'http_404', 'html', 'dns', 'connect', 'tls', 'reset']) {
+      expect(hintFor(code)).toContain(' hosts.news.url in scripstream.config.json:5')
+      expect(hintFor(code)).not.toContain('SCRIPSTREAM_')
+    }
+    expect(hintFor('http_401')).toContain(`check hosts.news.headers in ${file}:6, ${all} and your`)
+    expect(hintFor('http_401', 'web')).toContain(`check ${all} and your`)
+    expect(hintFor('rate_limit')).toContain(`a lower hosts.news.maxRate in ${file}:7 (`)
+    // An address in `urls` goes before it.
+    expect(hintFor('connect', 'news', new Map([...origins, ['urls.news', 'SCRIPSTREAM_NEWS_URL']]))).toContain(
+      'check SCRIPSTREAM_NEWS_URL,',
+    )
   })
 
   test('is given for 404 only if all items are not found', () => {
