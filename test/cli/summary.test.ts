@@ -159,7 +159,7 @@ describe('the summary of a partial run', () => {
       '',
       'Missing',
       '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items',
-      '    incomplete, because a request failed',
+      '    incomplete',
       '    POST news /v2/news: the provider answered 429: rate limited (text/plain, 3',
       '      B, "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
       '    the provider answered 503: EVIL',
