@@ -111,7 +111,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
   }
   try {
     const bytes = readFileSync(path)
-    if (bytes.includes(0)) throw new Error('it is no UTF-8 text (it may be UTF-16); save it as UTF-8')
+    if (bytes.includes(0)) throw new Error('it is not UTF-8 text (it may be UTF-16); save it as UTF-8')
     // Comments become blanks, so that positions stay.
     const text = stripJsonComments(bytes.toString().replace(/^\ufeff/, ''), { trailingCommas: true })
     const scanned = scanJson(text)

@@ -328,7 +328,7 @@ describe('a configuration file', () => {
   it('in UTF-16 is refused with the cause', () => {
     const configFile = fileOf('')
     writeFileSync(configFile, '\ufeff{ "newsLimit": 5 }', 'utf16le')
-    expect(complaintOf({ configFile })).toMatch(/: it is no UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
+    expect(complaintOf({ configFile })).toMatch(/: it is not UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
   })
 
   it('need not exist if it was not named', () => expect(() => loadSettings({ streams })).not.toThrow())
