@@ -59,7 +59,10 @@ describe('an error is written in plain words, without the text of the system or 
     expect(await errorOf(...args)).toMatch(new RegExp(`^error: ${expected.replaceAll(/[.$()]/g, '\\$&')}\n`)),
   )
 
-  it.each([['run', '--only', 'market-news'], ['stream', 'market-news']])('names where the file of holidays is set: %s', async (...command) => {
+  it.each([
+    ['run', '--only', 'market-news'],
+    ['stream', 'market-news'],
+  ])('names where the file of holidays is set: %s', async (...command) => {
     const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
     writeFileSync(join(root, 'holidays.json'), `{ "out": "new",\n "holidays": "none.txt",\n "urls": ${JSON.stringify(urls)} }`)
     expect(await errorOf(...command, '--config', 'ROOT/holidays.json')).toBe(
