@@ -49,11 +49,18 @@ const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSourc
   { values: flags, formatOrigin: formatFlag },
 ]
 
-/** Where each setting that is not its default comes from. Settings with names have one place each. */
+/** Where each setting that is not its default comes from. Settings with names have one place each, and each field of a service: `hosts.news.url`. */
 export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, string> =>
   new Map(
     readLayers(sources).flatMap(({ values, formatOrigin }) =>
-      flattenSettings(values).map(([name]) => [name, formatOrigin(name, name)] as const),
+      flattenSettings(values).flatMap(([name, value]) => {
+        const origin = formatOrigin(name, name)
+        const fields = isRow(value) ? Object.keys(value).map((field) => `${name}.${field}`) : []
+        const inside = fields.map((field) => [field, formatOrigin(field, field)] as const)
+        // An address alone is short for `{ url: … }`.
+        const short = name.startsWith('hosts.') && !isRow(value) ? [[`${name}.url`, origin] as const] : []
+        return [[name, origin] as const, ...inside, ...short]
+      }),
     ),
   )
 
@@ -104,7 +111,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
   }
   try {
     const bytes = disk.readFileSync(path)
-    if (bytes.includes(0)) throw new Error('it is no UTF-8 text (it may be UTF-16); save it as UTF-8')
+    if (bytes.includes(0)) throw new Error('it is not UTF-8 text (it may be UTF-16); save it as UTF-8')
     // Comments become blanks, so that positions stay.
     const text = stripJsonComments(bytes.toString().replace(/^\ufeff/, ''), { trailingCommas: true })
     const scanned = scanJson(text)

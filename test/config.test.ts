@@ -271,12 +271,15 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
     "retrys": 1,
     "workers": { "market-new": 1 },
     "urls": { "static": "https://x.test/{", "news": "x" },
+    "hosts": { "news": {
+      "ulr": "https://x.test" } },
   }`)
   const wrong = { configFile, env: { FETCH_OHLCV: 'maybe', NEWS_LIMIT: '5' }, flags: { retries: -1 } }
   const lines = complaintOf(wrong).split('\n')
   const starts = [
-    '7 settings are wrong:',
+    '8 settings are wrong:',
     `urls.news in ${configFile}:6 must be an http(s) address such as https://example.com/path, but is "x"`,
+    `hosts.news in ${configFile}:8 has no setting "ulr" (did you mean url?)`,
     `newsLimit in ${configFile}:2 must be a whole number from 1 to 100, but is "many"`,
     `${configFile}:3 has no setting "newLimit" (did you mean newsLimit?)`,
     `${configFile}:4 has no setting "retrys" (did you mean retries?)`,
@@ -289,6 +292,7 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
     expect.objectContaining({
       issues: [
         ['urls.news'],
+        ['hosts.news.ulr', 'url'],
         ['newsLimit'],
         ['newLimit', 'newsLimit'],
         ['retrys', 'retries'],
@@ -324,7 +328,7 @@ describe('a configuration file', () => {
   it('in UTF-16 is refused with the cause', () => {
     const configFile = fileOf('')
     writeFileSync(configFile, '\ufeff{ "newsLimit": 5 }', 'utf16le')
-    expect(complaintOf({ configFile })).toMatch(/: it is no UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
+    expect(complaintOf({ configFile })).toMatch(/: it is not UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
   })
 
   it('need not exist if it was not named', () => expect(() => loadSettings({ streams })).not.toThrow())
@@ -348,6 +352,20 @@ describe('the origin of a setting', () => {
       newsLimit: 'NEWS_LIMIT',
       downMs: '--patience',
       logFile: '--log-file',
+    })
+  })
+
+  it('is the line of each field of a service', () => {
+    const configFile = fileOf(
+      '{\n "hosts": {\n  "news": {\n   "url": "https://n.test",\n   "headers": { "a": "b" },\n   "maxRate": 5\n  },\n  "options": "https://o.test"\n }\n}',
+    )
+    expect(Object.fromEntries(findOrigins({ configFile, streams }))).toEqual({
+      'hosts.news': `hosts.news in ${configFile}:3`,
+      'hosts.news.url': `hosts.news.url in ${configFile}:4`,
+      'hosts.news.headers': `hosts.news.headers in ${configFile}:5`,
+      'hosts.news.maxRate': `hosts.news.maxRate in ${configFile}:6`,
+      'hosts.options': `hosts.options in ${configFile}:8`,
+      'hosts.options.url': `hosts.options in ${configFile}:8`,
     })
   })
 })

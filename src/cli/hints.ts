@@ -1,7 +1,7 @@
 import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { countItems } from '../model/script-figures.js'
-import { toAddressSetting, toAddressVariable } from '../model/settings.js'
+import { toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
 import { describeInstall } from './install.js'
 import { readSize } from './terminal/terminal.js'
@@ -13,8 +13,11 @@ type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
 type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>'
 
-/** Advice for the services that failed and the settings with their addresses. */
-type Hint = (services: string, addresses: string) => string
+/** Advice for the services that failed, with their settings and where those are set. */
+type Hint = (services: string, settings: typeof settingNames) => string
+
+/** The settings of services that are not known by name. */
+const settingNames = { address: 'its address', headers: '"headers" (SCRIPSTREAM_HEADERS)', maxRate: '"maxRate"' }
 
 const refused =
   (code: keyof typeof refusals): Hint =>
@@ -25,18 +28,18 @@ const noHint = undefined
 
 /** What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the message says it all. */
 export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
-  rate_limit: () => 'The provider limits the rate; run again later, or set fewer "workers" in scripstream.config.json.',
-  'http_401, http_403': (services) => `${services} denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS) and your permissions.`,
-  http_3xx: (services, addresses) => `${services} redirects to another address; set ${addresses} to that address.`,
-  html: (services, addresses) =>
-    `${services} sends HTML instead of data: it blocks you or requires a login, or ${addresses} points to a web site.`,
-  dns: (services, addresses) => `${services} is not found in the DNS; check the host name in ${addresses}, and the DNS of this machine.`,
-  connect: (services, addresses) =>
-    `${services} cannot be reached; check ${addresses}, the network, the firewall, the proxy, and whether the service is up.`,
-  tls: (services, addresses) =>
-    `The TLS connection to ${services} fails; check ${addresses}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
+  rate_limit: (services, { maxRate }) => `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
+  'http_401, http_403': (services, { headers }) => `${services} denied access (401, 403); check ${headers} and your permissions.`,
+  http_3xx: (services, { address }) => `${services} redirected to another address; set ${address} to that address.`,
+  html: (services, { address }) =>
+    `${services} sent HTML instead of data: you are blocked or must log in, or ${address} points to a web site.`,
+  dns: (services, { address }) => `${services} cannot be found in the DNS; check the host name in ${address}, and the DNS of this machine.`,
+  connect: (services, { address }) =>
+    `${services} cannot be reached; check ${address}, the network, the firewall, the proxy, and whether the service is up.`,
+  tls: (services, { address }) =>
+    `The TLS connection to ${services} fails; check ${address}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
   proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
-  deadline: (services) => `${services} is too slow; set higher "timeoutsMs" or fewer "workers".`,
+  deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
   shrink: refused('shrink'),
   count: refused('count'),
   fields: refused('fields'),
@@ -44,8 +47,8 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   rescale: refused('rescale'),
   identity: refused('identity'),
   units: refused('units'),
-  http_5xx: (services) => `${services} has a server error (5xx); run again later.`,
-  http_404: (services, addresses) => `${services} answered 404 Not Found; check ${addresses}.`,
+  http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
+  http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>
     'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
   'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
@@ -64,8 +67,8 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'other-stock': noHint,
   truncated: noHint,
   slow: noHint,
-  reset: (services, addresses) =>
-    `${services} closes connections without an answer; if its port expects TLS, ${addresses} must start with https.`,
+  reset: (services, { address }) =>
+    `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
   protocol: noHint,
   too_large: noHint,
   fd: noHint,
@@ -87,8 +90,19 @@ const toKind = (code: string): string => {
 export type Origins = ReadonlyMap<string, string>
 
 /** Where the address of a service is set, or its variable. */
-export const findAddressOrigin = (host: string, origins: Origins | undefined): string =>
-  origins?.get(toAddressSetting(host)) ?? toAddressVariable(host)
+export const findAddressOrigin = (host: string, origins: Origins = new Map()): string =>
+  origins.get(`urls.${host}`) ?? origins.get(`hosts.${host}.url`) ?? toAddressVariable(host)
+
+const findSettings = (hosts: readonly string[], origins: Origins = new Map()): typeof settingNames => {
+  if (hosts.length === 0) return settingNames
+  const own = hosts.flatMap((host) => origins.get(`hosts.${host}.headers`) ?? [])
+  const forAll = [...origins].find(([name]) => name.startsWith('headers.'))?.[1] ?? []
+  return {
+    address: hosts.map((host) => findAddressOrigin(host, origins)).join(', '),
+    headers: own.concat(forAll).join(', ') || settingNames.headers,
+    maxRate: hosts.map((host) => origins.get(`hosts.${host}.maxRate`) ?? `hosts.${host}.maxRate`).join(', '),
+  }
+}
 
 /** One sentence for each kind of failure that has advice. */
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
@@ -96,8 +110,7 @@ const describeCauses = (causes: readonly ReportedCause[], origins: Origins | und
     const same = causes.filter(({ code }) => toKind(code) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
-    const addresses = hosts.map((host) => findAddressOrigin(host, origins)).join(', ')
-    const text = hosts.length === 0 ? hint('the provider', 'its address') : hint(hosts.join(', '), addresses)
+    const text = hint(hosts.join(', ') || 'the provider', findSettings(hosts, origins))
     return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
   })
 
@@ -112,14 +125,13 @@ export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly s
   )
 
 /** Advice for one error, if there is any. */
-export const findHint = ({ causes, code }: CollectError, origins?: Origins): string | undefined =>
-  describeCauses(causes.length > 0 ? causes : [{ code }], origins)[0]
+export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined => describeCauses(causes, origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */
 export const listErrorCodes = (): readonly (readonly [code: string, meaning: string, hint: string])[] =>
   Object.entries(errorCodes).flatMap(([code, meaning]) => {
     const kinds = code === 'http_<status>' ? Object.keys(hints).filter((kind) => kind.startsWith('http_')) : [code]
-    return kinds.map((kind) => [kind, meaning, hints[kind as HintKind]?.('the service', 'its address') ?? ''] as const)
+    return kinds.map((kind) => [kind, meaning, hints[kind as HintKind]?.('the service', settingNames) ?? ''] as const)
   })
 
 /** An error in words, and what to do about it, line by line; an unexpected one with its stack. */

@@ -1,4 +1,4 @@
-import { concatMap, defer, finalize, from, type Observable } from 'rxjs'
+import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
 import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
@@ -63,6 +63,14 @@ export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>,
 /** Where each setting of a command comes from that is not its default. */
 export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))
+
+/** An error about a setting, such as `holidays: …`, with the place that the setting comes from. */
+export const nameOrigin = <T>(origins: Origins): MonoTypeOperatorFunction<T> =>
+  catchError((error: unknown) => {
+    const { path = '' } = (error instanceof UsageError && error.issues[0]) || {}
+    const origin = origins.get(path)
+    throw error instanceof UsageError && origin ? new UsageError(error.message.replace(path, origin), { issues: error.issues }) : error
+  })
 
 /** Warns about environment variables that look like misspelt ones of ours. */
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {

@@ -111,7 +111,7 @@ const createHostSummary = (name: string) => {
       if (after.backoff?.why === 'down' && after.backoff.attempts === 1) outages += 1
       if (before.backoff?.why === 'down' && before.backoff.attempts > 0 && after.backoff?.why !== 'down')
         downMs += now - before.backoff.since
-      if (after.backoff === undefined) lowestRate = Math.min(lowestRate, computeLimit(after.rate.perSecond, now))
+      if (after.backoff === undefined) lowestRate = Math.min(lowestRate, computeRate(after.rate, now))
     },
     toWarnings(host: LimiterState, now: number): readonly string[] {
       const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0

@@ -94,7 +94,7 @@ export const computeDelay = (rate: RateState, inFlight: number, now: number): nu
 
 /** Requests a second now. */
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
-  Math.min(maxPerSecond, computeLimit(perSecond, now))
+  Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))
 
 export const onSend = (rate: RateState, now: number): RateState => {
   const perSecond = computeRate(rate, now)
@@ -246,7 +246,9 @@ const measureRate = (rate: RateState, until: number): number =>
 const estimateRate = (rate: RateState, refusal: Refusal, share: number): number => {
   const measured = measureRate(rate, refusal.at)
   if (rate.perSecond === unlimited) return Math.max(MIN_INITIAL_RATE, measured + refusal.granted)
-  return Math.max(MIN_RATE, Math.min(measured, computeLimit(rate.perSecond, refusal.at) * share))
+  const limit = computeLimit(rate.perSecond, refusal.at) * share
+  // Without a grant in the last second nothing was measured: the first refusal after a back-off may be an accident.
+  return Math.max(MIN_RATE, measured === 0 ? limit / 2 : Math.min(measured, limit))
 }
 
 const rollWindow = (granted: RateState['granted'], now: number): RateState['granted'] => {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from './error-codes.js'
+import { omitUndefined } from './row.js'
 
 /**
  * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
@@ -42,10 +43,10 @@ export interface FailedExchange {
   readonly isTemporary?: boolean | undefined
 }
 
-/** Why a request failed, and at which service. */
+/** The kind of a failure, and the service of its request if it has one. */
 export interface FailureCause {
   readonly code: ErrorCode
-  readonly host: string
+  readonly host?: string
 }
 
 export interface FailureOptions extends ErrorOptions, FailedExchange {
@@ -96,9 +97,9 @@ export abstract class CollectError extends Error {
     return this
   }
 
-  /** The failed request, or those of all sources; empty if no request failed. */
+  /** This failure, or those of all sources. */
   get causes(): readonly FailureCause[] {
-    return this.#causes ?? (this.request === undefined ? [] : [{ code: this.code, host: this.request.host }])
+    return this.#causes ?? [omitUndefined({ code: this.code, host: this.request?.host })]
   }
 }
 

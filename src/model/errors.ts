@@ -159,7 +159,7 @@ export class NothingAnsweredError extends CollectError {
     message: string,
     failures: readonly (Pick<CollectError, 'code'> & Optional<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
   ) {
-    const causes = failures.flatMap((failure) => failure.causes ?? [])
+    const causes = failures.flatMap((failure) => failure.causes ?? [{ code: failure.code }])
     const cause = failures.findLast((failure) => failure instanceof Error)
     super(message, { causes, isTemporary: failures.some(({ isTemporary }) => isTemporary), ...(cause ? { cause } : {}) })
     this.code = joinCodes(failures.map((failure) => failure.code))

@@ -47,7 +47,7 @@ export type RunEvent =
       readonly reason?: string
       /** The `CollectError.code` of `reason` or `degraded`. */
       readonly code?: ErrorCode
-      /** The `CollectError.causes` of the same failure; absent if no request failed. */
+      /** The `CollectError.causes` of the same failure. */
       readonly causes?: readonly FailureCause[]
       /** The failure may be gone later. */
       readonly isTemporary?: boolean

@@ -12,7 +12,7 @@ const EXPECTED = {
 } as const
 
 /**
- * Scans the text of a JSON object without comments: the line of each name in the object and in those there (`urls`, `urls.news`), and the
+ * Scans the text of a JSON object without comments: the line of each name down to the third level (`hosts.news.url`), and the
  * first mistake with its place, without what the text has there. A comma before the end of a list or object is no mistake.
  */
 export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, number>; readonly mistake?: string } => {
@@ -31,7 +31,7 @@ export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, nu
       state = token === '{' ? 'name' : 'value'
     } else if (state === 'name' && TEXT.test(token)) {
       names.splice(open.length - 1, names.length, token.slice(1, -1))
-      if (open.length <= 2) lines.set(names.join('.'), lineAt(index))
+      if (open.length <= 3) lines.set(names.join('.'), lineAt(index))
       state = 'colon'
     } else if (state === 'value' && isPlain) state = 'comma'
     else if (state === 'colon' && token === ':') state = 'value'

@@ -26,7 +26,7 @@ export interface ItemResult<R = unknown> {
   readonly degraded?: string
   /** The `CollectError.code` of `degraded`, or of the failure of the item. */
   readonly code?: ErrorCode
-  /** The `CollectError.causes` of the same failure; absent if no request failed. */
+  /** The `CollectError.causes` of the same failure. */
   readonly causes?: readonly FailureCause[]
   /** Whether that failure may be gone later. */
   readonly isTemporary?: boolean

@@ -46,7 +46,7 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
       const names = issue.path[0] === 'urls' ? builtInHosts : issue.path[0] === 'hosts' ? hostFields : Object.keys(Settings.shape)
-      const [setting, path] = [String(issue.path[0] ?? ''), [...issue.path, key].join('.')]
+      const [setting, path] = [issue.path.join('.'), [...issue.path, key].join('.')]
       const suggestion = findClosest(key, names)
       const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
       return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })

@@ -1,4 +1,4 @@
-import { defer, type Observable, throwError } from 'rxjs'
+import { defer, first, type Observable, tap, throwError } from 'rxjs'
 import { type CollectError, NothingAnsweredError } from '../model/errors.js'
 import { catchItemFailure } from './catch-item-failure.js'
 
@@ -10,8 +10,8 @@ export interface Tier<T> {
 }
 
 /**
- * Tries the tiers one after the other until one answers, and reports each failure. If none answers, errors with `NothingAnsweredError` and all
- * reasons; temporary if any failure was.
+ * Tries the tiers one after the other until one emits an answer, and then reports the failures of those before it. If none answers, errors
+ * with `NothingAnsweredError` and all reasons; temporary if any failure was. A tier that completes without an answer is a bug.
  *
  * @example firstThatAnswers([{ name: 'api', ask: () => ask(api, {}) }, { name: 'archive', ask: () => ask(archive, {}) }])
  */
@@ -20,11 +20,9 @@ export const firstThatAnswers = <T>(tiers: readonly Tier<T>[], report: (failure:
     const tier = tiers[index]
     if (tier === undefined) return throwError(() => new NothingAnsweredError(reasons.join('; '), failures))
     return defer(() => tier.ask(index === tiers.length - 1)).pipe(
-      catchItemFailure((reason, error) => {
-        const named = `${tier.name}: ${reason}`
-        report(named)
-        return tryFrom(index + 1, [...reasons, named], [...failures, error])
-      }),
+      first(),
+      tap(() => reasons.forEach(report)),
+      catchItemFailure((reason, error) => tryFrom(index + 1, [...reasons, `${tier.name}: ${reason}`], [...failures, error])),
     )
   }
   return tryFrom(0, [], [])

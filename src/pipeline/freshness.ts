@@ -128,7 +128,9 @@ export const findStale = (
     const expected = findLast([...known].filter(isExpected))
     if (expected === undefined) return []
     const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
-    return [{ stream, output, newest, expected, sessions: listDays(newest, expected).filter(mayBeSession).length, shownBy }]
+    // Once a session is missing, the later ones that nothing shows count, too.
+    const due = listDays(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
+    return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
   })
   const unknown = listDays(last, today).filter((day) => mayBeSession(day) && toInstant(day, PUBLISHED_AT) <= instant)
   const expected = unknown.at(-1)

@@ -99,7 +99,7 @@ it('shows the answer and what to do if a request fails', async () => {
   const text = doctorLines({ checks: [], settings: [], probes: failed }, 80)
     .map((line) => line.map(([part]) => part).join(''))
     .join('\n')
-  expect(text.replace(/\s+/g, ' ')).toContain('do: news denies access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
+  expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
   expect(text).toContain('3 problems found.')
 })
 

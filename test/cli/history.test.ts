@@ -43,6 +43,12 @@ describe('history', () => {
     expect(text).toMatch(/^2026-02-11 +2026-02-11 20:00 IST .*without prices$/m)
     expect(text).toContain('and 1 earlier day')
     expect(text).toContain('3 days from 2026-02-09 to 2026-02-11')
+    expect(text.replace(/\s+/g, ' ')).toMatch(/ \([\d.]+ kB a day, and [\d.]+ kB of whole lists to which days add their changes\);/)
+  })
+
+  it('says nothing of whole lists that days add their changes to, if there are none', async () => {
+    const out = await createRecorded(DAYS[0])
+    expect((await history(out, [])).text.replace(/\s+/g, ' ')).toMatch(/ \([\d.]+ kB a day\);/)
   })
 
   it('shows a damaged day', async () => {

@@ -111,6 +111,17 @@ describe('the command log', () => {
     )
   })
 
+  it('says with which session outputs end, and if there is nothing at all of a later one', async () => {
+    const late = { newest: '2026-11-13', expected: '2026-11-17', sessions: 2, shownBy: [] }
+    const stale = [
+      { ...late, stream: 'all-ohlcv', output: 'candles' },
+      { ...late, output: 'everything' },
+    ]
+    expect((await show([{ ...first, stale }])).text.replace(/\s+/g, ' ')).toContain(
+      'market-news 2, candles end at 2026-11-13, nothing after 2026-11-13',
+    )
+  })
+
   it('compares two runs', async () => {
     expect((await show([first, second], 'aaaa', 'last')).text).toMatch(/market-news +partial → ok .* 9 → 7 +2 → 0/)
   })

@@ -33,7 +33,7 @@ const notify = async (settings: SettingsInput, ended: Partial<EndedCommand> = {}
   const context: RunCommandContext = {
     flags,
     settings: Settings.parse({ out: join(temporaryFolder(), 'none'), ...settings }),
-    ...{ io, log, dependencies: createTestDependencies() },
+    ...{ io, log, origins: new Map(), dependencies: createTestDependencies() },
   }
   const result = await lastValueFrom(notifyOfEnd({ exitCode: 3, at: AT, report: failed, ...ended }, context, RETRY))
   return { result, err: io.err.text(), logged: logged.join('\n') }

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
-import { loadSettings } from '../../src/config.js'
+import { createCollector } from '../../src/collector.js'
+import { findOrigins, loadSettings } from '../../src/config.js'
+import { builtInHosts } from '../../src/model/settings.js'
 import { describeNetworkError } from '../../src/model/system-error.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -22,7 +24,13 @@ beforeEach(() => {
 /** The error of a command; in its arguments and in the result, `ROOT` is the folder. */
 const errorOf = async (...args: readonly string[]): Promise<string> => {
   const io = createTestIo()
-  const dependencies = createTestDependencies(undefined, { streams, loadSettings, storage: ({ out }) => folder(out) })
+  const dependencies = createTestDependencies(undefined, {
+    streams,
+    loadSettings,
+    findOrigins,
+    createCollector,
+    storage: ({ out }) => folder(out),
+  })
   await runProgram(
     args.map((arg) => arg.replace('ROOT', root)),
     io,
@@ -50,6 +58,17 @@ describe('an error is written in plain words, without the text of the system or 
   ])('%j', async (args, expected) =>
     expect(await errorOf(...args)).toMatch(new RegExp(`^error: ${expected.replaceAll(/[.$()]/g, '\\$&')}\n`)),
   )
+
+  it.each([
+    ['run', '--only', 'market-news'],
+    ['stream', 'market-news'],
+  ])('names where the file of holidays is set: %s', async (...command) => {
+    const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
+    writeFileSync(join(root, 'holidays.json'), `{ "out": "new",\n "holidays": "none.txt",\n "urls": ${JSON.stringify(urls)} }`)
+    expect(await errorOf(...command, '--config', 'ROOT/holidays.json')).toBe(
+      'error: holidays in ROOT/holidays.json:2: the file "ROOT/none.txt" cannot be read: it does not exist\n',
+    )
+  })
 
   it('names what a setting must be', async () => {
     const lines = (await errorOf('run', '--config', 'ROOT/types.json')).trim().split('\n')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { type DailyJob, schedulers } from '../../src/cli/schedule/entries.js'
+import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo, settingsFile } from './support.js'
 
 const job: DailyJob = {
@@ -77,21 +78,24 @@ describe('an entry for a scheduler', () => {
   })
 
   const seconds: Readonly<Record<string, RegExp>> = {
-    cron: /^0 13 \* \* 1,2,3,4,5 cd .*\n0 14 \* \* 1,2,3,4,5 cd .*\n$/m,
-    systemd: /^OnCalendar=Mon\.\.Fri 18:30 Asia\/Kolkata\nOnCalendar=Mon\.\.Fri 19:30 Asia\/Kolkata\n/m,
-    launchd: /(.*<integer>13<.*\n){5}(.*<integer>14<.*\n){5}/,
-    'task-scheduler': /T18:30:00\+05:30.*T19:30:00\+05:30/s,
-    'github-actions': /- cron: '0 13 \* \* 1,2,3,4,5'\n {4}- cron: '0 14 \* \* 1,2,3,4,5'\n/,
-    docker: /Monday to Friday at 18:30 and 19:30 IST/,
+    cron: /^0 13 \* \* 1,2,3,4,5 cd .*\n0 15 \* \* 1,2,3,4,5 cd .*\n$/m,
+    systemd: /^OnCalendar=Mon\.\.Fri 18:30 Asia\/Kolkata\nOnCalendar=Mon\.\.Fri 20:30 Asia\/Kolkata\n/m,
+    launchd: /(.*<integer>13<.*\n){5}(.*<integer>15<.*\n){5}/,
+    'task-scheduler': /T18:30:00\+05:30.*T20:30:00\+05:30/s,
+    'github-actions': /- cron: '0 13 \* \* 1,2,3,4,5'\n {4}- cron: '0 15 \* \* 1,2,3,4,5'\n/,
+    docker: /Monday to Friday at 18:30 and 20:30 IST/,
   }
-  it.each(Object.keys(schedulers))('for %s has a second attempt an hour later, and says why it is free', (name) => {
+  it.each(Object.keys(schedulers))('for %s has a second attempt once everything is published, and says what it requests', (name) => {
     expect(entry(name)).toMatch(seconds[name] ?? /never/)
-    expect(entry(name)).toContain('The second attempt is free: after a complete run it sends no request')
+    expect(entry(name)).toContain('The second attempt requests only what is missing or due since the first: price bands and deals')
   })
 
-  it('has the second attempt before midnight in India, and only one at 23:59', () => {
+  it('has the second attempt an hour later, and not before everything of the session is published', () => {
     const times = (minuteOfDay: number) => entry('systemd', { minuteOfDay }).match(/(?<=Mon\.\.Fri )\S+/g)
-    expect([times(23 * 60 + 10), times(23 * 60 + 59)]).toEqual([['23:10', '23:59'], ['23:59']])
+    expect(times(18 * 60)).toEqual(['18:00', '20:30'])
+    expect(times(19 * 60 + 45)).toEqual(['19:45', '20:45'])
+    expect(times(22 * 60 + 59)).toEqual(['22:59', '23:59'])
+    expect(streams.flatMap(({ publishedAt = '' }) => (publishedAt >= '20:30' ? [publishedAt] : []))).toEqual([])
   })
 
   it('for systemd says how the timer of a user goes on after a log-out', () => {
@@ -198,11 +202,20 @@ describe('the command schedule', () => {
     expect((await run('--print', 'docker', '--config', config)).err).toBe('')
   })
 
-  it.each(['17:59', '25:00', 'noon'])('rejects the time %s', async (time) => {
+  it.each(['17:59', '23:00', '25:00', 'noon'])('rejects the time %s', async (time) => {
     expect(await run('--print', 'cron', '--at', time)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is not a time from 18:00 to 23:59'),
+      err: expect.stringContaining('is not a time from 18:00 to 22:59'),
     })
+  })
+
+  it.each(['docker', 'github-actions'])('refuses an export to a path that %s does not keep', async (name) => {
+    for (const target of ['/srv/market.duckdb', 'parquet:tables/../..'])
+      expect(await run('--print', name, '--export-to', target)).toMatchObject({
+        code: 2,
+        err: `error: --export-to: ${name} does not keep ${JSON.stringify(target.replace('parquet:', ''))}; use a relative path such as market.duckdb\n`,
+      })
+    expect((await run('--print', name, '--export-to', 'tables/market.duckdb')).text).toContain('tables/market.duckdb')
   })
 
   it('rejects an unknown scheduler and lists the known ones', async () => {

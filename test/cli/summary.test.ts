@@ -159,7 +159,7 @@ describe('the summary of a partial run', () => {
       '',
       'Missing',
       '  market-news: 12 of 500 items lost (9 rate_limit, 3 http_503); 2 items',
-      '    incomplete, because a request failed',
+      '    incomplete',
       '    POST news /v2/news: the provider answered 429: rate limited (text/plain, 3',
       '      B, "slow (down)"): TCS, INFY, M&M, ITC, SBIN …',
       '    the provider answered 503: EVIL',
@@ -172,9 +172,9 @@ describe('the summary of a partial run', () => {
       'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
       '',
       'Next',
-      '  The provider limits the rate; run again later, or set fewer "workers" in',
-      '    scripstream.config.json.',
-      '  The provider has a server error (5xx); run again later.',
+      '  news limited the rate; run again later, or set a lower hosts.news.maxRate',
+      '    (requests a second).',
+      '  The provider answered with a server error (5xx); run again later.',
       '  To retry what is missing:',
       "    scripstream run '--out=/srv/my market' --retry-failed",
       '',
@@ -255,6 +255,33 @@ describe('the summary of a run with wrong symbols', () => {
     ])
   })
 
+  test('come with the advice on everything else, each with its command', () => {
+    const stale = [
+      { stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-12', sessions: 2, shownBy: ['deals'] },
+    ]
+    const change = {
+      ...({ stream: 'x', endpoint: 'POST /x', kind: 'gone', field: 'Band', example: 'TCS' } as const),
+      ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
+    }
+    const nextOf = (changes: Partial<RunReport>): readonly string[] => {
+      const lines = print({ ...report, ...changes })
+      return lines.slice(lines.indexOf('Next') + 1, lines.lastIndexOf(''))
+    }
+    const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
+    const correct = '  Correct these symbols in the watchlist.'
+    const drifted = ['  See what has changed; "drift accept" accepts it:', '    scripstream drift']
+    expect(nextOf({ stale })).toEqual([...again, correct])
+    expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
+    const scripts = { 'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }) }
+    expect(nextOf({ stale, scripts })).toEqual([
+      '  news answered too slowly; set higher "timeoutsMs" or fewer "workers".',
+      '  To retry what is missing:',
+      '    scripstream run --retry-failed',
+      ...[...again, correct],
+    ])
+    expect(nextOf({ scripts, isResumable: true })).toContain(correct)
+  })
+
   test('names the first few of many', () => {
     const many = Array.from({ length: 1_009 }, (_, index) => ({ given: `X${index}`, near: [] }))
     expect(print({ ...report, wrongSymbols: many }).slice(11, 13)).toEqual([
@@ -303,7 +330,7 @@ describe('the summary of a failed run', () => {
       '  .scripstream/report.json',
       '',
       'Next',
-      '  The provider has a server error (5xx); run again later.',
+      '  The provider answered with a server error (5xx); run again later.',
       '  Fix the cause, then run it again:',
       '    scripstream run',
       '',
@@ -374,13 +401,13 @@ describe('the advice on a failure', () => {
   }
 
   test.each([
-    [[{ code: 'http_403', host: 'static' }], 'static denies access (401, 403)', 'SCRIPSTREAM_HEADERS'],
-    [[{ code: 'http_302', host: 'archive' }], 'archive redirects', 'SCRIPSTREAM_ARCHIVE_URL'],
-    [[{ code: 'html', host: 'static' }], 'static sends HTML', 'SCRIPSTREAM_STATIC_URL'],
-    [[{ code: 'dns', host: 'news' }], 'news is not found', 'SCRIPSTREAM_NEWS_URL'],
+    [[{ code: 'http_403', host: 'static' }], 'static denied access (401, 403)', 'SCRIPSTREAM_HEADERS'],
+    [[{ code: 'http_302', host: 'archive' }], 'archive redirected', 'SCRIPSTREAM_ARCHIVE_URL'],
+    [[{ code: 'html', host: 'static' }], 'static sent HTML', 'SCRIPSTREAM_STATIC_URL'],
+    [[{ code: 'dns', host: 'news' }], 'news cannot be found', 'SCRIPSTREAM_NEWS_URL'],
     [[{ code: 'connect', host: 'news' }], 'news cannot be reached', 'SCRIPSTREAM_NEWS_URL'],
     [[{ code: 'tls', host: 'ticks' }], 'The TLS connection to ticks fails', 'NODE_EXTRA_CA_CERTS'],
-    [[{ code: 'deadline', host: 'ticks' }], 'ticks is too slow', '"timeoutsMs"'],
+    [[{ code: 'deadline', host: 'ticks' }], 'ticks answered too slowly', '"timeoutsMs"'],
     [[{ code: 'shrink' }], 'Refused, the earlier files stay', '--accept shrink'],
     [[{ code: 'connect' }], 'The provider cannot be reached', 'check its address'],
     [
@@ -388,7 +415,7 @@ describe('the advice on a failure', () => {
         { code: 'http_500', host: 'analytics' },
         { code: 'http_503', host: 'web' },
       ],
-      'analytics, web has a server error',
+      'analytics, web answered with a server error',
       '5xx',
     ],
   ])('is given for %j', (causes, says, wayOut) => {
@@ -410,6 +437,32 @@ describe('the advice on a failure', () => {
     expect(findHints(runReport({ outcome: 'partial', scripts }), origins)).toEqual([
       expect.stringContaining('check urls.news in scripstream.config.json:8, SCRIPSTREAM_WEB_URL, the network'),
     ])
+  })
+
+  test('names what is set for a service alone', () => {
+    const [file, all] = ['scripstream.config.json', 'headers.cookie in scripstream.config.json:3']
+    const origins = new Map([
+      ...['url', 'headers', 'maxRate'].map((field, line) => [`hosts.news.${field}`, `hosts.news.${field} in ${file}:${line + 5}`] as const),
+      ['headers.cookie', all],
+    ])
+    const hintFor = (code: string, host = 'news', set: typeof origins = origins): string =>
+      findHints(
+        runReport({
+          scripts: { x: scriptReport({ items: { ...news.items, success: 0, empty: 0, http_404: 2 }, causes: [{ code, host }] }) },
+        }),
+        set,
+      ).join('')
+    for (const code of ['http_302', 'http_404', 'html', 'dns', 'connect', 'tls', 'reset']) {
+      expect(hintFor(code)).toContain(' hosts.news.url in scripstream.config.json:5')
+      expect(hintFor(code)).not.toContain('SCRIPSTREAM_')
+    }
+    expect(hintFor('http_401')).toContain(`check hosts.news.headers in ${file}:6, ${all} and your`)
+    expect(hintFor('http_401', 'web')).toContain(`check ${all} and your`)
+    expect(hintFor('rate_limit')).toContain(`a lower hosts.news.maxRate in ${file}:7 (`)
+    // An address in `urls` goes before it.
+    expect(hintFor('connect', 'news', new Map([...origins, ['urls.news', 'SCRIPSTREAM_NEWS_URL']]))).toContain(
+      'check SCRIPSTREAM_NEWS_URL,',
+    )
   })
 
   test('is given for 404 only if all items are not found', () => {

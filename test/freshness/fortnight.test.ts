@@ -112,6 +112,24 @@ describe('a fortnight with a morning run and a second run each evening', () => {
       `Thu 2026-02-12 18:30 | 3 | 47 | sent | ${nothingOf('2026-02-12')}`,
     ])
   }, 30_000)
+  it('fails with the second session although nothing shows it, once one session is proven missing', async () => {
+    const frozen = { candles: '2026-02-10', indices: '2026-02-11', deals: '2026-02-11', bands: '2026-02-11' }
+    const { type } = createEvenings({ holidays: [], frozen })
+    await type('2026-02-09', '20:30')
+    const rows: string[] = []
+    for (const [day, time] of [
+      ['2026-02-10', '18:30'],
+      ['2026-02-11', '17:30'],
+      ['2026-02-11', '18:30'],
+    ] as const)
+      rows.push(toRow(day, time, await type(day, time)))
+    const late = 'candles end at 2026-02-09, expected 2026-02-10 (deals and index candles of that day exist)'
+    expect(rows).toEqual([
+      `Tue 2026-02-10 18:30 | 0 | 43 | sent | ${late}`,
+      `Wed 2026-02-11 17:30 | 0 | 43 | sent | ${late}`,
+      `Wed 2026-02-11 18:30 | 3 | 43 | sent | ${late}`,
+    ])
+  }, 30_000)
 })
 
 describe('an output that is not up to date', () => {

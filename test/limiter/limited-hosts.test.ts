@@ -145,6 +145,31 @@ describe('a host with an unknown limit', () => {
     )
 
   it(
+    'that refuses half of 60 items once is done with them within half a minute',
+    marbles((m) => {
+      for (const latencyMs of [5, 40])
+        for (let seed = 1; seed <= 16; seed += 1) {
+          const from = m.scheduler.now()
+          const { transport } = createLimitedHost(m, { refusesOnce: 0.5, seed, latencyMs, retryAfter: '2' })
+          const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
+
+          expect(ends).toStrictEqual({ served: 60 })
+          expect(took - from).toBeLessThan(30_000)
+        }
+    }),
+  )
+
+  it(
+    'of fewer requests than the lowest rate still gets requests at that rate',
+    marbles((m) => {
+      const { transport } = createLimitedHost(m, { perSecond: 0.05, latencyMs: 5 })
+      const { notices } = runLoad(m, transport, { items: 20, workers: [5] })
+
+      expect(notices).toStrictEqual([expect.stringMatching(/; the lowest rate was 0\.2 requests\/s$/)])
+    }),
+  )
+
+  it(
     'that refuses 5 % of the items once is not held',
     marbles((m) => {
       const { transport } = createLimitedHost(m, { refusesOnce: 0.05, latencyMs: 120, retryAfter: '2' })

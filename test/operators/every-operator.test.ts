@@ -29,7 +29,7 @@ const operators: readonly Operator[] = [
   { name: 'barrier', apply: (source) => barrier([source]), ofEmpty: '--#' },
   { name: 'catchItemFailure', apply: (source) => source.pipe(catchItemFailure(() => of(values.a))) },
   { name: 'deadline', apply: (source) => source.pipe(deadline({ idleMs: 60_000 })) },
-  { name: 'firstThatAnswers', apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]) },
+  { name: 'firstThatAnswers', apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]), ofEmpty: '--#' },
   { name: 'mergeMapPool', apply: (source) => source.pipe(mergeMapPool((value) => of(value), 2)) },
   { name: 'retryAfter429', apply: (source) => source.pipe(retryAfter429()) },
   { name: 'retryFailures', apply: (source) => source.pipe(retryFailures(policy)) },

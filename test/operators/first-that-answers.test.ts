@@ -1,4 +1,4 @@
-import { type Observable, of } from 'rxjs'
+import { EmptyError, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, TransportError } from '../../src/model/errors.js'
 import { firstThatAnswers, type Tier } from '../../src/operators/first-that-answers.js'
@@ -98,7 +98,7 @@ describe('firstThatAnswers', () => {
   )
 
   it(
-    'reports each tier that fails, at once, and none that answers',
+    'reports each tier that failed once one has answered',
     marbles((m) => {
       const failures: string[] = []
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
@@ -108,34 +108,61 @@ describe('firstThatAnswers', () => {
       firstThatAnswers(tiers, (failure) => failures.push(`${m.scheduler.now()} ${failure}`)).subscribe()
       m.flush()
 
-      expect(failures).toStrictEqual(['2 sheet: the provider answered 404', '5 data: html: a page'])
+      expect(failures).toStrictEqual(['6 sheet: the provider answered 404', '6 data: html: a page'])
     }),
   )
 
   it(
-    'ends with the error of a listener that throws, and tries no further tier',
+    'reports nothing if no tier answers: the error has every reason',
+    marbles((m) => {
+      const failures: string[] = []
+      const sheet = m.cold<string>('--#', undefined, new HttpError(404))
+      m.expect(firstThatAnswers([tier('sheet', sheet)], (failure) => failures.push(failure))).toBeObservable(
+        '--#',
+        undefined,
+        new NothingAnsweredError('sheet: the provider answered 404'),
+      )
+      m.flush()
+
+      expect(failures).toStrictEqual([])
+    }),
+  )
+
+  it(
+    'ends with the error of a listener that throws',
     marbles((m) => {
       const bug = new TypeError('a bug')
       const sheet = m.cold<string>('--#', undefined, new HttpError(404))
       const page = m.cold<string>(' -(b|)')
-      const expected = '            --#'
+      const expected = '            ---#'
       const throws = () => {
         throw bug
       }
 
       m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)], throws)).toBeObservable(expected, undefined, bug)
+    }),
+  )
+
+  it(
+    'ends with an error if a tier completes without a value',
+    marbles((m) => {
+      const sheet = m.cold<string>('--|')
+      const page = m.cold<string>(' --(b|)')
+      const expected = '            --#'
+
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, new EmptyError())
       m.expect(page).toHaveSubscriptions([])
     }),
   )
 
   it(
-    'passes on a tier that completes without a value',
+    'tries no further tier after a value',
     marbles((m) => {
-      const sheet = m.cold<string>('--|')
+      const sheet = m.cold<string>('--a-#', undefined, new HttpError(404))
       const page = m.cold<string>(' --(b|)')
-      const expected = '            --|'
 
-      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected)
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable('--(a|)')
+      m.expect(sheet).toHaveSubscriptions('^-!')
       m.expect(page).toHaveSubscriptions([])
     }),
   )

@@ -14,6 +14,7 @@ const lost = (error: ThrottledError | HttpError | TransportError | NothingAnswer
     rows: [],
     reason: error.message,
     code: error.code,
+    ...(error.causes.length > 0 ? { causes: [{ code: error.code }] } : {}),
     ...(error.isTemporary ? { isTemporary: true } : {}),
     error,
   })

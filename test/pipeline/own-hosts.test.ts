@@ -62,7 +62,7 @@ describe('a host of an app', () => {
 
   it.each([
     [{ Options: 'http://x' }, 'must have names of lower-case letters'],
-    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts has no setting "maxRates" (did you mean maxRate?)'],
+    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts.options has no setting "maxRates" (did you mean maxRate?)'],
     [{ news: { maxRate: 0 } }, 'hosts.news (maxRate) must be a number above 0, but is 0'],
     [{ news: { headers: { 'x y': 'secret' } } }, 'must have names that a header can have'],
     [{ options: 'x' }, 'must be an http(s) address'],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { findHints } from '../../src/cli/hints.js'
 import { arrayOf, type Collecting, collect, withFile } from './support.js'
 import { BUILD_PAGE, buildPage, byPath, dataFile, dataPath, pagePath, pathsOf, webPage } from './web-support.js'
 
@@ -159,12 +160,15 @@ describe('surveillance-lists', () => {
     it.each([
       { what: 'no source answers', web: {}, others: /web page:/ },
       { what: 'each has a short one', web: { [pagePath('nse-asm-list')]: webPage(rowsOnWeb(4)) }, others: /web page: shrink: 4 records/ },
-    ])('keeps the stored file if $what, unless that is accepted', async ({ web, others }) => {
+    ])('keeps the stored file if $what, unless that is accepted', async ({ what, web, others }) => {
       const { text, script, report, files } = await lists({ ...cut, ...web }, { files: storedList(90) })
       expect(text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(90)))
       expect(script).toMatchObject({ outcome: 'failed', code: 'shrink', items: { success: 1, error: 1 } })
       expect(script.problems).toContainEqual({ item: 'asm', status: 'error', code: 'shrink', reason: expect.stringMatching(SHRUNK) })
       expect(script.error).toMatch(others)
+      // Each reason once, and how to accept the list.
+      expect(JSON.stringify(script.problems).match(/the stored file has 90/g)).toHaveLength(what.startsWith('each') ? 2 : 1)
+      expect(findHints(report)).toContainEqual(expect.stringContaining('store them with --accept shrink'))
       expect(report.outcome).toBe('partial')
 
       const accepted = await lists({ ...cut, ...web }, { files, accept: ['shrink'] })

@@ -145,7 +145,7 @@ const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   const sums = [
     `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
-    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day, ${formatBytes(baseBytes)} of bases, to which days add their changes)`,
+    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`})`,
     gaps === 0 ? 'no session without a record' : `${formatQuantity(gaps, 'session')} without a record`,
   ]
   const rest = days.length - limit

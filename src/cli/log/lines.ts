@@ -26,7 +26,9 @@ const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEn
         ...Object.entries(missing)
           .filter(([name]) => scripts[name]?.outcome !== 'failed')
           .map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),
-        ...stale.map(({ output, newest }) => clean(`${output} end at ${newest}`)),
+        ...stale.map(({ stream, output, newest }) =>
+          clean(stream === undefined ? `nothing after ${newest}` : `${output} end at ${newest}`),
+        ),
       ].join(', ')
     : clean(error)
 

@@ -58,7 +58,7 @@ export interface RunFlags extends Omit<RunInput, Exclude<keyof RunOptions, 'symb
 export interface RunCommandContext {
   readonly flags: RunFlags
   readonly settings: Settings
-  readonly origins?: Origins | undefined
+  readonly origins: Origins
   readonly io: ProcessIo
   readonly dependencies: Dependencies
   /** The log file, if there is one. */

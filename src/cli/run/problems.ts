@@ -83,7 +83,7 @@ const describeLosses = (script: ScriptReport): string => {
     ...(lost > 0 && !(script.outcome === 'failed' && countItems(script) === 1)
       ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`]
       : []),
-    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} incomplete, because a request failed`] : []),
+    ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} incomplete`] : []),
   ].join('; ')
 }
 

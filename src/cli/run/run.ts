@@ -1,7 +1,7 @@
 import { defer, type Observable, of, switchMap } from 'rxjs'
 import type { Command } from '../dependencies.js'
 import { resolveFleet } from '../fleet.js'
-import { resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
+import { nameOrigin, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
 import { clean } from '../terminal/text.js'
 import { type RunCommandContext, type RunFlags, readRunOptions } from './flags.js'
 import { openRunLog } from './log-file.js'
@@ -35,7 +35,7 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
     const run = readRunOptions(flags, settings)
     resolveFleet(flags.fleet, io.env)
     return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run } })))
-  }).pipe(reportError(context))
+  }).pipe(nameOrigin(context.origins), reportError(context))
 
 const startOrRetry = (context: RunCommandContext): Observable<number> =>
   defer(() => {

@@ -106,7 +106,7 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
     ...(wrongSymbols.length > 0
       ? [`${formatQuantity(wrongSymbols.length, 'symbol')} of the watchlist ${wrongSymbols.length === 1 ? 'is' : 'are'} wrong`]
       : []),
-    ...((wrongSymbols.length === 0 && stale.length === 0) || drift.some(isSignificant) ? ['answers have changed'] : []),
+    ...(drift.some(isSignificant) ? ['answers have changed'] : []),
   ].join(', and ')
 
 /** The streams that did not run, by reason. */
@@ -146,28 +146,39 @@ const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstr
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
 
-/** What to do after a run, with the command. */
-export const nextLines = (report: RunReport, { args, columns, isSimulated, isReportStored, origins }: NextContext): readonly TextLine[] => {
-  const next = (advice: readonly string[], again: readonly string[]): readonly TextLine[] => [
-    ...formatSection('Next', advice, columns),
-    command(again),
+/** What to do after a run, with the commands. */
+export const nextLines = (report: RunReport, context: NextContext): readonly TextLine[] => {
+  const { columns, isSimulated } = context
+  const steps = listSteps(report, context)
+  if (steps.length === 0) return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
+  const lines = steps.map(([advice, args]) => [...wrapLines(`  ${advice}`, columns), ...(args === undefined ? [] : [command(args)])])
+  return [[], [['Next', 'bold']], ...lines.flat()]
+}
+
+/** One thing to do, and its command if it has one. */
+type Step = readonly [advice: string, args?: readonly string[]]
+
+const listSteps = (report: RunReport, { args, isReportStored, origins }: NextContext): readonly Step[] => {
+  if (report.finishedBefore !== undefined) return [['To download again:', [...args.filter((arg) => arg !== '--retry-failed'), '--fresh']]]
+  const again = buildResumeArgs(args)
+  const hints = findHints(report, origins).map((hint): Step => [hint])
+  const names = Object.entries(report.scripts).flatMap(([name, script]) => (isIncomplete(script) ? [name] : []))
+  const retry: Step = report.isResumable
+    ? ['Run it again today; only missing items are requested:', again]
+    : ['To retry what is missing:', isReportStored ? buildRetryArgs(args) : buildOnlyArgs(args, names)]
+  const isResumed = names.length > 0 && report.isResumable === true
+  const partial: readonly Step[] = [
+    ...(names.length > 0 ? [...hints, retry] : []),
+    ...(report.stale && !isResumed ? [['Run it again later; only what is not up to date is requested:', again] as const] : []),
+    ...(report.wrongSymbols ? [['Correct these symbols in the watchlist.'] as const] : []),
+    ...(report.drift?.some(isSignificant)
+      ? [['See what has changed; "drift accept" accepts it:', buildFolderArgs(args, 'drift')] as const]
+      : []),
   ]
-  if (report.finishedBefore !== undefined)
-    return next(['  To download again:'], [...args.filter((arg) => arg !== '--retry-failed'), '--fresh'])
-  if (report.outcome === 'complete') return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
-  const incomplete = Object.entries(report.scripts).filter(([, script]) => isIncomplete(script))
-  const hints = findHints(report, origins).map((hint) => `  ${hint}`)
-  const advice = {
-    partial: [...hints, report.isResumable ? '  Run it again today; only missing items are requested:' : '  To retry what is missing:'],
-    failed: [...hints, '  Fix the cause, then run it again:'],
-    interrupted: ['  To resume (finished items are not requested again):'],
+  return {
+    partial,
+    complete: [],
+    failed: [...hints, ['Fix the cause, then run it again:', again] as const],
+    interrupted: [['To resume (finished items are not requested again):', again] as const],
   }[report.outcome]
-  const names = incomplete.map(([name]) => name)
-  const isMissingNothing = report.outcome === 'partial' && names.length === 0
-  if (isMissingNothing && report.stale)
-    return next(['  Run it again later; only what is not up to date is requested:'], buildResumeArgs(args))
-  if (isMissingNothing && report.wrongSymbols) return formatSection('Next', ['  Correct these symbols in the watchlist.'], columns)
-  if (isMissingNothing) return next(['  See what has changed; "drift accept" accepts it:'], buildFolderArgs(args, 'drift'))
-  if (report.outcome !== 'partial' || report.isResumable) return next(advice, buildResumeArgs(args))
-  return next(advice, isReportStored ? buildRetryArgs(args) : buildOnlyArgs(args, names))
 }

@@ -1,4 +1,4 @@
-import { dirname, resolve, sep } from 'node:path'
+import { dirname, posix, resolve, sep } from 'node:path'
 import { Option } from 'commander'
 import { CONFIG_FILE } from '../../config.js'
 import { readEnvironment } from '../../model/environment.js'
@@ -21,10 +21,12 @@ interface ScheduleInput {
   readonly exportTo?: string
 }
 
-/** Complete data of a session is there by then. */
+/** Candles of a session are complete by then. */
 const DEFAULT_TIME = '18:30'
 const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS']
 const EARLIEST_MINUTE = 18 * 60
+/** The second attempt is on the same day. */
+const LATEST_MINUTE = 23 * 60 - 1
 
 const examples = [
   ['scripstream schedule --print cron', 'a line for crontab: the daily run on Monday to Friday after 18:30 in India'],
@@ -37,7 +39,11 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
     .command('schedule')
     .description('Prints an entry for a scheduler: run, verify and export on each session. Installs nothing.')
     .addOption(new Option('--print <scheduler>', 'for which scheduler').choices(Object.keys(schedulers)).makeOptionMandatory())
-    .option('--at <time>', 'time of day in India, 18:00 or later; a second attempt follows an hour later', DEFAULT_TIME)
+    .option(
+      '--at <time>',
+      'time of day in India, 18:00 to 22:59; a second attempt follows an hour later, at 20:30 at the earliest',
+      DEFAULT_TIME,
+    )
     .option('--out <dir>', 'output folder (default: the folder in the settings)')
     .option('--config <file>', 'settings file (default: scripstream.config.json in this folder, if present)')
     .option('--export-to <target>', 'also load the outputs there: market.duckdb, parquet:DIR or postgres://…')
@@ -62,7 +68,7 @@ export const addSchedule: AddCommand = (program, { io, dependencies, act }) => {
             config: file,
             variables: readNetworkVariables(io.env),
             needed: listNeededVariables(dependencies.streams),
-            exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo, isHosted),
+            exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo, isHosted ? print : undefined),
             minuteOfDay: readTimeOfDay(at),
             offsets: readOffsets(new Date(io.scheduler.now()).getFullYear()),
           } satisfies DailyJob)
@@ -99,10 +105,13 @@ const listNeededVariables = (streams: Dependencies['streams']): readonly string[
   return [...new Set([...hosts, ...streams.flatMap(({ requires = [] }) => requires.flatMap((name) => environmentNames[name] ?? []))])]
 }
 
-/** A file or folder with its whole path, except on another machine; a database as it is. */
-const toAbsoluteTarget = (text: string, isHosted: boolean): string => {
+/** A file or folder with its whole path, except on another machine (`hoster`); a database as it is. */
+const toAbsoluteTarget = (text: string, hoster: string | undefined): string => {
   const { kind, location } = readTarget('--export-to', text)
-  if (kind === 'postgres' || isHosted) return text
+  if (kind === 'postgres') return text
+  if (hoster !== undefined && /^(\/|\.\.(\/|$))/.test(posix.normalize(location)))
+    throw new UsageError(`--export-to: ${hoster} does not keep ${JSON.stringify(location)}; use a relative path such as market.duckdb`)
+  if (hoster !== undefined) return text
   return kind === 'file' ? resolve(location) : `${kind}:${resolve(location)}`
 }
 
@@ -110,7 +119,10 @@ const toAbsoluteTarget = (text: string, isHosted: boolean): string => {
 const readTimeOfDay = (text: string): number => {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
   const value = Number(hour) * 60 + Number(minute)
-  if (!(value >= EARLIEST_MINUTE)) throw new UsageError(`--at: ${JSON.stringify(text)} is not a time from 18:00 to 23:59, such as 18:30`)
+  if (!(value >= EARLIEST_MINUTE && value <= LATEST_MINUTE))
+    throw new UsageError(
+      `--at: ${JSON.stringify(text)} is not a time from 18:00 to 22:59, such as 18:30; the second attempt is an hour later`,
+    )
   return value
 }
 

@@ -65,7 +65,7 @@ const docker = (given: DailyJob): string => {
   return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
 # Create the folder first, or Docker creates it as root: mkdir -p data
 # Run as its owner: ${DOCKER_RUN} --env-file provider.env scripstream
-# Ask: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
+# Query: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
 # provider.env has one line NAME=value for each of ${job.needed.join(', ')}
 # and, if you like, for ${OPTIONAL_VARIABLES.join(', ')} (an address that is notified of a failure), HTTPS_PROXY and NO_PROXY.
 # Run it Monday to Friday at ${times} IST from the scheduler of the host.
@@ -131,9 +131,12 @@ export const toCronTime = (job: DailyJob): string => {
   return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}`
 }
 
-/** The job of each attempt of an evening: at its time and an hour later, before midnight in India. */
+/** By then everything of a session is published, also price bands and deals (20:00). */
+const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
+
+/** The job of each attempt of an evening. */
 export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
-  [...new Set([job.minuteOfDay, Math.min(job.minuteOfDay + 60, MINUTES_PER_DAY - 1)])].map((minuteOfDay) => ({ ...job, minuteOfDay }))
+  [job.minuteOfDay, Math.max(job.minuteOfDay + 60, ALL_PUBLISHED_MINUTE)].map((minuteOfDay) => ({ ...job, minuteOfDay }))
 
 /** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
 const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
@@ -156,7 +159,7 @@ export const toShell = (job: DailyJob, program: readonly string[] = job.program)
 
 const HOLIDAYS = 'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.'
 const SECOND_ATTEMPT =
-  'The second attempt is free: after a complete run it sends no request until something new is due, else it requests only what is missing.'
+  'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.'
 
 /** What a person must know about an entry, as lines of a comment. */
 const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [

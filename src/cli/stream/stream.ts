@@ -7,7 +7,7 @@ import { escapeUnprintable } from '../../model/text.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { callbackStorage } from '../../storage/callback-storage.js'
 import type { Command, ProcessIo } from '../dependencies.js'
-import { type ProviderChoice, resolveSettings, withProvider } from '../provider.js'
+import { nameOrigin, type ProviderChoice, resolveOrigins, resolveSettings, withProvider } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { readSymbols } from '../symbols.js'
 import type { TerminalStream } from '../terminal/terminal.js'
@@ -47,6 +47,7 @@ export const streamCommand: Command<StreamFlags> = ({ name, symbols, ...choice }
       return race(code$, closed$).pipe(take(1))
     }),
   ).pipe(
+    nameOrigin(resolveOrigins(choice, io, dependencies)),
     untilSignal(io.signal$),
     map((end) => {
       if (typeof end !== 'string') return end
