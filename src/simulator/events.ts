@@ -69,7 +69,7 @@ interface Due {
   readonly rank?: number | undefined
 }
 
-/** A stock has no other event for this many sessions, and none until this many sessions after its listing. */
+/** A stock has no other event for this many sessions, except one that follows, and none in twice as many sessions after its listing. */
 const QUIET_SESSIONS = 15
 const DEFAULT_PER_SESSION = 0.2
 const MIN_FREEZE_PERIOD = 20
