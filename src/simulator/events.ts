@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { PlantedEvent, Random, SampleStock, StockEvent } from '../model/market.js'
 import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
@@ -19,19 +18,18 @@ const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
 }
 
 /** Every kind of event. */
-const eventKinds = [
+export const eventKinds = [
   ...ownKinds,
   ...(['isin-change', 'surveillance-exit', 'holiday', 'weekend-session', 'frozen-provider'] as const),
 ] as readonly PlantedEvent['kind'][]
 
-export const EventOptionsSchema = z.strictObject({
-  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
-  kinds: z.array(z.enum(eventKinds)).optional(),
-  /** Events of stocks in a session on average; 0.2 if absent, which is five of each kind in a year. */
-  perSession: z.number().positive().max(10).optional(),
-})
 /** Which events happen in a market, and how many. */
-export type EventOptions = Readonly<z.output<typeof EventOptionsSchema>>
+export interface EventOptions {
+  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
+  readonly kinds?: readonly PlantedEvent['kind'][] | undefined
+  /** Events of stocks in a session on average, up to 10; 0.2 if absent, which is five of each kind in a year. */
+  readonly perSession?: number | undefined
+}
 
 /** The stocks of the market after the opening of a session. */
 interface Listed {

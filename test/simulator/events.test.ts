@@ -49,7 +49,7 @@ it('leaves the market as it was without events', async () => {
   const texts = answers.map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`).toSorted()
   // Of the market before there were any events. It changes with the samples and with the requests of the streams.
   expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('3ce02d55660ac2c9')
-})
+}, 60_000)
 
 /** What one session's answers say about a stock. */
 interface SeenStock {
