@@ -277,13 +277,32 @@ describe('the plan of events', () => {
     const counts = countBy(plan, ({ kind }) => kind)
     expect([...counts.keys()].toSorted()).toEqual(['rename', 'surveillance-entry', 'surveillance-exit'])
     expect(plan.length).toBeGreaterThan(150)
+    const splits = createTimeline({ ...options, events: { kinds: ['split'] } }).plan(...YEAR)
+    expect([...countBy(splits, ({ kind }) => kind).keys()]).toEqual(['split'])
     expect(createTimeline(options).plan(...YEAR)).toEqual([])
   })
 
+  it('never gives a stock the symbol or ISIN of another one', () => {
+    const events = { kinds: ['rename', 'isin-change'] as const, perSession: 2 }
+    const { stocks } = createTimeline({ ...options, stocks: 600, events })(toInstant('2026-12-31'))
+    const changed = stocks.filter((stock) => /NEW\d*$/.test(stock.Symbol))
+    expect(changed.length).toBeGreaterThan(100)
+    expect(changed.filter((stock) => /\d$/.test(stock.Symbol)).length).toBeGreaterThan(0)
+    expect(new Set(stocks.flatMap((stock) => [stock.Symbol, stock.ISIN])).size).toBe(2 * stocks.length)
+  })
+
   it('shows no event of a stock in a session with frozen candles', () => {
-    const plan = planOf(3)
+    const plan = [1, 2, 3, 4, 5].flatMap((seed) => planOf(seed).map((event) => ({ ...event, seed })))
     const frozen = plan.flatMap((event) => (event.kind === 'frozen-provider' ? [event] : []))
-    const days = plan.flatMap((event) => ('symbol' in event ? [event.day, 'adjustedOn' in event ? (event.adjustedOn ?? '') : ''] : []))
-    expect(frozen.filter(({ day, until }) => days.some((one) => one >= day && one <= until))).toEqual([])
+    const days = plan.flatMap((event) => {
+      const { day, seed } = event
+      return 'symbol' in event
+        ? [
+            { day, seed },
+            { day: ('adjustedOn' in event && event.adjustedOn) || day, seed },
+          ]
+        : []
+    })
+    expect(frozen.filter(({ day, until, seed }) => days.some((one) => one.seed === seed && one.day >= day && one.day <= until))).toEqual([])
   })
 })
