@@ -155,32 +155,29 @@ const KINDS = [
   'Newspaper Publication',
 ] as const
 
+const NEWS_BODY =
+  'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(5)
+
 /** The same filings on both paths, except those that only one path has; one stock in five has none. */
 const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: SampleMarket): readonly Row[] | null => {
   const random = market.random('filings', isin)
   const stock = market.stockByIsin(isin)
   const planned = (stock?.events ?? []).flatMap((event) => ('newsId' in event ? [samplePlannedFiling(isin, event)] : []))
   if (stock === undefined || random.chance(0.2)) return planned.length > 0 ? planned : null
+  // Ids and addresses of documents stay when the company gets another ISIN.
+  const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
   const usual = Array.from({ length: random.int(1, 99) }, (_, place) => {
     const on = random.pick(['company_filings', 'lodr', 'both'])
     const hasId = random.chance(0.9) && on !== 'company_filings'
-    const { at, issue } = market.published((place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 + random.int(0, 3_599) * 1_000)
-    const id = hasId ? { news_id: `${isin.toLowerCase()}-${place}${issue}` } : {}
+    const age = (place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 + random.int(0, 3_599) * 1_000
     const caption = random.chance(0.9) ? { caption: `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` } : {}
-    const link = random.chance(0.85) && !(on === 'both' && path === 'company_filings') ? `https://filings.example/${isin}/${place}.pdf` : ''
-    const body = 'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(
-      5,
-    )
-    const row = {
-      ...id,
-      isin,
-      descriptor: random.pick(KINDS),
-      ...caption,
-      news_body: body,
-      file_url: link,
-      news_date: formatSecond(at),
-    }
-    return on === 'both' || on === path ? [row] : []
+    const hasLink = random.chance(0.85) && !(on === 'both' && path === 'company_filings')
+    const descriptor = random.pick(KINDS)
+    if (on !== 'both' && on !== path) return []
+    const { at, issue } = market.published(age)
+    const id = hasId ? { news_id: `${first.toLowerCase()}-${place}${issue}` } : {}
+    const file_url = hasLink ? `https://filings.example/${first}/${place}.pdf` : ''
+    return [{ ...id, isin, descriptor, ...caption, news_body: NEWS_BODY, file_url, news_date: formatSecond(at) }]
   })
   return [...usual.flat(), ...planned]
 }

@@ -41,7 +41,7 @@ export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
     .option('--faults <file>', 'JSON file with a list of faults')
     .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
     .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
-    .option('--events', 'plan events of a year: splits, renames, listings, late filings, frozen candles and the like')
+    .option('--events', 'a market with events: splits, renames, listings, late filings, frozen candles and others')
     .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
     .action((flags: SimulateFlags) => act(simulateCommand(flags, io, dependencies)))
 }

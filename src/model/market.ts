@@ -46,8 +46,21 @@ export type MarketEvent =
  * An event of one stock. `day` is the first session whose answers show it, from 09:15 in India on; of splits and bonuses it is the ex-date.
  * `symbol` and `isin` are those before the event.
  */
-export type StockEvent = { readonly day: string; readonly symbol: string; readonly isin: string } & (
-  | PlannedSplit
+export type StockEvent = {
+  readonly day: string
+  readonly symbol: string
+  readonly isin: string
+} & /** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
+(
+  | {
+      readonly kind: 'split' | 'bonus'
+      /** New shares for one old share. */
+      readonly factor: number
+      readonly announcedOn: string
+      readonly adjusted: 'at-once' | 'late' | 'never'
+      /** Absent if never. */
+      readonly adjustedOn?: string
+    }
   | { readonly kind: 'rename'; readonly newSymbol: string }
   | { readonly kind: 'isin-change'; readonly newIsin: string }
   | { readonly kind: 'listing' | 'delisting' }
@@ -59,17 +72,6 @@ export type StockEvent = { readonly day: string; readonly symbol: string; readon
   /** The prices of the candles from `from` to `to` are multiplied by the factor. */
   | { readonly kind: 'rewritten-history'; readonly from: string; readonly to: string; readonly factor: number }
 )
-
-/** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
-interface PlannedSplit {
-  readonly kind: 'split' | 'bonus'
-  /** New shares for one old share. */
-  readonly factor: number
-  readonly announcedOn: string
-  readonly adjusted: 'at-once' | 'late' | 'never'
-  /** Absent if never. */
-  readonly adjustedOn?: string
-}
 
 /** What happened in a simulated market. */
 export type PlantedEvent = MarketEvent | StockEvent

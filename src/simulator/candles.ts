@@ -61,20 +61,21 @@ interface HistorySlice {
 const sliceHistory = (history: PriceHistory, { times, from, to, scales }: HistorySlice): CandleColumns => {
   const part = (column: Int32Array) => column.subarray(from - history.first, to - history.first + 1)
   const factors = (of: 'divisor' | 'shares') => {
+    if (scales.length === 0) return undefined
     const values = new Float64Array(to - from + 1).fill(1)
     for (const scale of scales)
       for (let i = Math.max(from, scale.from); i <= Math.min(to, scale.to); i++) values[i - from] = (values[i - from] ?? 1) * scale[of]
     return values
   }
   const [divisors, shares] = [factors('divisor'), factors('shares')]
-  const prices = (column: Int32Array) => Array.from(part(column), (paise, i) => Math.round(paise / (divisors[i] ?? 1)) / 100)
+  const prices = (column: Int32Array) => Array.from(part(column), (paise, i) => Math.round(paise / (divisors?.[i] ?? 1)) / 100)
   return {
     Time: times.slice(from, to + 1),
     o: prices(history.open),
     h: prices(history.high),
     l: prices(history.low),
     c: prices(history.close),
-    v: Array.from(part(history.volume), (volume, i) => volume * (shares[i] ?? 1)),
+    v: Array.from(part(history.volume), (volume, i) => volume * (shares?.[i] ?? 1)),
   }
 }
 

@@ -1,9 +1,8 @@
-import { z } from 'zod'
 import type { PlantedEvent, Random, SampleStock, StockEvent } from '../model/market.js'
 import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
-import { createNextIsin, createStocks } from './stocks.js'
+import { createNextIsin, createStocks, MAX_COMPANIES } from './stocks.js'
 
 /** Kinds of events that the plan starts by itself, one of each in every period. */
 const ownKinds = [
@@ -19,19 +18,18 @@ const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
 }
 
 /** Every kind of event. */
-const eventKinds = [
+export const eventKinds = [
   ...ownKinds,
   ...(['isin-change', 'surveillance-exit', 'holiday', 'weekend-session', 'frozen-provider'] as const),
 ] as readonly PlantedEvent['kind'][]
 
-export const EventOptionsSchema = z.strictObject({
-  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
-  kinds: z.array(z.enum(eventKinds)).optional(),
-  /** Events of stocks in a session on average; 0.2 if absent, which is five of each kind in a year. */
-  perSession: z.number().positive().max(10).optional(),
-})
 /** Which events happen in a market, and how many. */
-export type EventOptions = Readonly<z.output<typeof EventOptionsSchema>>
+export interface EventOptions {
+  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
+  readonly kinds?: readonly PlantedEvent['kind'][] | undefined
+  /** Events of stocks in a session on average, up to 10; 0.2 if absent, which is five of each kind in a year. */
+  readonly perSession?: number | undefined
+}
 
 /** The stocks of the market after the opening of a session. */
 interface Listed {
@@ -69,7 +67,7 @@ interface Due {
   readonly rank?: number | undefined
 }
 
-/** A stock has no other event for this many sessions, and none until this many sessions after its listing. */
+/** A stock has no other event for this many sessions, except one that follows, and none in twice as many sessions after its listing. */
 const QUIET_SESSIONS = 15
 const DEFAULT_PER_SESSION = 0.2
 const MIN_FREEZE_PERIOD = 20
@@ -149,7 +147,7 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
   const planted: StockEvent[] = []
   const firstIsins = new Map<string, string>()
   const quietUntil = new Map<number, number>()
-  const details = createDetails({ days, nextLive, isTaken: (isin) => firstIsins.has(isin) })
+  const details = createDetails(days, nextLive)
   const nextListing = createListings(seed, count)
 
   const chooseStock = ({ kind, rank }: Due, session: number, stocks: readonly SampleStock[]): SampleStock | undefined => {
@@ -174,11 +172,13 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
       if (stock?.rank === undefined) return { stocks }
       const base = { kind: due.kind, day: days[session] ?? '', symbol: stock.Symbol, isin: stock.ISIN }
       const random = createRandom(seed, 'event-details', due.kind, session)
-      const event = { ...base, ...details(due.kind, stock, session, random) } as StockEvent
+      const isTaken = (text: string) => firstIsins.has(text) || stocks.some((one) => one.ISIN === text || one.Symbol === text)
+      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as StockEvent
       planted.push(event)
       const end = lowerBound(days, 'adjustedOn' in event && event.adjustedOn ? event.adjustedOn : event.day)
       if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
-      if (event.kind === 'isin-change') firstIsins.set(event.newIsin, firstIsins.get(stock.ISIN) ?? stock.ISIN)
+      const isin = firstIsins.get(stock.ISIN) ?? stock.ISIN
+      if (event.kind === 'isin-change') firstIsins.set(isin, isin).set(event.newIsin, isin)
       return { stocks: applyEvent(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
     },
   }
@@ -205,11 +205,14 @@ const createFreezes =
 /** Creates the next stocks of the market, each one at its listing. */
 const createListings = (seed: number, count: number) => {
   let rank = count
+  let created: readonly SampleStock[] = []
   return (listedOn: Day): SampleStock | undefined => {
-    const stock = createStocks(seed, rank + 1, () => listedOn)[rank]
+    // Many at a time: a list of stocks is created from its first one on.
+    if (rank >= created.length) created = createStocks(seed, Math.min(rank + 100, MAX_COMPANIES), () => '')
+    const stock = created[rank]
     if (stock === undefined) return undefined
     const { split: _, ...rest } = stock
-    return { ...rest, rank: rank++ }
+    return { ...rest, listedOn, rank: rank++ }
   }
 }
 
@@ -230,15 +233,17 @@ const applyEvent = (event: StockEvent, stock: SampleStock, stocks: readonly Samp
 }
 
 interface DetailOptions {
-  readonly days: readonly Day[]
-  readonly nextLive: (session: number) => number
-  readonly isTaken: (isin: string) => boolean
+  readonly stock: SampleStock
+  readonly session: number
+  readonly random: Random
+  /** Whether another stock has or had this ISIN, or has this symbol. */
+  readonly isTaken: (text: string) => boolean
 }
 
 /** The numbers of an event; the day only if it is not the current session. */
 type Details = Readonly<Record<string, unknown>>
 
-const createDetails = ({ days, nextLive, isTaken }: DetailOptions) => {
+const createDetails = (days: readonly Day[], nextLive: (session: number) => number) => {
   const counts = new Map<string, number>()
   const dayAt = (session: number): Day => days[Math.max(0, session)] ?? ''
   const createSplit = (factor: number, random: Random, session: number, count: number): Details => {
@@ -256,13 +261,13 @@ const createDetails = ({ days, nextLive, isTaken }: DetailOptions) => {
     filedAt: `${dayAt(session - age)} 18:30:00`,
     newsId: `${isin.toLowerCase()}-${kind}-${dayAt(session)}`,
   })
-  return (kind: StockEvent['kind'], stock: SampleStock, session: number, random: Random): Details => {
+  return (kind: StockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
     const count = counts.get(kind) ?? 0
     counts.set(kind, count + 1)
     const details: Readonly<Record<StockEvent['kind'], () => Details>> = {
       split: () => createSplit(random.pick([2, 5, 10]), random, session, count),
       bonus: () => createSplit(2, random, session, count + 1),
-      rename: () => ({ newSymbol: `${stock.Symbol.replace(/\W|_/g, '').slice(0, 8)}NEW` }),
+      rename: () => ({ newSymbol: createNewSymbol(stock.Symbol, isTaken) }),
       'isin-change': () => ({ newIsin: createNextIsin(stock.ISIN, isTaken) }),
       listing: () => ({}),
       delisting: () => ({}),
@@ -275,6 +280,13 @@ const createDetails = ({ days, nextLive, isTaken }: DetailOptions) => {
     }
     return details[kind]()
   }
+}
+
+const createNewSymbol = (symbol: string, isTaken: (symbol: string) => boolean): string => {
+  const stem = `${symbol.replace(/\W/g, '').slice(0, 8)}NEW`
+  let next = stem
+  for (let number = 2; isTaken(next); number++) next = `${stem}${number}`
+  return next
 }
 
 const listCalendarEvents = ({ days }: TradingCalendar, from: Day, to: Day): readonly PlantedEvent[] => {

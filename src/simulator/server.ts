@@ -9,7 +9,7 @@ import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type 
 import { checkOptionNames, parseOptions } from '../model/unknown-names.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import { type Control, createConditions, createControlSchema, type Fault, type Latency, type Limits } from './conditions.js'
-import { type EventOptions, EventOptionsSchema } from './events.js'
+import { type EventOptions, eventKinds } from './events.js'
 import { createHandler, respond } from './handler.js'
 import { createTimeline, type Timeline } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
@@ -117,14 +117,10 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
 const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape } }: ReturnType<typeof createControlSchema>): void => {
   const count = z.int().min(0).optional()
   const instant = z.union([z.number(), z.custom((value) => typeof value === 'function')], 'must be epoch milliseconds, or a function')
+  const kinds = z.array(z.enum(eventKinds)).optional()
+  const events = z.union([z.boolean(), z.strictObject({ kinds, perSession: z.number().positive().max(10).optional() })]).optional()
   const schema = z.object({
-    ...{
-      ...shape,
-      endpoints: z.array(z.unknown()),
-      exchange: z.string().optional(),
-      asOf: instant.optional(),
-      events: z.union([z.boolean(), EventOptionsSchema]).optional(),
-    },
+    ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional(), events },
     ...{ stocks: count, seed: count, port: count, candleDays: count, cacheBytes: count },
   })
   checkOptionNames(options, schema.shape)

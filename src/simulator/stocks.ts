@@ -125,7 +125,7 @@ const companyForms = 'Industries Enterprises Corporation Holdings India Internat
 type Words = readonly [family: string, trade: string, form: string]
 
 const combinations = familyNames.length * tradeNames.length * companyForms.length
-const MAX_COMPANIES = 50_000
+export const MAX_COMPANIES = 50_000
 
 const pickWords = (number: number): Words => {
   const family = familyNames[number % familyNames.length] ?? ''

@@ -332,9 +332,28 @@ describe('simulate', () => {
   }
 
   test('serves until a signal and prints the environment variables', async () => {
-    const { seen, io, code } = simulate(['--stocks', '7', '--seed', '3', '--latency', '5', '--port', '8080', '--as-of', '2026-02-12'])
+    const { seen, io, code } = simulate([
+      '--stocks',
+      '7',
+      '--seed',
+      '3',
+      '--latency',
+      '5',
+      '--port',
+      '8080',
+      '--as-of',
+      '2026-02-12',
+      '--events',
+    ])
     await new Promise((resolve) => setImmediate(resolve))
-    expect(seen.simulator).toMatchObject({ stocks: 7, seed: 3, latencyMs: 5, port: 8080, asOf: Date.parse('2026-02-12T18:29:59Z') })
+    expect(seen.simulator).toMatchObject({
+      stocks: 7,
+      seed: 3,
+      latencyMs: 5,
+      port: 8080,
+      asOf: Date.parse('2026-02-12T18:29:59Z'),
+      events: true,
+    })
     expect(io.out.text()).toBe('export SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news\n')
     expect(io.err.text()).toBe('Serving 7 simulated stocks at http://127.0.0.1:1; press Ctrl+C to stop.\n')
     io.signal$.next('SIGTERM')

@@ -149,6 +149,12 @@ describe('the simulator', () => {
     expect(simulator.market.stocks).toBe(stocks)
   })
 
+  it('returns the events that it has planned', async () => {
+    const { plan } = await serve({ events: { kinds: ['rename'] } })
+    expect(plan('2026-01-01', '2026-12-31').length).toBeGreaterThan(1)
+    expect((await serve()).plan('2026-01-01', '2026-12-31')).toEqual([])
+  })
+
   it('rounds a running clock down to whole minutes', async () => {
     let now = toInstant('2026-02-12', '10:00') + 1_234
     const simulator = await serve({ asOf: () => now })
@@ -184,6 +190,7 @@ describe('an option of the simulator', () => {
   const started = (options: object) => serveSimulator({ endpoints, stocks: 1, ...options })
 
   it.each([
+    [{ events: { kinds: ['splits'] } }, /events/],
     [{ latncyMs: 5 }, 'unknown option: "latncyMs" (did you mean latencyMs?)'],
     [{ latencyMs: 'x' }, 'latencyMs must be milliseconds, or an object with min and max'],
     [{ stocks: -1 }, 'stocks must be 0 or more'],
