@@ -105,10 +105,13 @@ export const observeAttempt = <T>(
       const isDownNow = isDown(host.limiter.state()) || isDown(admission.endpoint.state())
       const isOutage = signal.kind === 'trouble' && !options.failFast && isDownNow
       const failure = isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified
-      const isHeld = [host.limiter, admission.endpoint].some((limiter) => isRefusing(limiter.state(), host.now()))
-      if (signal.kind !== 'refused' || isHeld) return subscriber.error(failure)
+      if (signal.kind !== 'refused') return subscriber.error(failure)
+      const pauseMs = computeRefusalPause(signal.retryAfterMs, host.settings)
+      // A back-off that ends before the pause that this reply asked for holds others, but not this request for long enough.
+      const isHeld = [host.limiter, admission.endpoint].some((limiter) => isRefusing(limiter.state(), host.now() + pauseMs - 1))
+      if (isHeld) return subscriber.error(failure)
       options.onOwnPause?.()
-      subscriber.add(timer(computeRefusalPause(signal.retryAfterMs, host.settings)).subscribe(() => subscriber.error(failure)))
+      subscriber.add(timer(pauseMs).subscribe(() => subscriber.error(failure)))
     },
     complete: () => subscriber.complete(),
   })

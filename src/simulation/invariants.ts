@@ -1,4 +1,5 @@
 import { isRow } from '../model/row.js'
+import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
 import { toFilePath } from '../pipeline/output.js'
@@ -9,6 +10,7 @@ export type Files = ReadonlyMap<string, Buffer>
 
 /** An evening after which nothing runs any more. */
 export interface Evening {
+  readonly day: Day
   /** The files when it began, */
   readonly before: Files
   /** now, */
@@ -21,6 +23,8 @@ export interface Evening {
   readonly kills: readonly ('process' | 'power' | undefined)[]
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string
+  /** What the network saw that no run may do. */
+  readonly violations: readonly string[]
   /** What the process still holds. */
   readonly left: { readonly timers: number; readonly descriptors: number }
 }
@@ -103,6 +107,7 @@ export const invariants: readonly Invariant[] = [
     ({ runs, kills }) =>
       runs.slice(1).flatMap((run, index) => (kills[index] === 'process' ? listRepeated(runs[index] as RunEnd, run) : [])),
   ],
+  ['caps and pauses are kept', ({ violations }) => violations],
   [
     'no timer, lock, descriptor or temporary file is left',
     (evening) => {
@@ -123,11 +128,19 @@ export const invariants: readonly Invariant[] = [
   ],
 ]
 
-/** Records of an item that may lack some: a path or a page of it failed. They contain nothing that a run without faults would not have. */
+/** Whether an output of an item of which a part failed has nothing that was not there before, or would be there without faults. */
 const isPartOf = (file: string, { after, expected, before }: Evening): boolean => {
-  const known = [...expected, before].map((files) => files.get(file)?.toString() ?? '').join('\n')
-  const lines = (after.get(file)?.toString() ?? '').split('\n').map((line) => line.replace(/,$/, ''))
-  return lines.every((line) => /^[[\]{}]*$/.test(line) || known.includes(line))
+  const known = new Set([...expected, before].flatMap((files) => listRecords(files.get(file))))
+  return listRecords(after.get(file)).every((record) => known.has(record))
+}
+
+/** The records of a file of JSON, whatever is around them, or its lines. */
+const listRecords = (bytes: Buffer | undefined): readonly string[] => {
+  const text = bytes?.toString() ?? ''
+  if (!/^[[{]/.test(text)) return text.split('\n')
+  const document: unknown = JSON.parse(text)
+  const lists = [document, ...Object.values(document as object)].filter((value) => Array.isArray(value))
+  return (lists[0] ?? [document]).map((record: unknown) => JSON.stringify(record))
 }
 
 const countOutcomes = (events: RunEnd['events']): readonly string[] => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { asyncScheduler, defer, map, mergeMap, NEVER, type Observable, of, throwError, timer } from 'rxjs'
+import { asyncScheduler, defer, finalize, map, mergeMap, NEVER, type Observable, of, tap, throwError, timer } from 'rxjs'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from '../http/transport.js'
 import { TransportError } from '../model/errors.js'
@@ -33,10 +33,14 @@ export interface Network {
   /** How many faults of each kind it has made. */
   readonly faults: ReadonlyMap<NetworkFault, number>
   readonly requests: () => number
+  /** A new process: it has no requests in flight, and knows of no pause. */
+  readonly connect: () => void
   /** Begins the outages and limits of an evening. */
   readonly begin: () => void
   /** From now on, nothing goes wrong. */
   readonly calm: () => void
+  /** Requests that no run may send: too many at once, or before a pause is over. */
+  readonly violations: readonly string[]
   /** Of all requests, with the instant of each. */
   readonly digest: () => string
 }
@@ -44,7 +48,9 @@ export interface Network {
 interface NetworkOptions {
   readonly random: Random
   readonly hosts: readonly Host[]
-  readonly answer: (request: HttpRequest) => HttpReply
+  readonly answer: ReturnType<typeof createAnswers>
+  /** The most requests at once, by endpoint. */
+  readonly limits: ReadonlyMap<string, number>
   /** The kinds of faults that occur. */
   readonly kinds: ReadonlySet<string>
   /** The share of requests that something happens to. */
@@ -71,10 +77,13 @@ const fail = (reason: 'reset' | 'dns' | 'connect', hasBegun = false): Observable
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
 /** The right answers of an evening, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket): ((request: HttpRequest) => HttpReply) => {
+export const createAnswers = (
+  endpoints: readonly AnyEndpoint[],
+  market: SampleMarket,
+): ((request: HttpRequest) => { readonly reply: HttpReply; readonly endpoint: string }) => {
   const route = createRouter(endpoints)
   const answer = createAnswerCache(0)
-  const known = new Map<string, HttpReply>()
+  const known = new Map<string, { readonly reply: HttpReply; readonly endpoint: string }>()
   return ({ method, url, headers, body = '' }) => {
     const key = `${url} ${body}`
     const found = known.get(key)
@@ -85,8 +94,9 @@ export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleM
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
     const { status, body: bytes, broken } = answer(request.endpoint, request.key, request.input, market)
     if (broken !== undefined) throw new Error(broken)
-    known.set(key, reply(status, bytes))
-    return reply(status, bytes)
+    const made = { reply: reply(status, bytes), endpoint: request.endpoint.name }
+    known.set(key, made)
+    return made
   }
 }
 
@@ -94,7 +104,7 @@ export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleM
  * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
  * the order of the answers differs from seed to seed.
  */
-export const createNetwork = ({ random, hosts, answer, kinds, share }: NetworkOptions): Network => {
+export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: NetworkOptions): Network => {
   const faults = new Map<NetworkFault, number>()
   const digest = createHash('sha256')
   let requests = 0
@@ -135,14 +145,34 @@ export const createNetwork = ({ random, hosts, answer, kinds, share }: NetworkOp
     if (kind === 'silent') return NEVER
     return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
   }
-  const transport: Transport = (request) =>
+  const violations: string[] = []
+  const inFlight = new Map<string, number>()
+  const pausedUntil = new Map<string, number>()
+  const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
+  const observe = (request: HttpRequest, endpoint: string): Observable<HttpReply> => {
+    const key = `${request.url} ${request.body ?? ''}`
+    const running = (inFlight.get(endpoint) ?? 0) + 1
+    inFlight.set(endpoint, running)
+    if (running > (limits.get(endpoint) ?? 0)) violate(`${running} requests of ${endpoint} at once`)
+    // A clock that is set forwards ends a pause.
+    if (!kinds.has('clock') && asyncScheduler.now() < (pausedUntil.get(key) ?? 0))
+      violate(`${endpoint} again ${(pausedUntil.get(key) ?? 0) - asyncScheduler.now()} ms before its Retry-After is over`)
+    return respond(request).pipe(
+      tap(({ status, retryAfter }) => {
+        if (status === 429 && retryAfter !== undefined) pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
+      }),
+      finalize(() => inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)),
+    )
+  }
+  const transport: Transport = (request) => defer(() => observe(request, answer(request).endpoint))
+  const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
       const { hostname } = new URL(request.url)
       requests += 1
       digest.update(`${now} ${request.method} ${request.url} ${request.body ?? ''}\n`)
       const ms = random.int(5, 125)
-      const good = answer(request)
+      const good = answer(request).reply
       if (isCalm) return timer(ms).pipe(map(() => good))
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
       if (outage) {
@@ -161,7 +191,12 @@ export const createNetwork = ({ random, hosts, answer, kinds, share }: NetworkOp
   return {
     transport,
     faults,
+    violations,
     requests: () => requests,
+    connect: () => {
+      inFlight.clear()
+      pausedUntil.clear()
+    },
     begin: () => {
       const now = asyncScheduler.now()
       isCalm = false

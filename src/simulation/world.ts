@@ -13,6 +13,7 @@ import type { VirtualTime } from './virtual-time.js'
 
 /** The output folder of every simulated run. */
 export const ROOT = '/data'
+export const EXCHANGE = 'NSE'
 
 /** How a start of the command ended. */
 export interface RunEnd {
@@ -40,6 +41,8 @@ export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
   readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  /** Runs a reader of the folder, with this disk. */
+  readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
   readonly startAgain: (network: Network, ended: (error?: unknown) => void) => void
 }
@@ -77,6 +80,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
   const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
   const run: World['run'] = async (network, planned, meanwhile = []) => {
+    network.connect()
     const restoreDisk = replaceDisk(disk.disk)
     const [events, before]: [RunEvent[], number] = [[], network.requests()]
     let [end, error, report]: [RunEnd['end'] | undefined, unknown, RunReport | undefined] = [undefined, undefined, undefined]
@@ -126,7 +130,21 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     void open(network)
       .run()
       .subscribe({ error: ended, complete: () => ended() })
-  return { disk, run, startAgain }
+  const read: World['read'] = async (reader) => {
+    const restoreDisk = replaceDisk(disk.disk)
+    try {
+      let isDone = false
+      const result = reader().finally(() => {
+        isDone = true
+      })
+      // The time that it takes is that of the machine.
+      await time.advance(() => isDone, MAX_RUN_MS)
+      return await result
+    } finally {
+      restoreDisk()
+    }
+  }
+  return { disk, run, read, startAgain }
 }
 
 /** Counts the whole lines of items that need not be fetched again. */
@@ -143,3 +161,11 @@ const countJournaled = ({ files }: MemoryDisk): ReadonlyMap<string, number> =>
       return [[stream, [...items.values()].filter(Boolean).length] as const]
     }),
   )
+
+/** Describes how a start ended, with its problems. */
+export const describeEnd = ({ error, report, end }: Partial<RunEnd> = {}): string => {
+  const problems = Object.entries(report?.scripts ?? {}).flatMap(([name, script]) =>
+    script.problems.map(({ reason }) => `${name}: ${reason}`),
+  )
+  return [end, report?.outcome, error === undefined ? undefined : String(error), report?.error, ...problems].filter(Boolean).join(' ')
+}

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RunReport } from '../model/report.js'
 import type { RunRecord, SessionRequest } from '../pipeline/session.js'
 import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
@@ -36,6 +36,8 @@ export const replaceRecord = async (
   else await deleteRunState(paths)
   await deletePart(root)
   await writeFileAtomically(paths.record, [`${JSON.stringify(record, null, 2)}\n`])
+  // After a power cut, a run whose record is lost but whose outputs are not would count them as those before it.
+  await syncFolders([dirname(paths.record)])
   return warning
 }
 

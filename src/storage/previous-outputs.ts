@@ -1,8 +1,9 @@
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { addDays, type Day } from '../model/trading-day.js'
+import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { describeFileError, getErrorCode, ignoreMissing, readStateDocument, statFile } from './file-system.js'
+import { describeFileError, getErrorCode, ignoreMissing, readStateDocument, statFile, syncFolders } from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { type RunRecords, readRunRecords } from './run-records.js'
 import { statePaths } from './run-state.js'
@@ -70,7 +71,9 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     }
     // A clock that was far ahead once must not keep the baseline for ever.
     const savedOn = [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ?? context.session
-    disk.writeFileSync(join(temporary, NOTE_FILE), `${JSON.stringify({ run, asOf, outputs, savedOn })}\n`)
+    await writeFileAtomically(join(temporary, NOTE_FILE), [`${JSON.stringify({ run, asOf, outputs, savedOn })}\n`])
+    // Of links that a power cut loses, the next run would save the files that this one has replaced.
+    await syncFolders([temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
     await deleteFolder(previous)
     disk.renameSync(temporary, previous)
     return undefined

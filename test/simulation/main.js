@@ -24,6 +24,7 @@ try {
   console.log({ ...result, virtualHours: Math.round(result.virtualMs / 36_000) / 100, cpuSeconds: Math.round((user + system) / 1e4) / 100 })
 } catch (error) {
   if (error?.name !== 'SimulationError') throw error
-  console.error(error.message)
+  const { seed, days, stocks } = { ...numbers, seed: error.seed }
+  console.error(`${error.message}\nRepeat it with: npm run simulate -- --seed ${seed} --days ${days} --stocks ${stocks} --verbose`)
   process.exitCode = 1
 }

@@ -1,0 +1,200 @@
+import type { Random } from '../model/market.js'
+import { type Day, toInstant } from '../model/trading-day.js'
+import { createRandom } from '../simulator/random.js'
+import { type Evening, type Files, invariants } from './invariants.js'
+import { NETWORK_FAULTS } from './network.js'
+import { readKnown } from './read-known.js'
+import type { SimulationOptions, Totals } from './simulate.js'
+import { eveningOf, filesOf, type Stage, type Truth } from './stage.js'
+import { createWorld, describeEnd, EXCHANGE, type Kill, type RunEnd, type World } from './world.js'
+
+/** Everything that can go wrong: with requests, with the disk, and with the process. */
+export const SIMULATED_FAULTS = [
+  ...NETWORK_FAULTS,
+  'disk', // a call fails: no space, an input or output error, too many open files, no permission
+  'short-write', // a call writes only a part
+  'kill', // the process ends between two calls of the disk, or at any instant
+  'power-cut', // so does the machine: what was not synced may be lost, in any order
+  'clock', // the clock is set, forwards or backwards
+  'midnight', // the run begins just before midnight
+  'two-starts', // the command is started once more while it runs
+] as const
+export type SimulatedFault = (typeof SIMULATED_FAULTS)[number]
+
+/** An invariant does not hold. The same options, with this seed alone, repeat it. */
+export class SimulationError extends Error {
+  override readonly name = 'SimulationError'
+  constructor(
+    readonly seed: number,
+    readonly evening: Pick<Evening, 'day'> & Partial<Evening>,
+    readonly invariant: string,
+    readonly details: readonly string[],
+  ) {
+    const more = details.length > 5 ? [`and ${details.length - 5} more`] : []
+    super(`seed ${seed}, ${evening.day}: it is not true that ${invariant}: ${[...details.slice(0, 5), ...more].join('; ')}`)
+  }
+}
+
+interface Simulation extends Pick<SimulationOptions, 'check' | 'log'> {
+  readonly stage: Stage
+  readonly faults: readonly SimulatedFault[]
+  readonly totals: Totals
+}
+
+/** The machine of a seed, and what can happen to it. */
+interface Machine {
+  readonly seed: number
+  readonly world: World
+  readonly plan: Random
+  readonly kinds: ReadonlySet<SimulatedFault>
+  /** The share of requests that something happens to. */
+  readonly share: number
+  /** Days that may lack a record; later ones may then differ. */
+  readonly unrecorded: Set<Day>
+  readonly setDiskFaults: (areOn: boolean) => void
+}
+
+/** Simulates all evenings of a seed. @throws SimulationError */
+export const simulateEvenings = async (seed: number, simulation: Simulation): Promise<void> => {
+  const machine = createMachine(seed, simulation)
+  simulation.log?.(`seed ${seed}: ${[...machine.kinds].join(', ')}; ${machine.share * 100} % of the requests`)
+  for (const session of simulation.stage.sessions.keys()) await simulateEvening(session, machine, simulation)
+}
+
+const DISK_ERRORS = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const
+
+const createMachine = (seed: number, { stage, faults, totals }: Simulation): Machine => {
+  const [plan, random] = [createRandom(seed, 'plan'), createRandom(seed, 'disk')]
+  const kinds = new Set(faults.filter(() => plan.chance(0.5)))
+  let areOn = false
+  const fault = (call: string): string | undefined => {
+    // A close that fails closes all the same.
+    if (!areOn || call.startsWith('close') || !random.chance(1 / 1_500)) return undefined
+    const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(0.3)
+    if (!isShort && !kinds.has('disk')) return undefined
+    totals.countFault(isShort ? 'short-write' : 'disk')
+    return isShort ? 'short' : random.pick(DISK_ERRORS)
+  }
+  const { time, streams, settings } = stage
+  const latencyMs = (call: string): number => (call === 'fdatasync' ? random.int(0, 8) : 0)
+  return {
+    ...{ seed, plan, kinds },
+    world: createWorld({ time, random, streams, settings, fault, latencyMs }),
+    unrecorded: new Set(),
+    share: plan.pick([0.02, 0.1, 0.3]),
+    setDiskFaults: (on) => {
+      areOn = on && (kinds.has('disk') || kinds.has('short-write'))
+    },
+  }
+}
+
+/**
+ * One evening: the command is started up to four times while things go wrong, then once more if the last start did not end, and, once all is
+ * quiet, until the folder is complete.
+ */
+const simulateEvening = async (session: number, machine: Machine, { stage, totals, check, log }: Simulation): Promise<void> => {
+  const { seed, world, plan, kinds, share } = machine
+  const { time, streams } = stage
+  const day = stage.sessions[session] as Day
+  const truths: readonly Truth[] = [await stage.expect(session), ...(kinds.has('midnight') ? [await stage.expectLate(session)] : [])]
+  const network = stage.open(session, { random: createRandom(seed, 'network', session), kinds, share })
+  const [runs, kills]: [RunEnd[], Evening['kills'][number][]] = [[], []]
+  const evening = { day, before: filesOf(world), expected: truths.map(({ files }) => files), runs, kills, streams, exchange: EXCHANGE }
+  const assert = (name: string, wrong: readonly string[]): void => {
+    totals.countCheck(name)
+    if (wrong.length > 0) throw new SimulationError(seed, { ...evening, after: filesOf(world) }, name, wrong)
+  }
+  const assertAll = (): void => {
+    const left = { timers: time.pending(), descriptors: world.disk.openDescriptors() }
+    const whole: Evening = { ...evening, left, after: filesOf(world), violations: network.violations }
+    for (const [name, find] of invariants) assert(name, find(whole))
+    if (check) assert('the check of the caller holds', check(whole))
+  }
+  let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : eveningOf(day) + plan.int(0, 90) * 60_000
+  const start = async (kill?: Kill): Promise<RunEnd> => {
+    time.setClock(clock)
+    const seconds: string[] = []
+    const run = await world.run(network, kill, planMeanwhile(machine, stage, { network, seconds }))
+    totals.countRun(run)
+    log?.(`seed ${seed} ${day}: ${describeEnd(run)}, ${run.requests} requests`)
+    assert('a folder is used by one run at a time', seconds)
+    runs.push(run)
+    kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
+    // The clock is right again before the next start.
+    clock = Math.max(clock, time.now()) + plan.int(1, 600) * 1_000
+    return run
+  }
+  const isComplete = (): boolean => runs.at(-1)?.report?.outcome === 'complete'
+  machine.setDiskFaults(true)
+  for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) {
+    network.begin()
+    await start(planKill(machine))
+  }
+  machine.setDiskFaults(false)
+  if (runs.at(-1)?.end !== 'finished') await start()
+  assertAll()
+  network.calm()
+  for (let tries = 3; tries > 0 && !isComplete() && runs.at(-1)?.report?.stale === undefined; tries -= 1) await start()
+  if (runs.at(-1)?.report?.stale === undefined)
+    assert('a quiet evening completes the folder', isComplete() ? [] : [describeEnd(runs.at(-1))])
+  assertAll()
+  const known = await readKnown(world, day)
+  assert('diff says what it says without faults', listOtherChanges(known.changes, truths))
+  // A run does not fail because its day cannot be recorded: it says so.
+  if (runs.some(({ diskFaults }) => diskFaults > 0)) machine.unrecorded.add(day)
+  assert('each list is recorded as it is without faults', machine.unrecorded.size > 0 ? [] : listOther(known.record, truths, day))
+  const [files, again] = [filesOf(world), await start()]
+  const isStale = again.report?.stale !== undefined
+  assert(
+    'a complete folder is left as it is',
+    isStale ? [] : again.requests > 0 ? [`${again.requests} requests`] : listChanged(files, filesOf(world)),
+  )
+  totals.digest(network.digest())
+  for (const [kind, count] of network.faults) totals.countFault(kind, count)
+}
+
+/** What happens while a run lasts. */
+const planMeanwhile = (
+  { world, plan, kinds }: Machine,
+  { time }: Stage,
+  { network, seconds }: { readonly network: Parameters<World['run']>[0]; readonly seconds: string[] },
+): Parameters<World['run']>[2] => {
+  const jump = (): void => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
+  const startAgain = (): void =>
+    world.startAgain(network, (error) => {
+      if (error === undefined) seconds.push('a second start ran while the first one did')
+    })
+  return [
+    ...(kinds.has('clock') ? [[jump, plan.int(1, 5_000)] as const] : []),
+    ...(kinds.has('two-starts') ? [[startAgain, plan.int(1, 900)] as const] : []),
+  ]
+}
+
+const planKill = ({ kinds, plan }: Machine): Kill | undefined => {
+  const possible = (['kill', 'power-cut'] as const).filter((kind) => kinds.has(kind))
+  if (possible.length === 0 || plan.chance(0.3)) return undefined
+  const kind = possible[plan.int(0, possible.length - 1)] === 'kill' ? 'process' : 'power'
+  return plan.chance(0.7) ? { kind, afterCalls: plan.int(1, 3_000) } : { kind, afterMs: plan.int(1, 20_000) }
+}
+
+const listChanged = (before: Files, after: Files): readonly string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter((file) => {
+    const [one, other] = [before.get(file), after.get(file)]
+    return !(one && other?.equals(one))
+  })
+
+/** The lists of a day that are recorded otherwise than without faults. */
+const listOther = (record: ReadonlyMap<string, string>, truths: readonly Truth[], day: Day): readonly string[] => {
+  const names = [...new Set([record, ...truths.map((truth) => truth.record)].flatMap((one) => [...one.keys()]))]
+  return names.filter((name) => name.startsWith(day) && !truths.some((truth) => truth.record.get(name) === record.get(name)))
+}
+
+/** The changes that only one of both has, with a sign as in a patch. */
+const listOtherChanges = (changes: readonly string[], truths: readonly Truth[]): readonly string[] => {
+  if (truths.some((truth) => truth.changes.join() === changes.join())) return []
+  const [expected = []] = truths.map((truth) => truth.changes)
+  return [
+    ...changes.filter((one) => !expected.includes(one)).map((one) => `+ ${one}`),
+    ...expected.filter((one) => !changes.includes(one)).map((one) => `- ${one}`),
+  ]
+}

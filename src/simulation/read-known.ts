@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { diff } from '../analysis/diff/diff.js'
+import type { Day } from '../model/trading-day.js'
+import { chooseEachDay } from '../storage/history/choose.js'
+import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
+import { openHistory } from '../storage/history/record.js'
+import { EXCHANGE, ROOT, type World } from './world.js'
+
+/** What readers of a folder say. */
+export interface Known {
+  /** What the last run changed, as text. */
+  readonly changes: readonly string[]
+  /** A digest of each recorded list, by day and table. */
+  readonly record: ReadonlyMap<string, string>
+}
+
+/** Asks the readers of a folder: `diff`, and the record of each day from `since` on. */
+export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
+  world.read(async () => {
+    const { changes } = await diff(ROOT, { exchange: EXCHANGE })
+    const history = await openHistory(ROOT)
+    const read = createListReader(history)
+    const record = new Map<string, string>()
+    const tables = new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))
+    for (const table of tables)
+      for (const {
+        record: { day },
+        list,
+      } of chooseEachDay(history, table))
+        if (day >= since) record.set(`${day} ${table}`, digest(await read(list)))
+    return { changes: changes.map((change) => JSON.stringify(change)), record }
+  })
+
+/** When a row became known, and from which other one it differs, depends on the run. */
+const digest = (rows: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(rows, (name, value: unknown) => (OWN.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value)))
+    .digest('hex')
+    .slice(0, 16)
+
+const OWN: ReadonlySet<string> = new Set([KNOWN_AT, CHANGE, BASE_ROW])

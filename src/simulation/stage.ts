@@ -1,0 +1,102 @@
+import type { PlantedEvent } from '../model/market.js'
+import { listEndpointHosts } from '../model/settings.js'
+import { type Day, toInstant } from '../model/trading-day.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { createTimeline } from '../simulator/market.js'
+import { createRandom } from '../simulator/random.js'
+import type { Files } from './invariants.js'
+import { createAnswers, createNetwork, type Network } from './network.js'
+import { type Known, readKnown } from './read-known.js'
+import type { VirtualTime } from './virtual-time.js'
+import { createWorld, describeEnd, EXCHANGE, ROOT, type World } from './world.js'
+
+const MARKET_SEED = 1
+const FIRST_DAY: Day = '2026-02-12'
+
+/** What a run without faults leaves at the end of a session: its files, and what diff and the record say. */
+export interface Truth extends Known {
+  readonly files: Files
+}
+
+/** The market, and what the evenings of a simulation have in common. */
+export interface Stage {
+  readonly time: VirtualTime
+  readonly streams: readonly StreamDefinition[]
+  readonly sessions: readonly Day[]
+  readonly settings: Parameters<typeof createWorld>[0]['settings']
+  /** What was planted, by the day from which on the answers show it. */
+  readonly planted: readonly PlantedEvent[]
+  /** The provider of a session. */
+  readonly open: (session: number, conditions: NetworkConditions) => Network
+  readonly expect: (session: number) => Promise<Truth>
+  /** The same of runs that begin after midnight: outputs of a period end a day later. */
+  readonly expectLate: (session: number) => Promise<Truth>
+}
+
+type NetworkConditions = Pick<Parameters<typeof createNetwork>[0], 'random' | 'kinds' | 'share'>
+
+export interface StageOptions extends Pick<Stage, 'time' | 'streams'> {
+  readonly days: number
+  readonly stocks: number
+}
+
+/** When the data of a session is complete. */
+export const eveningOf = (day: Day): number => toInstant(day, '20:30')
+export const FIRST_EVENING = eveningOf(FIRST_DAY)
+
+/** Builds the market and its evenings without faults, each when it is first needed. */
+export const createStage = ({ time, streams, days, stocks }: StageOptions): Stage => {
+  const options = { seed: MARKET_SEED, stocks, exchange: EXCHANGE, indices: 8, candleDays: 60, asOf: FIRST_EVENING }
+  const marketAt = createTimeline({ ...options, events: days > 1 })
+  const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_DAY, '2029-12-31').slice(0, days)
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const hosts = listEndpointHosts(endpoints)
+  const { sheet } = marketAt(FIRST_EVENING)
+  const settings = {
+    hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
+    ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
+  }
+  const limits = countWorkers(streams)
+  let [answers, answersOf]: [ReturnType<typeof createAnswers> | undefined, number] = [undefined, -1]
+  const open: Stage['open'] = (session, conditions) => {
+    if (session !== answersOf) answers = createAnswers(endpoints, marketAt(eveningOf(sessions[session] as Day)))
+    answersOf = session
+    return createNetwork({ ...conditions, hosts, limits, answer: answers as ReturnType<typeof createAnswers> })
+  }
+  const create = (delayMs: number): Stage['expect'] => {
+    const world = createWorld({ time, random: createRandom(0, 'calm'), streams, settings })
+    const truths: Truth[] = []
+    return async (session) => {
+      for (let next = truths.length; next <= session; next += 1) {
+        time.setClock(eveningOf(sessions[next] as Day) + delayMs)
+        const end = await world.run(open(next, { random: createRandom(0, 'calm', next), kinds: new Set(), share: 0 }))
+        if (end.report?.outcome !== 'complete' && end.report?.stale === undefined)
+          throw new Error(`a run without faults is not complete: ${describeEnd(end)}`)
+        truths.push({ files: filesOf(world), ...(await readKnown(world, sessions[next])) })
+      }
+      return truths[session] as Truth
+    }
+  }
+  return {
+    ...{ time, streams, sessions, settings, open },
+    planted: marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY),
+    expect: create(0),
+    expectLate: create(4 * 3_600_000),
+  }
+}
+
+/** The most requests of an endpoint at once: the workers of the streams that use it. A stream with one worker may ask for two lists at once. */
+const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string, number> => {
+  const limits = new Map<string, number>()
+  for (const { endpoints, workers } of streams)
+    for (const { name } of endpoints) limits.set(name, (limits.get(name) ?? 0) + Math.max(2, workers))
+  return limits
+}
+
+/** The files of the output folder. */
+export const filesOf = ({ disk }: World): Files => {
+  const inside = `${ROOT}/`
+  return new Map(
+    [...disk.files()].flatMap(([path, bytes]) => (path.startsWith(inside) ? [[path.slice(inside.length), bytes] as const] : [])),
+  )
+}
