@@ -258,6 +258,12 @@ describe('a power cut', () => {
       await disk.writeFile('/data/a', 'cd')
     }
     expect(await collectOutcomes(replace, show('a'))).toEqual(['', '\0\0', 'ab', 'c', 'cd'])
+    const change = async (disk: Disk) => {
+      await writeSynced(disk, '/data/a', 'ab')
+      await syncFolder(disk, ROOT)
+      disk.writeSync(disk.openSync('/data/a', 'r+'), 'X')
+    }
+    expect(await collectOutcomes(change, show('a'))).toEqual(['', '\0\0', 'X', 'Xb', 'ab'])
   })
 
   it('leaves the old or the new file after a rename of a synced one, and both names change together', async () => {
