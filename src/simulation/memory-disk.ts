@@ -57,10 +57,11 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
     const run = (name: string, call: string, args: readonly unknown[]): unknown => {
       // A file that is closed twice would be an error in a clean-up, which nobody catches.
       if (isKilled() && name === 'closeSync') return
-      if (isKilled()) throw new Error(`${name}: the process was killed`)
       const act = calls[call] as (...values: readonly unknown[]) => unknown
       const path = typeof args[0] === 'number' ? (open.get(args[0])?.path ?? '') : String(args[0])
-      const code = fault(name, path)
+      const code = isKilled() ? undefined : fault(name, path)
+      // A fault may kill the process.
+      if (isKilled()) throw new Error(`${name}: the process was killed`)
       if (code === undefined) return act(...args)
       if (code !== 'short') throw fail(code, name, path)
       const written = act(args[0], halve(args[1] as string | Uint8Array, args[2]), ...args.slice(2))
@@ -74,7 +75,7 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
           try {
             settle(run(name, `${name}Sync`, args))
           } catch (error) {
-            reject(error)
+            if (!isKilled()) reject(error)
           }
         }
         const ms = isKilled() ? 0 : latencyMs(name)

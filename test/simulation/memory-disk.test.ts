@@ -328,6 +328,21 @@ describe('the kill of a process', () => {
     expect(() => memory.disk.closeSync(fd)).toThrow(/EBADF/)
   })
 
+  it('ends the call at which a fault kills it', async () => {
+    const memory = createDisk({
+      fault: (_, path) => {
+        if (path === '/data/a') memory.kill('process')
+        return undefined
+      },
+    })
+    const [{ disk }, settled] = [memory, vi.fn()]
+    disk.writeFile('/data/a', 'a').then(settled, settled)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(settled).not.toHaveBeenCalled()
+    expect(() => memory.disk.writeFileSync('/data/a', 'a')).toThrow('killed')
+    expect(memory.files().size).toBe(0)
+  })
+
   it('frees its lock for the next process, although that has the same number', async () => {
     const memory = createDisk()
     const restores = [replaceDisk(memory.disk)]
