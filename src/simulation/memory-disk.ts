@@ -82,13 +82,7 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
         if (ms > 0) setTimeout(end, ms)
         else queueMicrotask(end)
       })
-    const sync = Object.keys(calls).map((name) => [name, (...args: unknown[]) => run(name, name, args)])
-    const later = Object.keys(calls).map((name) => [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)])
-    const disk = Object.fromEntries([...sync, ...later]) as Disk
-    const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
-      bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
-    })
-    return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
+    return assembleDisk(Object.keys(calls), (name, args) => run(name, name, args), runLater)
   }
   let disk = createDisk()
   return {
@@ -104,6 +98,21 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
     files: () => volume.listFiles(),
     openDescriptors: () => descriptors.open.size,
   }
+}
+
+type RunCall<T> = (name: string, args: readonly unknown[]) => T
+
+/** Each call as it is, and without `Sync` as a promise. */
+const assembleDisk = (names: readonly string[], run: RunCall<unknown>, runLater: RunCall<Promise<unknown>>): Disk => {
+  const calls = names.flatMap((name) => [
+    [name, (...args: unknown[]) => run(name, args)],
+    [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)],
+  ])
+  const disk = Object.fromEntries(calls) as Disk
+  const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
+    bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
+  })
+  return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
 }
 
 const halve = (content: string | Uint8Array, offset: unknown): Buffer => {
