@@ -57,10 +57,11 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
     const run = (name: string, call: string, args: readonly unknown[]): unknown => {
       // A file that is closed twice would be an error in a clean-up, which nobody catches.
       if (isKilled() && name === 'closeSync') return
-      if (isKilled()) throw new Error(`${name}: the process was killed`)
       const act = calls[call] as (...values: readonly unknown[]) => unknown
       const path = typeof args[0] === 'number' ? (open.get(args[0])?.path ?? '') : String(args[0])
-      const code = fault(name, path)
+      const code = isKilled() ? undefined : fault(name, path)
+      // A fault may kill the process.
+      if (isKilled()) throw new Error(`${name}: the process was killed`)
       if (code === undefined) return act(...args)
       if (code !== 'short') throw fail(code, name, path)
       const written = act(args[0], halve(args[1] as string | Uint8Array, args[2]), ...args.slice(2))
@@ -74,20 +75,14 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
           try {
             settle(run(name, `${name}Sync`, args))
           } catch (error) {
-            reject(error)
+            if (!isKilled()) reject(error)
           }
         }
         const ms = isKilled() ? 0 : latencyMs(name)
         if (ms > 0) setTimeout(end, ms)
         else queueMicrotask(end)
       })
-    const sync = Object.keys(calls).map((name) => [name, (...args: unknown[]) => run(name, name, args)])
-    const later = Object.keys(calls).map((name) => [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)])
-    const disk = Object.fromEntries([...sync, ...later]) as Disk
-    const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
-      bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
-    })
-    return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
+    return assembleDisk(Object.keys(calls), (name, args) => run(name, name, args), runLater)
   }
   let disk = createDisk()
   return {
@@ -103,6 +98,21 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
     files: () => volume.listFiles(),
     openDescriptors: () => descriptors.open.size,
   }
+}
+
+type RunCall<T> = (name: string, args: readonly unknown[]) => T
+
+/** Each call as it is, and without `Sync` as a promise. */
+const assembleDisk = (names: readonly string[], run: RunCall<unknown>, runLater: RunCall<Promise<unknown>>): Disk => {
+  const calls = names.flatMap((name) => [
+    [name, (...args: unknown[]) => run(name, args)],
+    [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)],
+  ])
+  const disk = Object.fromEntries(calls) as Disk
+  const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
+    bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
+  })
+  return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
 }
 
 const halve = (content: string | Uint8Array, offset: unknown): Buffer => {

@@ -258,6 +258,12 @@ describe('a power cut', () => {
       await disk.writeFile('/data/a', 'cd')
     }
     expect(await collectOutcomes(replace, show('a'))).toEqual(['', '\0\0', 'ab', 'c', 'cd'])
+    const change = async (disk: Disk) => {
+      await writeSynced(disk, '/data/a', 'ab')
+      await syncFolder(disk, ROOT)
+      disk.writeSync(disk.openSync('/data/a', 'r+'), 'X')
+    }
+    expect(await collectOutcomes(change, show('a'))).toEqual(['', '\0\0', 'X', 'Xb', 'ab'])
   })
 
   it('leaves the old or the new file after a rename of a synced one, and both names change together', async () => {
@@ -320,6 +326,21 @@ describe('the kill of a process', () => {
     expect(memory.openDescriptors()).toBe(0)
     expect([...memory.files()].map(([path, bytes]) => `${path} ${bytes}`)).toEqual(['/data/a ab'])
     expect(() => memory.disk.closeSync(fd)).toThrow(/EBADF/)
+  })
+
+  it('ends the call at which a fault kills it', async () => {
+    const memory = createDisk({
+      fault: (_, path) => {
+        if (path === '/data/a') memory.kill('process')
+        return undefined
+      },
+    })
+    const [{ disk }, settled] = [memory, vi.fn()]
+    disk.writeFile('/data/a', 'a').then(settled, settled)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(settled).not.toHaveBeenCalled()
+    expect(() => memory.disk.writeFileSync('/data/a', 'a')).toThrow('killed')
+    expect(memory.files().size).toBe(0)
   })
 
   it('frees its lock for the next process, although that has the same number', async () => {
