@@ -70,6 +70,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
   return Object.assign(
     (asOf: number): SampleMarket => {
       const listed = plan.listedAt(calendar.lastOpened(asOf))
+      const candlesAsOf = plan.candlesAsOf(asOf)
       return {
         ...fixed,
         asOf,
@@ -78,7 +79,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         stockBySid: (sid) => listed.bySid.get(sid),
         published: (ageMs) => (epoch === undefined ? { at: asOf - ageMs, issue: '' } : findIssue(epoch - ageMs, asOf)),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
-        candles: (sid, start, end) => candles(sid, start, end, plan.candlesAsOf(asOf)),
+        candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
       }
     },
     { plan: plan.plan },
