@@ -72,6 +72,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
   return Object.assign(
     (asOf: number): SampleMarket => {
       const listed = plan.listedAt(calendar.lastOpened(asOf))
+      const candlesAsOf = plan.candlesAsOf(asOf)
       return {
         ...fixed,
         asOf,
@@ -80,7 +81,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         stockBySid: (sid) => listed.bySid.get(sid),
         published: (ageMs) => (epoch === undefined ? { at: asOf - ageMs, issue: '' } : findIssue(epoch - ageMs, asOf)),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
-        candles: (sid, start, end) => candles(sid, start, end, plan.candlesAsOf(asOf)),
+        candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
       }
     },
     { plan: plan.plan },

@@ -282,6 +282,12 @@ describe('the plan of events', () => {
     expect(createTimeline(options).plan(...YEAR)).toEqual([])
   })
 
+  it('has at most twice as many events in a session as requested on average', () => {
+    const kinds = ['rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing', 'rewritten-history'] as const
+    const plan = createTimeline({ ...options, stocks: 600, events: { kinds, perSession: 2 } }).plan(...YEAR)
+    expect(Math.max(...countBy(plan, ({ day }) => day).values())).toBe(4)
+  })
+
   it('never gives a stock the symbol or ISIN of another one', () => {
     const events = { kinds: ['rename', 'isin-change'] as const, perSession: 2 }
     const { stocks } = createTimeline({ ...options, stocks: 600, events })(toInstant('2026-12-31'))
