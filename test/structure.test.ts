@@ -36,8 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   fleet: REGISTRY_AND_BELOW,
   collector: REGISTRY_AND_BELOW,
   config: [...REGISTRY_AND_BELOW, 'analysis'],
-  testing: [...REGISTRY_AND_BELOW, 'collector'],
-  simulation: ['storage'],
+  testing: [...REGISTRY_AND_BELOW, 'collector', 'simulation'],
+  simulation: [...REGISTRY_AND_BELOW, 'analysis', 'simulator', 'collector'],
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],

@@ -61,6 +61,9 @@ export const simulateEvenings = async (seed: number, simulation: Simulation): Pr
   for (const session of simulation.stage.sessions.keys()) await simulateEvening(session, machine, simulation)
 }
 
+/** After this time a system has written what it holds back. */
+const SETTLE_MS = 30_000
+
 const DISK_ERRORS = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const
 
 const createMachine = (seed: number, { stage, faults, totals }: Simulation): Machine => {
@@ -96,6 +99,7 @@ const simulateEvening = async (session: number, machine: Machine, { stage, total
   const { seed, world, plan, kinds, share } = machine
   const { time, streams } = stage
   const day = stage.sessions[session] as Day
+  world.disk.settle()
   const truths: readonly Truth[] = [await stage.expect(session), ...(kinds.has('midnight') ? [await stage.expectLate(session)] : [])]
   const network = stage.open(session, { random: createRandom(seed, 'network', session), kinds, share })
   const [runs, kills]: [RunEnd[], Evening['kills'][number][]] = [[], []]
@@ -121,7 +125,9 @@ const simulateEvening = async (session: number, machine: Machine, { stage, total
     runs.push(run)
     kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
     // The clock is right again before the next start.
-    clock = Math.max(clock, time.now()) + plan.int(1, 600) * 1_000
+    const pauseMs = plan.int(1, 600) * 1_000
+    if (pauseMs > SETTLE_MS) world.disk.settle()
+    clock = Math.max(clock, time.now()) + pauseMs
     return run
   }
   const isComplete = (): boolean => runs.at(-1)?.report?.outcome === 'complete'

@@ -22,6 +22,8 @@ export interface MemoryDisk {
    * a power cut, only what was synced is certain.
    */
   readonly kill: (kind: 'process' | 'power') => void
+  /** Writes everything that is not synced, as the system does by itself within half a minute. */
+  readonly settle: () => void
   /** The content of all files by path. */
   readonly files: () => ReadonlyMap<string, Buffer>
   readonly openDescriptors: () => number
@@ -95,6 +97,7 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
       if (kind === 'power') volume.losePower(random)
       disk = createDisk()
     },
+    settle: () => volume.syncAll(),
     files: () => volume.listFiles(),
     openDescriptors: () => descriptors.open.size,
   }

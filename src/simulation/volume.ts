@@ -160,6 +160,14 @@ export class Volume {
     this.unsynced = rest
   }
 
+  /** Makes everything survive, as the system does by itself after half a minute. */
+  syncAll(): void {
+    for (const one of this.unsynced.flat()) setName(one[0].synced, one)
+    this.unsynced = []
+    const syncBelow = (node: Node): void => (node.names ? node.names.forEach(syncBelow) : this.sync(node))
+    syncBelow(this.root)
+  }
+
   /** Each unsynced change of a name is kept or lost alone. */
   losePower(random: () => number): void {
     for (const changes of this.unsynced) if (random() < 0.5) for (const one of changes) setName(one[0].synced, one)

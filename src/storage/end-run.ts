@@ -37,7 +37,7 @@ export const replaceRecord = async (
   await deletePart(root)
   await writeFileAtomically(paths.record, [`${JSON.stringify(record, null, 2)}\n`])
   // After a power cut, a run whose record is lost but whose outputs are not would count them as those before it.
-  await syncFolders([dirname(paths.record)])
+  await syncFolders([dirname(paths.record), root])
   return warning
 }
 
