@@ -46,6 +46,8 @@ export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
   readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  /** Lets time pass between two starts. */
+  readonly pass: (ms: number) => Promise<void>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
@@ -115,7 +117,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     void open(network)
       .run()
       .subscribe({ error: ended, complete: () => ended() })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
 }
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
@@ -139,6 +141,12 @@ const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
 
 /** An item that finished so long before a kill is in the journal. */
 const STORED_AFTER_MS = 1_000
+
+/** What an ended run still had under way ends, on its disk. */
+const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
+  const restoreDisk = replaceDisk(disk)
+  await time.pass(ms).finally(restoreDisk)
+}
 
 /** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
 const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {
