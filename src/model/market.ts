@@ -50,13 +50,13 @@ export type StockEvent = {
   readonly day: string
   readonly symbol: string
   readonly isin: string
-} & /** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
-(
+} & (
   | {
       readonly kind: 'split' | 'bonus'
       /** New shares for one old share. */
       readonly factor: number
       readonly announcedOn: string
+      /** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
       readonly adjusted: 'at-once' | 'late' | 'never'
       /** Absent if never. */
       readonly adjustedOn?: string

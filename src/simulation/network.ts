@@ -100,6 +100,73 @@ export const createAnswers = (
   }
 }
 
+/** What a fault makes of a good answer. */
+const damage = (
+  kind: NetworkFault,
+  good: HttpReply,
+  { ms, random }: { readonly ms: number; readonly random: Random },
+): Observable<HttpReply> => {
+  const later = (wrong: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => wrong))
+  switch (kind) {
+    case 'status':
+      return later(reply(random.pick([500, 502, 503, 504])))
+    case 'throttled':
+      return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
+    case 'reset':
+      return timer(ms).pipe(mergeMap(() => fail('reset')))
+    case 'torn':
+      return timer(ms).pipe(mergeMap(() => fail('reset', true)))
+    case 'dns':
+      return timer(ms).pipe(mergeMap(() => fail('dns')))
+    case 'hanging':
+      return NEVER
+    case 'slow':
+      return timer(random.int(1_000, 9_000)).pipe(map(() => good))
+    case 'truncated':
+      return later({ ...good, body: good.body.subarray(0, random.int(1, Math.max(1, good.body.length - 3))), isUnframed: true })
+    case 'html':
+      return later(reply(200, '<!doctype html><title>Sorry</title><p>Try again later.</p>', { contentType: 'text/html' }))
+    case 'empty':
+      return later(reply(200))
+    default:
+      return later(reply(200, random.pick(['null', '{"error":"internal"}', '"ok"', '17'])))
+  }
+}
+
+const suffer = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
+  if (kind === 'silent') return NEVER
+  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
+}
+/** Watches for requests that no run may send. */
+const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
+  const violations: string[] = []
+  const inFlight = new Map<string, number>()
+  const pausedUntil = new Map<string, number>()
+  const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
+  return {
+    violations,
+    observe: (request: HttpRequest, endpoint: string, reply$: Observable<HttpReply>): Observable<HttpReply> => {
+      const key = `${request.url} ${request.body ?? ''}`
+      const running = (inFlight.get(endpoint) ?? 0) + 1
+      inFlight.set(endpoint, running)
+      if (running > (limits.get(endpoint) ?? 0)) violate(`${running} requests of ${endpoint} at once`)
+      const early = (pausedUntil.get(key) ?? 0) - asyncScheduler.now()
+      // A clock that is set forwards ends a pause.
+      if (early > 0 && !kinds.has('clock')) violate(`${endpoint} again ${early} ms before its Retry-After is over`)
+      return reply$.pipe(
+        tap(({ status, retryAfter }) => {
+          if (status === 429 && retryAfter !== undefined) pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
+        }),
+        finalize(() => inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)),
+      )
+    },
+    reset: (): void => {
+      inFlight.clear()
+      pausedUntil.clear()
+    },
+  }
+}
+
 /**
  * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
  * the order of the answers differs from seed to seed.
@@ -114,57 +181,8 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
   const count = (kind: NetworkFault): void => void faults.set(kind, (faults.get(kind) ?? 0) + 1)
 
-  const damage = (kind: NetworkFault, good: HttpReply, ms: number): Observable<HttpReply> => {
-    const later = (wrong: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => wrong))
-    switch (kind) {
-      case 'status':
-        return later(reply(random.pick([500, 502, 503, 504])))
-      case 'throttled':
-        return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
-      case 'reset':
-        return timer(ms).pipe(mergeMap(() => fail('reset')))
-      case 'torn':
-        return timer(ms).pipe(mergeMap(() => fail('reset', true)))
-      case 'dns':
-        return timer(ms).pipe(mergeMap(() => fail('dns')))
-      case 'hanging':
-        return NEVER
-      case 'slow':
-        return timer(random.int(1_000, 9_000)).pipe(map(() => good))
-      case 'truncated':
-        return later({ ...good, body: good.body.subarray(0, random.int(1, Math.max(1, good.body.length - 3))), isUnframed: true })
-      case 'html':
-        return later(reply(200, '<!doctype html><title>Sorry</title><p>Try again later.</p>', { contentType: 'text/html' }))
-      case 'empty':
-        return later(reply(200))
-      default:
-        return later(reply(200, random.pick(['null', '{"error":"internal"}', '"ok"', '17'])))
-    }
-  }
-  const suffer = ({ kind }: Outage, ms: number): Observable<HttpReply> => {
-    if (kind === 'silent') return NEVER
-    return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
-  }
-  const violations: string[] = []
-  const inFlight = new Map<string, number>()
-  const pausedUntil = new Map<string, number>()
-  const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
-  const observe = (request: HttpRequest, endpoint: string): Observable<HttpReply> => {
-    const key = `${request.url} ${request.body ?? ''}`
-    const running = (inFlight.get(endpoint) ?? 0) + 1
-    inFlight.set(endpoint, running)
-    if (running > (limits.get(endpoint) ?? 0)) violate(`${running} requests of ${endpoint} at once`)
-    // A clock that is set forwards ends a pause.
-    if (!kinds.has('clock') && asyncScheduler.now() < (pausedUntil.get(key) ?? 0))
-      violate(`${endpoint} again ${(pausedUntil.get(key) ?? 0) - asyncScheduler.now()} ms before its Retry-After is over`)
-    return respond(request).pipe(
-      tap(({ status, retryAfter }) => {
-        if (status === 429 && retryAfter !== undefined) pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
-      }),
-      finalize(() => inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)),
-    )
-  }
-  const transport: Transport = (request) => defer(() => observe(request, answer(request).endpoint))
+  const watch = createWatch(limits, kinds)
+  const transport: Transport = (request) => defer(() => watch.observe(request, answer(request).endpoint, respond(request)))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
@@ -177,7 +195,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
       if (outage) {
         count('outage')
-        return suffer(outage, ms)
+        return suffer(outage.kind, ms)
       }
       if (exceeds(hostname)) {
         count('limit')
@@ -186,21 +204,18 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
       if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
       const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
       count(kind)
-      return damage(kind, good, ms)
+      return damage(kind, good, { ms, random })
     })
   return {
     transport,
     faults,
-    violations,
+    violations: watch.violations,
     requests: () => requests,
-    connect: () => {
-      inFlight.clear()
-      pausedUntil.clear()
-    },
+    connect: watch.reset,
     begin: () => {
       const now = asyncScheduler.now()
       isCalm = false
-      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 30_000))
+      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
       outages = plan.map((from) => ({
         host: hosts[random.int(0, hosts.length - 1)] ?? '',
         kind: random.pick(OUTAGES),

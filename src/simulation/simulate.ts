@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
 import { streams as allStreams } from '../../streams/registry.js'
-import type { PlantedEvent } from '../model/market.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { SIMULATED_FAULTS, type SimulatedFault, simulateEvenings } from './evening.js'
 import type { Evening } from './invariants.js'
 import { createStage, FIRST_EVENING } from './stage.js'
+import { createTotals, type SimulationResult } from './totals.js'
 import { startVirtualTime } from './virtual-time.js'
-import type { RunEnd } from './world.js'
 
 export interface SimulationOptions {
   /** Everything that happens follows from it: latencies, order, faults, kills. The market is the same for all seeds. */
@@ -15,7 +13,7 @@ export interface SimulationOptions {
   readonly seeds?: number | undefined
   /** How many sessions in a row, one evening each. With more than one, the market has planted events. Default 1. */
   readonly days?: number | undefined
-  /** How many stocks are listed. Default 12. */
+  /** How many stocks are listed. Default 8. */
   readonly stocks?: number | undefined
   /** The streams. Default: all built-in ones. Those of your own need a `sample` at each endpoint. */
   readonly streams?: readonly StreamDefinition[] | undefined
@@ -25,23 +23,6 @@ export interface SimulationOptions {
   readonly check?: ((evening: Evening) => readonly string[]) | undefined
   /** Receives a line about each run. */
   readonly log?: ((line: string) => void) | undefined
-}
-
-/** What a simulation did. */
-export interface SimulationResult {
-  readonly seeds: number
-  readonly runs: number
-  readonly kills: number
-  readonly requests: number
-  /** How many faults of each kind there were. */
-  readonly faults: Readonly<Record<string, number>>
-  /** How often each invariant was checked. */
-  readonly checks: Readonly<Record<string, number>>
-  /** The events of the market. */
-  readonly planted: readonly PlantedEvent[]
-  readonly virtualMs: number
-  /** Of every request with its instant: two simulations with the same options have the same one. */
-  readonly digest: string
 }
 
 /**
@@ -55,7 +36,7 @@ export interface SimulationResult {
  * await simulate({ seed: 1, seeds: 100, streams: [masterData, optionChains] })
  */
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
-  const { seed, seeds = 1, days = 1, stocks = 12, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
+  const { seed, seeds = 1, days = 1, stocks = 8, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
   // A package that is loaded while time is virtual would take a moment of real time.
   await import('ndjson')
   const time = startVirtualTime(FIRST_EVENING)
@@ -66,31 +47,5 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
     return totals.result({ seeds, virtualMs: time.elapsed(), planted: stage.planted })
   } finally {
     time.restore()
-  }
-}
-
-/** What a simulation counts. */
-export type Totals = ReturnType<typeof createTotals>
-
-const createTotals = () => {
-  const [faults, checks] = [new Map<string, number>(), new Map<string, number>()]
-  const hash = createHash('sha256')
-  let [runs, kills, requests] = [0, 0, 0]
-  const increase = (counts: Map<string, number>, name: string, by = 1): void => void counts.set(name, (counts.get(name) ?? 0) + by)
-  return {
-    countFault: (kind: string, by?: number) => increase(faults, kind, by),
-    countCheck: (name: string) => increase(checks, name),
-    countRun: (run: RunEnd) => {
-      runs += 1
-      kills += run.end === 'killed' ? 1 : 0
-      requests += run.requests
-    },
-    digest: (text: string) => void hash.update(text),
-    result: (more: Pick<SimulationResult, 'seeds' | 'virtualMs' | 'planted'>): SimulationResult => ({
-      ...{ ...more, runs, kills, requests },
-      faults: Object.fromEntries(faults),
-      checks: Object.fromEntries(checks),
-      digest: hash.digest('hex'),
-    }),
   }
 }

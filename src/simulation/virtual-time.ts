@@ -11,6 +11,8 @@ export interface VirtualTime {
    * that could fire, and to `late` after `maxMs`.
    */
   readonly advance: (isDone: () => boolean, maxMs: number) => Promise<'done' | 'stalled' | 'late'>
+  /** Lets that time pass; timers that are due fire. */
+  readonly pass: (ms: number) => Promise<void>
   /** Forgets all timers, as the end of a process does. */
   readonly clear: () => void
   /** The timers that would keep a process alive. */
@@ -43,6 +45,58 @@ class VirtualTimer {
 
 type Call = (...args: readonly unknown[]) => void
 
+/** Timers by due time; those that are due together keep the order in which they were set. */
+class TimerQueue {
+  private timers: VirtualTimer[] = []
+  elapsed = 0
+
+  insert(timer: VirtualTimer): VirtualTimer {
+    let [low, high] = [0, this.timers.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.timers[middle] as VirtualTimer).dueAt <= timer.dueAt) low = middle + 1
+      else high = middle
+    }
+    this.timers.splice(low, 0, timer)
+    return timer
+  }
+
+  /** Like Node: at least 1 ms, and whole milliseconds. */
+  add(call: () => void, ms: unknown, repeats = false): VirtualTimer {
+    const delay = Math.max(1, Math.trunc(Number(ms)) || 1)
+    return this.insert(new VirtualTimer(this.elapsed + delay, call, repeats ? delay : undefined))
+  }
+
+  /** When the next timer is due; infinite without one. */
+  due(): number {
+    while (this.timers[0]?.isActive === false) this.timers.shift()
+    return this.timers[0]?.dueAt ?? Number.POSITIVE_INFINITY
+  }
+
+  hasPending(): boolean {
+    return this.timers.some(isPending)
+  }
+
+  fire(): void {
+    const timer = this.timers.shift()
+    if (!timer?.isActive) return
+    this.elapsed = timer.dueAt
+    if (timer.everyMs === undefined) timer.isActive = false
+    else this.insert(Object.assign(timer, { dueAt: this.elapsed + timer.everyMs }))
+    timer.call()
+  }
+
+  countPending(): number {
+    return this.timers.filter(isPending).length
+  }
+
+  clear(): void {
+    this.timers = []
+  }
+}
+
+const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRef
+
 /**
  * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by virtual ones that start at `startAt`
  * (epoch milliseconds). RxJS and Node's own code look them up at each call. One at a time: they belong to the process.
@@ -51,69 +105,44 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
   const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate }
   const clocks = { now: Date.now, performanceNow: performance.now }
   const settle = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve))
-  /** By due time; those that are due together keep the order in which they were set. */
-  let queue: VirtualTimer[] = []
-  let elapsed = 0
+  const queue = new TimerQueue()
   let offset = startAt
-  const insert = (timer: VirtualTimer): VirtualTimer => {
-    let [low, high] = [0, queue.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((queue[middle] as VirtualTimer).dueAt <= timer.dueAt) low = middle + 1
-      else high = middle
-    }
-    queue.splice(low, 0, timer)
-    return timer
-  }
-  const add = (call: Call, ms: unknown, args: readonly unknown[], repeats = false): VirtualTimer => {
-    // Like Node: at least 1 ms, and whole milliseconds.
-    const delay = Math.max(1, Math.trunc(Number(ms)) || 1)
-    return insert(new VirtualTimer(elapsed + delay, () => call(...args), repeats ? delay : undefined))
-  }
+  const now = (): number => offset + queue.elapsed
   const clear = (timer: unknown): void => {
     if (timer instanceof VirtualTimer) timer.isActive = false
   }
-  const now = (): number => offset + elapsed
   Object.assign(globalThis, {
-    setTimeout: (call: Call, ms?: unknown, ...args: readonly unknown[]) => add(call, ms, args),
-    setInterval: (call: Call, ms?: unknown, ...args: readonly unknown[]) => add(call, ms, args, true),
-    setImmediate: (call: Call, ...args: readonly unknown[]) => insert(new VirtualTimer(elapsed, () => call(...args), undefined)),
-    clearTimeout: clear,
-    clearInterval: clear,
-    clearImmediate: clear,
+    setTimeout: (call: Call, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms),
+    setInterval: (call: Call, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms, true),
+    setImmediate: (call: Call, ...args: readonly unknown[]) =>
+      queue.insert(new VirtualTimer(queue.elapsed, () => call(...args), undefined)),
+    ...{ clearTimeout: clear, clearInterval: clear, clearImmediate: clear },
   })
   Date.now = now
-  performance.now = () => elapsed
-  const fireNext = (): void => {
-    const timer = queue.shift()
-    if (!timer?.isActive) return
-    elapsed = timer.dueAt
-    if (timer.everyMs === undefined) timer.isActive = false
-    else insert(Object.assign(timer, { dueAt: elapsed + timer.everyMs }))
-    timer.call()
-  }
-  const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRef
+  performance.now = () => queue.elapsed
   return {
     now,
-    elapsed: () => elapsed,
+    elapsed: () => queue.elapsed,
     setClock: (at) => {
-      offset = at - elapsed
+      offset = at - queue.elapsed
     },
     advance: async (isDone, maxMs) => {
-      const end = elapsed + maxMs
+      const end = queue.elapsed + maxMs
       for (;;) {
         await settle()
         if (isDone()) return 'done'
-        while (queue[0]?.isActive === false) queue.shift()
-        if (!queue.some(isPending)) return 'stalled'
-        if ((queue[0] as VirtualTimer).dueAt > end) return 'late'
-        fireNext()
+        if (!queue.hasPending()) return 'stalled'
+        if (queue.due() > end) return 'late'
+        queue.fire()
       }
     },
-    clear: () => {
-      queue = []
+    pass: async (ms) => {
+      const end = queue.elapsed + ms
+      for (; queue.due() <= end; await settle()) queue.fire()
+      queue.elapsed = end
     },
-    pending: () => queue.filter(isPending).length,
+    clear: () => queue.clear(),
+    pending: () => queue.countPending(),
     restore: () => {
       Object.assign(globalThis, real)
       Date.now = clocks.now

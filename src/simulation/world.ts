@@ -1,9 +1,10 @@
-import { asyncScheduler, Subscription } from 'rxjs'
+import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
 import type { Random } from '../model/market.js'
 import type { RunReport } from '../model/report.js'
+import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { replaceDisk } from '../storage/disk.js'
@@ -41,6 +42,8 @@ export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
   readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  /** Lets time pass between two starts. */
+  readonly pass: (ms: number) => Promise<void>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
@@ -82,42 +85,20 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   const run: World['run'] = async (network, planned, meanwhile = []) => {
     network.connect()
     const restoreDisk = replaceDisk(disk.disk)
-    const [events, before]: [RunEvent[], number] = [[], network.requests()]
-    let [end, error, report]: [RunEnd['end'] | undefined, unknown, RunReport | undefined] = [undefined, undefined, undefined]
+    const before = network.requests()
     ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
     const running = new Subscription()
     try {
-      const collector = open(network)
+      const seen = follow(open(network).events(), () => killed)
       if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
       for (const [act, ms] of meanwhile) running.add(asyncScheduler.schedule(act, ms))
-      running.add(
-        collector.events().subscribe({
-          next: (event) => {
-            // What a killed process still says is heard by nobody.
-            if (killed) return
-            events.push(event)
-            if (event.type === 'run-finished') report = event.report
-          },
-          error: (failure: unknown) => {
-            error = failure
-            end = 'failed'
-          },
-          complete: () => {
-            end = 'finished'
-          },
-        }),
-      )
-      const advanced = await time.advance(() => killed || end !== undefined, MAX_RUN_MS)
-      const requests = network.requests() - before
-      if (killed) return { end: 'killed', events, requests, diskFaults, journaled: countJournaled(disk) }
-      return {
-        end: advanced === 'done' ? (end ?? 'failed') : advanced,
-        events,
-        requests,
-        diskFaults,
-        ...(report ? { report } : {}),
-        ...(end === 'failed' ? { error } : {}),
-      }
+      running.add(seen.subscription)
+      const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
+      const { events, report, error } = seen
+      const counts = { events, diskFaults, requests: network.requests() - before }
+      if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk) }
+      const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
+      return { ...counts, end, ...omitUndefined({ report: report(), error: error() }) }
     } finally {
       callsLeft = Number.POSITIVE_INFINITY
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
@@ -130,21 +111,45 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     void open(network)
       .run()
       .subscribe({ error: ended, complete: () => ended() })
-  const read: World['read'] = async (reader) => {
-    const restoreDisk = replaceDisk(disk.disk)
-    try {
-      let isDone = false
-      const result = reader().finally(() => {
-        isDone = true
-      })
-      // The time that it takes is that of the machine.
-      await time.advance(() => isDone, MAX_RUN_MS)
-      return await result
-    } finally {
-      restoreDisk()
-    }
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
+}
+
+/** Runs a reader with a disk; the time that it takes is virtual. */
+const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () => Promise<T>): Promise<T> => {
+  const restoreDisk = replaceDisk(disk)
+  try {
+    let isDone = false
+    const result = reader().finally(() => {
+      isDone = true
+    })
+    await time.advance(() => isDone, MAX_RUN_MS)
+    return await result
+  } finally {
+    restoreDisk()
   }
-  return { disk, run, read, startAgain }
+}
+
+/** What an ended run still had under way ends, on its disk. */
+const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
+  const restoreDisk = replaceDisk(disk)
+  await time.pass(ms).finally(restoreDisk)
+}
+
+/** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
+const follow = (event$: Observable<RunEvent>, isKilled: () => boolean) => {
+  const events: RunEvent[] = []
+  let [end, error]: ['finished' | 'failed' | undefined, unknown] = [undefined, undefined]
+  const subscription = event$.subscribe({
+    next: (event) => void (isKilled() || events.push(event)),
+    error: (failure: unknown) => {
+      ;[end, error] = ['failed', failure]
+    },
+    complete: () => {
+      end = 'finished'
+    },
+  })
+  const last = () => events.findLast((event) => event.type === 'run-finished')
+  return { events, subscription, end: () => end, error: () => error, report: () => last()?.report }
 }
 
 /** Counts the whole lines of items that need not be fetched again. */

@@ -194,6 +194,8 @@ describe('the answers of a year with events', () => {
   const plan = marketAt.plan(...YEAR)
   const seen: (readonly [kind: string, text: string])[] = []
 
+  let askOn: (day: string) => Ask
+
   beforeAll(async () => {
     const requests = await collectAnswers(marketAt(toInstant('2026-01-02', '20:30')))
     const createAsk =
@@ -206,12 +208,13 @@ describe('the answers of a year with events', () => {
           return type === 'application/json' ? (JSON.parse(bytes.toString()) as Row) : bytes.toString()
         })
       }
+    askOn = (day) => createAsk(marketAt(toInstant(day, '20:30')))
     const days = marketAt(toInstant('2027-01-01')).tradingDays(...YEAR)
     let [previous = ''] = days
     const at = (day: string) => toInstant(day, '20:30')
-    let before = readSession(createAsk(marketAt(at(previous))), at(previous))
+    let before = readSession(askOn(previous), at(previous))
     for (const day of days.slice(1)) {
-      const now = readSession(createAsk(marketAt(at(day))), at(day))
+      const now = readSession(askOn(day), at(day))
       const isFrozen = [...now.values()].every(({ candles }) => !candles.has(day))
       if (isFrozen) seen.push(['frozen-provider', day])
       for (const [sid, stock] of now) {
@@ -238,6 +241,19 @@ describe('the answers of a year with events', () => {
   it.each(kinds)('show each planned event on its day: %s', (kind) => {
     expect(listOf(planned, kind).length).toBeGreaterThan(1)
     expect(listOf(seen, kind)).toEqual(listOf(planned, kind))
+  })
+
+  it.each(['deal', 'sec_list', 'eq_band_changes'])('do not change the past, whatever is listed later: %s', (name) => {
+    const first = askOn('2026-01-02')(name)
+    expect(first.length).toBeGreaterThan(0)
+    expect(askOn('2026-12-31')(name)).toEqual(first)
+  })
+
+  it('are on a holiday those of the session before', () => {
+    const { day = '' } = plan.find(({ kind, day }) => kind === 'holiday' && day > '2026-02') ?? {}
+    const candles = (on: string) => askOn(on)('ohlcv', (body) => ({ ...body, START: 1, END: toInstant(day, '20:30') / 1_000 }))
+    expect(candles(day)).toEqual(candles(addDays(day, -1)))
+    expect(candles(day)).not.toEqual(candles(addDays(day, -2)))
   })
 
   it('show nothing else', () => {
