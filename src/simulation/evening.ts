@@ -109,6 +109,10 @@ const openEvening = async (session: number, machine: Machine, simulation: Simula
     totals.countCheck(name)
     if (wrong.length > 0) throw new SimulationError(seed, { ...evening, after: filesOf(world) }, name, wrong)
   }
+  assert(
+    'a run without faults is complete',
+    truths.flatMap(({ problem = [] }) => problem),
+  )
   let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : eveningOf(day) + plan.int(0, 90) * 60_000
   return {
     ...{ day, truths, network, runs, assert },
