@@ -11,6 +11,8 @@ export interface VirtualTime {
    * that could fire, and to `late` after `maxMs`.
    */
   readonly advance: (isDone: () => boolean, maxMs: number) => Promise<'done' | 'stalled' | 'late'>
+  /** Lets that time pass; timers that are due fire. */
+  readonly pass: (ms: number) => Promise<void>
   /** Forgets all timers, as the end of a process does. */
   readonly clear: () => void
   /** The timers that would keep a process alive. */
@@ -65,10 +67,14 @@ class TimerQueue {
     return this.insert(new VirtualTimer(this.elapsed + delay, call, repeats ? delay : undefined))
   }
 
-  /** When the next timer is due, or why there is none. */
-  next(): number | 'stalled' {
+  /** When the next timer is due; infinite without one. */
+  due(): number {
     while (this.timers[0]?.isActive === false) this.timers.shift()
-    return this.timers.some(isPending) ? (this.timers[0] as VirtualTimer).dueAt : 'stalled'
+    return this.timers[0]?.dueAt ?? Number.POSITIVE_INFINITY
+  }
+
+  hasPending(): boolean {
+    return this.timers.some(isPending)
   }
 
   fire(): void {
@@ -125,11 +131,15 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
       for (;;) {
         await settle()
         if (isDone()) return 'done'
-        const next = queue.next()
-        if (next === 'stalled') return next
-        if (next > end) return 'late'
+        if (!queue.hasPending()) return 'stalled'
+        if (queue.due() > end) return 'late'
         queue.fire()
       }
+    },
+    pass: async (ms) => {
+      const end = queue.elapsed + ms
+      for (; queue.due() <= end; await settle()) queue.fire()
+      queue.elapsed = end
     },
     clear: () => queue.clear(),
     pending: () => queue.countPending(),

@@ -42,6 +42,8 @@ export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
   readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  /** Lets time pass between two starts. */
+  readonly pass: (ms: number) => Promise<void>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
@@ -109,7 +111,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     void open(network)
       .run()
       .subscribe({ error: ended, complete: () => ended() })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
 }
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
@@ -125,6 +127,12 @@ const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () =
   } finally {
     restoreDisk()
   }
+}
+
+/** What an ended run still had under way ends, on its disk. */
+const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
+  const restoreDisk = replaceDisk(disk)
+  await time.pass(ms).finally(restoreDisk)
 }
 
 /** Collects what a run says until it ends; what a killed process still says is heard by nobody. */

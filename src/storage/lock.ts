@@ -179,13 +179,19 @@ export const isPendingLock = (name: string): boolean => {
   return pid !== undefined && isRunning(Number(pid))
 }
 
-/** Deletes a file if its content is still ours. */
-const removeIfUnchanged = (path: string, content: string): void => {
+/** Deletes a file if its content is still ours. Returns whether it blocks no other process any more. */
+const removeIfUnchanged = (path: string, content: string): boolean => {
   try {
     if (disk.readFileSync(path, 'utf8') === content) disk.unlinkSync(path)
-  } catch {
-    // The file is already gone, so it blocks no other process.
+    return true
+  } catch (error) {
+    return getErrorCode(error) === 'ENOENT'
   }
+}
+
+/** Too many open files, for example, are a matter of time; the process, and with it the lock, may live for months. */
+const removeInTime = (path: string, content: string): void => {
+  if (!removeIfUnchanged(path, content)) setTimeout(() => removeInTime(path, content), HEARTBEAT_MS).unref()
 }
 
 /** A holder that may still be running, with the time of its last heartbeat. */
@@ -230,7 +236,7 @@ export const acquireLock = async (path: string, now: number, options: LockOption
       }
     } catch (error) {
       // The process may go on after a failed run: it must not be the holder of a lock that nobody releases.
-      for (const own of [file, path]) removeIfUnchanged(own, mine)
+      for (const own of [file, path]) removeInTime(own, mine)
       throw error
     }
     await pause(RETRY_DELAY_MS)
@@ -276,7 +282,7 @@ const startHeartbeat = (path: string, mine: string, options: LockOptions): (() =
     )
   return () => {
     heartbeat.unsubscribe()
-    removeIfUnchanged(path, mine)
+    removeInTime(path, mine)
   }
 }
 
