@@ -1,5 +1,5 @@
 /**
- * Streams on scripted answers and virtual time, for marble tests.
+ * Streams on scripted answers and virtual time, for marble tests; and whole evenings from a seed, with everything that can go wrong.
  *
  * @module scripstream/testing
  * @public
@@ -14,6 +14,11 @@ import { type BuiltInHost, builtInHosts, type Host, isBuiltInHost, type Settings
 import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 import { defineStream, MASTER, once, type StreamDefinition } from './pipeline/define-stream.js'
+
+export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/evening.js'
+export type { Evening } from './simulation/invariants.js'
+export { type SimulationOptions, simulate } from './simulation/simulate.js'
+export type { SimulationResult } from './simulation/totals.js'
 
 /** A request that a scripted provider received. */
 export interface ScriptedRequest {

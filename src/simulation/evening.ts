@@ -74,9 +74,9 @@ const createMachine = (seed: number, { stage, faults, totals }: Simulation): Mac
   let areOn = false
   const fault = (call: string): string | undefined => {
     // A close that fails closes all the same.
-    if (!areOn || call.startsWith('close') || !random.chance(1 / 1_500)) return undefined
-    const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(0.3)
-    if (!isShort && !kinds.has('disk')) return undefined
+    if (!areOn || call.startsWith('close')) return undefined
+    const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(1 / 500)
+    if (!isShort && !(kinds.has('disk') && random.chance(1 / 1_500))) return undefined
     totals.countFault(isShort ? 'short-write' : 'disk')
     return isShort ? 'short' : random.pick(DISK_ERRORS)
   }
@@ -194,7 +194,7 @@ const planKill = ({ kinds, plan }: Machine): Kill | undefined => {
   const possible = (['kill', 'power-cut'] as const).filter((kind) => kinds.has(kind))
   if (possible.length === 0 || plan.chance(0.3)) return undefined
   const kind = possible[plan.int(0, possible.length - 1)] === 'kill' ? 'process' : 'power'
-  return plan.chance(0.7) ? { kind, afterCalls: plan.int(1, 3_000) } : { kind, afterMs: plan.int(1, 20_000) }
+  return plan.chance(0.7) ? { kind, afterCalls: plan.int(1, 1_500) } : { kind, afterMs: plan.int(1, 5_000) }
 }
 
 const listChanged = (before: Files, after: Files): readonly string[] =>

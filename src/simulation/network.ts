@@ -215,7 +215,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
     begin: () => {
       const now = asyncScheduler.now()
       isCalm = false
-      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 30_000))
+      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
       outages = plan.map((from) => ({
         host: hosts[random.int(0, hosts.length - 1)] ?? '',
         kind: random.pick(OUTAGES),

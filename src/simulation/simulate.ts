@@ -13,7 +13,7 @@ export interface SimulationOptions {
   readonly seeds?: number | undefined
   /** How many sessions in a row, one evening each. With more than one, the market has planted events. Default 1. */
   readonly days?: number | undefined
-  /** How many stocks are listed. Default 12. */
+  /** How many stocks are listed. Default 8. */
   readonly stocks?: number | undefined
   /** The streams. Default: all built-in ones. Those of your own need a `sample` at each endpoint. */
   readonly streams?: readonly StreamDefinition[] | undefined
@@ -36,7 +36,7 @@ export interface SimulationOptions {
  * await simulate({ seed: 1, seeds: 100, streams: [masterData, optionChains] })
  */
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
-  const { seed, seeds = 1, days = 1, stocks = 12, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
+  const { seed, seeds = 1, days = 1, stocks = 8, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
   // A package that is loaded while time is virtual would take a moment of real time.
   await import('ndjson')
   const time = startVirtualTime(FIRST_EVENING)

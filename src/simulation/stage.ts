@@ -46,7 +46,7 @@ export const FIRST_EVENING = eveningOf(FIRST_DAY)
 
 /** Builds the market and its evenings without faults, each when it is first needed. */
 export const createStage = ({ time, streams, days, stocks }: StageOptions): Stage => {
-  const options = { seed: MARKET_SEED, stocks, exchange: EXCHANGE, indices: 8, candleDays: 60, asOf: FIRST_EVENING }
+  const options = { seed: MARKET_SEED, stocks, exchange: EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_EVENING }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_DAY, '2029-12-31').slice(0, days)
   const endpoints = streams.flatMap((stream) => stream.endpoints)

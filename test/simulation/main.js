@@ -7,7 +7,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
     days: { type: 'string', default: '1' },
-    stocks: { type: 'string', default: '12' },
+    stocks: { type: 'string', default: '8' },
     faults: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },

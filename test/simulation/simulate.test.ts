@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
+
+/** More of them: `npm run simulate -- --seeds 10000`. */
+const SEEDS = 200
+
+describe('whole evenings on virtual time', () => {
+  it(`keep every invariant, whatever goes wrong, with ${SEEDS} seeds`, async () => {
+    const result = await simulate({ seed: 1, seeds: SEEDS })
+    expect(result.kills).toBeGreaterThan(20)
+    for (const kind of SIMULATED_FAULTS.filter((one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts'].includes(one)))
+      expect(result.faults[kind], kind).toBeGreaterThan(0)
+    expect(Object.values(result.checks).every((times) => times >= SEEDS)).toBe(true)
+  })
+
+  it('follow each other, with events in the market', async () => {
+    const result = await simulate({ seed: 3, days: 12 })
+    expect(result.checks['diff says what it says without faults']).toBe(12)
+    expect(result.planted.length).toBeGreaterThan(0)
+  })
+
+  it('are the same for the same seed, and others for another one', async () => {
+    const digestOf = async (seed: number): Promise<string> => (await simulate({ seed, seeds: 3 })).digest
+    const digest = await digestOf(5)
+    expect(await digestOf(5)).toBe(digest)
+    expect(await digestOf(6)).not.toBe(digest)
+  })
+
+  it('give the process its timers and its clock back', async () => {
+    const before = { setTimeout, setInterval, setImmediate, now: Date.now }
+    await simulate({ seed: 1 })
+    expect({ setTimeout, setInterval, setImmediate, now: Date.now }).toEqual(before)
+    expect(Math.abs(Date.now() - new Date().getTime())).toBeLessThan(60_000)
+  })
+
+  it('end with the seed, the day and what is wrong', async () => {
+    const failing = simulate({ seed: 7, check: ({ after }) => [...after.keys()].filter((file) => file === 'master_data_response.json') })
+    await expect(failing).rejects.toThrow(SimulationError)
+    await expect(failing).rejects.toThrow('seed 7, 2026-02-12: it is not true that the check of the caller holds: master_data_response.json')
+  })
+})
