@@ -28,7 +28,7 @@ const rowsIn = (document: string): readonly Row[] =>
 
 /** Why an entry in the column of tests is not an existing test. */
 const faultOf = (named: string, textOf: (file: string) => string | undefined): string | undefined => {
-  const [, file, title = ''] = /^`([\w./-]+\.test\.ts)` › (\S.*)$/.exec(named) ?? []
+  const [, file, title = ''] = /^`([\w./-]+\.test\.ts|\.\.\/src\/simulation\/invariants\.ts)` › (\S.*)$/.exec(named) ?? []
   if (file === undefined) return `${named}: is not written as a file and a title`
   const text = textOf(file)
   if (text === undefined) return `${named}: there is no such file`

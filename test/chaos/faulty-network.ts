@@ -12,7 +12,6 @@ export interface FaultyNetwork {
   readonly env: Record<string, string>
   /** Starts outages of the provider and limits the speed of the line. */
   begin(options: FaultyNetworkOptions): void
-  end(): Promise<void>
   /** The outages so far. */
   readonly outages: readonly OutageKind[]
 }
@@ -22,7 +21,7 @@ export interface FaultyNetworkOptions {
   readonly outages: number
   /** The approximate number of requests between two outages. */
   readonly requestsBetween: number
-  readonly line: LineSpeed | null
+  readonly line: LineSpeed
 }
 
 const KINDS: readonly OutageKind[] = ['503', 'killed', 'frozen']
@@ -77,11 +76,6 @@ export const openFaultyNetwork = async (origin: string, env: Record<string, stri
         started.push(kind)
         void outages.plan({ kind, ms: MIN_OUTAGE_MS + random() * (MAX_OUTAGE_MS - MIN_OUTAGE_MS) })
       }
-    },
-    end: async () => {
-      plan = undefined
-      line.setSpeed(null)
-      await outages.plan(null)
     },
   }
 }

@@ -1,7 +1,6 @@
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { CandleColumns, SampleMarket, SampleStock } from '../../src/model/market.js'
 import { streams } from '../../streams/registry.js'
-import { seeded } from '../crash/support.js'
 
 /** Well-formed but wrong answers, by ISIN of the stock. */
 export interface WrongAnswers {
@@ -35,25 +34,11 @@ export const NOTHING_WRONG: WrongAnswers = {
   isMasterCut: false,
 }
 
-/** The mix for a seed: 5 % of the stocks for each fault of single stocks, one renamed field, and one fault of the deals list. */
-export const pickWrongAnswers = (seed: number, stocks: readonly SampleStock[]): WrongAnswers => {
-  const random = seeded(seed)
-  const shuffled = stocks
-    .filter(({ split }) => split === undefined)
-    .map((stock) => ({ stock, place: random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ stock }) => stock.ISIN)
-  const count = Math.max(2, Math.round(stocks.length / 20))
-  const taken = (group: number): readonly string[] => shuffled.slice(group * count, (group + 1) * count)
-  const others = (group: number) => new Map(taken(group).map((isin, place) => [isin, shuffled.at(-1 - place) as string]))
-  return {
-    newestTimes100: new Set(taken(0)),
-    candlesOf: others(1),
-    filingsOf: others(2),
-    renamed: (['news', 'lodr', 'circuit'] as const)[seed % 3],
-    deals: seed % 2 === 0 ? 'no-count' : 'cut',
-    isMasterCut: false,
-  }
+/** Two stocks for each fault of single stocks, and one of the renamed fields. */
+export const pickWrongAnswers = (stocks: readonly SampleStock[], more: Pick<WrongAnswers, 'renamed' | 'deals'>): WrongAnswers => {
+  const isins = stocks.filter(({ split }) => split === undefined).map(({ ISIN }) => ISIN)
+  const pairs = (from: number) => new Map([0, 1].map((place) => [isins[from + place] as string, isins[from + 10 + place] as string]))
+  return { ...NOTHING_WRONG, newestTimes100: new Set(isins.slice(0, 2)), candlesOf: pairs(2), filingsOf: pairs(4), ...more }
 }
 
 /** Endpoints whose samples are right until wrong ones are selected. */

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/folders.js'
 import { seeded, temporariesIn } from './support.js'
 
 /** The number of kills; set it with `npm run test:crash -- 1000`. */
-const KILLS = Number(process.env.KILLS ?? 20)
+const KILLS = Number(process.env.KILLS ?? 8)
 /** A kill comes at most so many milliseconds after the first record, or before so many calls for files: those of two recordings. */
 const RECORDING = { ms: 150, calls: 50 }
 /** The first record has all bases and 90 calls, the others have about 40. */

@@ -1,4 +1,4 @@
-import { rmSync, statSync, truncateSync } from 'node:fs'
+import { readFileSync, rmSync, truncateSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { copyOf, journalsIn, tryRun } from '../resume/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
@@ -6,21 +6,30 @@ import { hashOutputs, temporaryFolder } from '../support/folders.js'
 /** Requests that hang: none of the first phase, without which the later phases would not start. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
 
+/** Where lines begin, their first byte, their middle, and their end without its line feed: any other byte of a line is as its middle. */
+const placesIn = (text: Buffer): readonly number[] => {
+  const ends = [...text].flatMap((byte, at) => (byte === 10 ? [at] : []))
+  return ends.flatMap((end, line) => {
+    const begin = (ends[line - 1] ?? -1) + 1
+    return [begin, begin + 1, Math.floor((begin + end) / 2), end]
+  })
+}
+
 describe('a truncated journal', () => {
-  it('at any byte leads to the same files', async () => {
-    const only = ['new-announcements', 'market-news']
+  it('at any place of any line leads to the same files', async () => {
+    const trying = { only: ['new-announcements', 'market-news'], history: false }
     const left = temporaryFolder()
-    await tryRun({ out: left, only, hangs: (request) => later(request) && /DELTA/.test(request) })
+    await tryRun({ out: left, ...trying, hangs: (request) => later(request) && /DELTA/.test(request) })
     const whole = temporaryFolder()
-    await tryRun({ out: whole, only })
+    await tryRun({ out: whole, ...trying })
     const expected = hashOutputs(whole)
     for (const [index, journal] of journalsIn(left).entries()) {
-      const { size } = statSync(journal)
-      expect(size).toBeGreaterThan(100)
-      for (let at = 0; at < size; at++) {
+      const places = placesIn(readFileSync(journal))
+      expect(places.length).toBeGreaterThanOrEqual(4)
+      for (const at of places) {
         const out = copyOf(left)
         truncateSync(journalsIn(out)[index] ?? '', at)
-        const { report } = await tryRun({ out, only })
+        const { report } = await tryRun({ out, ...trying })
         expect(report?.outcome, `${journal} cut at ${at}`).toBe('complete')
         expect(hashOutputs(out), `${journal} cut at ${at}`).toEqual(expected)
         rmSync(out, { recursive: true })

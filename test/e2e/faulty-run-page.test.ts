@@ -1,16 +1,8 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Fault } from '../../src/simulator/index.js'
-import { noBrowser, openPage, startBrowser } from '../support/browser.js'
+import { describeInBrowser, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
-import { serveFolder } from '../support/page-server.js'
 import { endOf, provider, start } from './command.js'
-
-let browser: Browser
-beforeAll(async () => {
-  if (noBrowser === undefined) browser = await startBrowser()
-}, 60_000)
-afterAll(() => browser?.close())
 
 /** A host that refuses requests until the test switches that off in the simulator. */
 const refuse = (on: string): Fault => ({ on, mode: 'status', status: 429, retryAfter: 2 })
@@ -27,66 +19,61 @@ const startRun = async (args: readonly string[], faults: readonly Fault[]) => {
   return { simulator, out, child }
 }
 
-describe.skipIf(noBrowser !== undefined)(
-  `a run with faults in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`,
-  () => {
-    it('waits for a throttled host, closes the barrier, shows a failed stream and a failed symbol, and ends', async () => {
-      const broken: Fault = { on: 'deal', mode: 'status', status: 500 }
-      const { simulator, out, child } = await startRun([], [refuse('fundamental'), broken])
-      const ended = endOf(child)
-      const [, { ISIN = '', Symbol: symbol = '' } = {}] = simulator.market.stocks
-      const lost: Fault = { on: 'announcements', mode: 'status', status: 404, items: [ISIN] }
-      const server = await serveFolder(out)
-      onTestFinished(() => server.close())
-      const { page, problems } = await openPage(browser, `${server.origin}/?stream=fundamental-data`)
-      const node = (name: string, state: string) => page.getByRole('button', { name: new RegExp(`^${name}: ${state}`) })
-      const details = (name: string) => page.getByRole('region', { name: `Details of ${name}` })
-      const barrier = (text: string) => page.locator('.graph text.barrier').getByText(text)
+describeInBrowser('a run with faults', (open) => {
+  it('waits for a throttled host, closes the barrier, shows a failed stream and a failed symbol, and ends', async () => {
+    const broken: Fault = { on: 'deal', mode: 'status', status: 500 }
+    const { simulator, out, child } = await startRun([], [refuse('fundamental'), broken])
+    const ended = endOf(child)
+    const [, { ISIN = '', Symbol: symbol = '' } = {}] = simulator.market.stocks
+    const lost: Fault = { on: 'announcements', mode: 'status', status: 404, items: [ISIN] }
+    const { page, problems } = await openFolder(open, out, '/?stream=fundamental-data')
+    const node = (name: string, state: string) => page.getByRole('button', { name: new RegExp(`^${name}: ${state}`) })
+    const details = (name: string) => page.getByRole('region', { name: `Details of ${name}` })
+    const barrier = (text: string) => page.locator('.graph text.barrier').getByText(text)
 
-      await node('fundamental-data', 'waits \\d s: rate limit, 0 of 6 items').waitFor()
-      await details('fundamental-data')
-        .getByText(/^fundamental: rate limit, next request \d\d:\d\d:\d\d IST \(in \d s\)$/)
-        .waitFor()
-      await barrier('barrier: waits for 2 of 3 streams').waitFor()
-      await node('market-news', 'not started').waitFor()
+    await node('fundamental-data', 'waits \\d s: rate limit, 0 of 6 items').waitFor()
+    await details('fundamental-data')
+      .getByText(/^fundamental: rate limit, next request \d\d:\d\d:\d\d IST \(in \d s\)$/)
+      .waitFor()
+    await barrier('barrier: waits for 2 of 3 streams').waitFor()
+    await node('market-news', 'not started').waitFor()
 
-      simulator.control({ faults: [broken, lost, refuse('news')] })
-      await barrier('barrier: all streams above have ended after').waitFor()
-      await node('fundamental-data', '✔').waitFor()
-      await node('bulk-block-deals', 'tries 1 item later').waitFor()
-      await node('market-news', 'waits \\d s: rate limit').waitFor()
-      await node('new-announcements', '1 failed').click()
-      await page.waitForURL('**/?stream=new-announcements')
-      await details('new-announcements').getByRole('listitem').getByText(/404/).waitFor()
-      const losses = page.locator('.losses')
-      await losses.getByRole('listitem').filter({ hasText: symbol }).getByText(/404/).waitFor()
-      await page.getByRole('heading', { name: /Running: \d+ %/ }).waitFor()
+    simulator.control({ faults: [broken, lost, refuse('news')] })
+    await barrier('barrier: all streams above have ended after').waitFor()
+    await node('fundamental-data', '✔').waitFor()
+    await node('bulk-block-deals', 'tries 1 item later').waitFor()
+    await node('market-news', 'waits \\d s: rate limit').waitFor()
+    await node('new-announcements', '1 failed').click()
+    await page.waitForURL('**/?stream=new-announcements')
+    await details('new-announcements').getByRole('listitem').getByText(/404/).waitFor()
+    const losses = page.locator('.losses')
+    await losses.getByRole('listitem').filter({ hasText: symbol }).getByText(/404/).waitFor()
+    await page.getByRole('heading', { name: /Running: \d+ %/ }).waitFor()
 
-      simulator.control({ faults: [broken, lost] })
-      await page.getByRole('heading', { name: 'Not complete' }).waitFor()
-      await page.getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.').waitFor()
-      await barrier('report: all streams above have ended').waitFor()
-      await node('market-news', '✔').waitFor()
-      await node('bulk-block-deals', '✕ failed').click()
-      await details('bulk-block-deals')
-        .getByText(/deal: .*500/)
-        .first()
-        .waitFor()
-      expect((await ended).code).toBe(3)
-      expect(problems).toEqual([])
+    simulator.control({ faults: [broken, lost] })
+    await page.getByRole('heading', { name: 'Not complete' }).waitFor()
+    await page.getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.').waitFor()
+    await barrier('report: all streams above have ended').waitFor()
+    await node('market-news', '✔').waitFor()
+    await node('bulk-block-deals', '✕ failed').click()
+    await details('bulk-block-deals')
+      .getByText(/deal: .*500/)
+      .first()
+      .waitFor()
+    expect((await ended).code).toBe(3)
+    expect(problems).toEqual([])
+  })
+
+  it('is served by the run itself from its start, and the page says so when it ends with the run', async () => {
+    const { simulator, child } = await startRun(['--only', 'market-news', '--serve', '0'], [refuse('news')])
+    let printed = ''
+    child.stderr.on('data', (text: Buffer) => {
+      printed += String(text)
     })
-
-    it('is served by the run itself from its start, and the page says so when it ends with the run', async () => {
-      const { simulator, child } = await startRun(['--only', 'market-news', '--serve', '0'], [refuse('news')])
-      let printed = ''
-      child.stderr.on('data', (text: Buffer) => {
-        printed += String(text)
-      })
-      await expect.poll(() => printed, { timeout: 30_000 }).toMatch(/page of this run: http:\S+\d/)
-      const { page } = await openPage(browser, /http:\S+\d/.exec(printed)?.[0] ?? '', { width: 390, dark: true })
-      await page.getByRole('button', { name: /^market-news: waits \d s: rate limit, 0 of 6 items/ }).waitFor()
-      simulator.control({ faults: [] })
-      await page.getByRole('alert').getByText('does not answer').waitFor()
-    })
-  },
-)
+    await expect.poll(() => printed, { timeout: 30_000 }).toMatch(/page of this run: http:\S+\d/)
+    const { page } = await open(/http:\S+\d/.exec(printed)?.[0] ?? '', { width: 390, dark: true })
+    await page.getByRole('button', { name: /^market-news: waits \d s: rate limit, 0 of 6 items/ }).waitFor()
+    simulator.control({ faults: [] })
+    await page.getByRole('alert').getByText('does not answer').waitFor()
+  })
+})

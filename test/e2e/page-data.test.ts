@@ -1,8 +1,7 @@
-import axe, { type AxeResults } from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { duckdb, folderWith } from '../analysis/support.js'
-import { noBrowser, openPage, startBrowser } from '../support/browser.js'
+import { describeInBrowser, findInaccessible, type Open, openFolder } from '../support/browser.js'
 import { serveFolder } from '../support/page-server.js'
 import { candleFile, candleLine, ISIN, report, stock } from '../web/data/support.js'
 
@@ -52,182 +51,159 @@ const createFolder = (): string =>
 
 const VIEWS = ['/market', '/stock/TCS', '/stock/NONE', '/index/NIFTY', '/query', `/stock/${encodeURIComponent(HOSTILE)}`]
 
-describe.skipIf(noBrowser !== undefined)(
-  `market, stocks and queries in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`,
-  () => {
-    let browser: Browser
-    let origin: string
-    let close: () => Promise<void>
-    beforeAll(async () => {
-      browser = await startBrowser()
-      const server = await serveFolder(createFolder())
-      origin = server.origin
-      close = server.close
-    })
-    afterAll(async () => {
-      await browser?.close()
-      await close?.()
-    })
+describeInBrowser('market, stocks and queries', (openPage) => {
+  let origin: string
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const server = await serveFolder(createFolder())
+    origin = server.origin
+    close = server.close
+  })
+  afterAll(() => close?.())
 
-    const open = async (path: string, options?: Parameters<typeof openPage>[2]) => {
-      const opened = await openPage(browser, origin + path, options)
-      onTestFinished(() => opened.page.close())
-      return opened
-    }
-    const loaded = async (page: Page): Promise<void> => {
-      await page.locator('main :is(h1, [role=alert])').first().waitFor({ state: 'attached' })
-      await page.waitForLoadState('networkidle')
-    }
+  const open: Open = (path, size) => openPage(origin + path, size)
+  const loaded = async (page: Page): Promise<void> => {
+    await page.locator('main :is(h1, [role=alert])').first().waitFor({ state: 'attached' })
+    await page.waitForLoadState('networkidle')
+  }
 
-    it('searches by an old symbol with the keyboard only', async () => {
-      const { page, problems } = await open('/market')
+  it('searches by an old symbol with the keyboard only', async () => {
+    const { page, problems } = await open('/market')
+    await loaded(page)
+    await page.keyboard.press('/')
+    await page.keyboard.type('oldtcs')
+    await page.getByRole('option', { name: 'was OLDTCS' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('option').waitFor({ state: 'hidden' })
+    await page.keyboard.press('/')
+    await page.keyboard.type('i')
+    await page.getByRole('option', { name: 'Infosys' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/stock/INFY')
+    expect(problems).toEqual([])
+  })
+
+  it('shows a stock with its candles, marks and timeline, and says what was cleaned', async () => {
+    const { page, problems } = await open('/stock/OLDTCS')
+    await page.getByText('OLDTCS is now TCS').waitFor()
+    await page.locator('.canvas canvas').first().waitFor()
+    await page.getByText('1 candle repeats a day').waitFor()
+    await page.getByRole('button', { name: /^Actions/ }).click()
+    await page.waitForURL('**?kind=action')
+    expect(await page.locator('.timeline li').allInnerTexts()).toEqual([expect.stringContaining('Dividend')])
+    await page.getByTitle('Show this day in the chart').click()
+    await page.waitForURL(`**day=${DAYS[100]}`)
+    await page.locator('.timeline li[aria-current=date]').waitFor()
+    const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
+    await dividends.click()
+    await page.waitForURL('**hide=D')
+    expect(await dividends.getAttribute('aria-pressed')).toBe('false')
+    await dividends.click()
+    await page.waitForURL((url) => !url.search.includes('hide'))
+    await page.getByRole('button', { name: 'max' }).click()
+    await page.waitForURL('**range=max')
+    expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
+    expect(problems).toEqual([])
+  })
+
+  it('leads from a list of the market to the next and the previous stock of it', async () => {
+    const { page } = await open('/market')
+    const limits = page.getByRole('region', { name: 'At their price limit' })
+    await limits.getByRole('link', { name: 'INFY' }).click()
+    await page.waitForURL('**/stock/INFY')
+    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    await page.keyboard.press(']')
+    await page.getByRole('heading', { name: 'TCS' }).waitFor()
+    await page.keyboard.press('[')
+    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    await page.goBack()
+    await page.waitForURL('**/stock/TCS')
+  })
+
+  it('shows hostile texts as they are', async () => {
+    const { page, problems } = await open('/market')
+    const dialogs: string[] = []
+    page.on('dialog', (dialog) => {
+      dialogs.push(dialog.message())
+      void dialog.dismiss()
+    })
+    await page.getByRole('link', { name: HOSTILE }).first().waitFor()
+    await page.getByText('खबर 🙂').waitFor()
+    expect(await page.locator('main :is(img, script, iframe)').count()).toBe(0)
+    await page.getByRole('link', { name: HOSTILE }).first().click()
+    await page.getByRole('heading', { name: HOSTILE }).waitFor()
+    await page.getByText('There are no candles of it').waitFor()
+    await page.goto(`${origin}/stock/TCS`)
+    await page.getByText('Board meeting').waitFor()
+    expect(await page.locator('a[href^="javascript:"]').count()).toBe(0)
+    expect([await page.title(), dialogs, problems]).toEqual(['TCS · scripstream', [], []])
+  })
+
+  it.skipIf(!duckdb)('answers a query, sorts and exports it, and refuses a write in plain words', async () => {
+    const { page, problems } = await open('/query')
+    await page.getByRole('button', { name: 'breakouts' }).waitFor()
+    const box = page.getByRole('textbox', { name: 'SQL statement' })
+    await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
+    await box.press('Control+Enter')
+    await page.getByText('3 rows in').waitFor()
+    await page.getByRole('columnheader', { name: 'n', exact: true }).getByRole('button').click()
+    await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
+    expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()])
+    const chunks: Buffer[] = []
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+    expect(Buffer.concat(chunks).toString()).toBe(`symbol,n,f\nTCS,3,'=1+1\nINFY,4,'=1+1\n${HOSTILE},${HOSTILE.length},'=1+1\n`)
+    expect(problems).toEqual([])
+    await box.fill('delete from master')
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
+    await page.goBack()
+    await page.getByText('3 rows in').waitFor()
+    await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
+    await box.press('Control+Enter')
+    await page.getByText('2 rows in').waitFor()
+    expect(await page.locator('tbody tr').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
+  })
+
+  it('says what to do in an empty folder', async () => {
+    const { page } = await openFolder(openPage, folderWith({}), '/market')
+    await page.getByRole('heading', { name: 'Nothing is collected here yet' }).waitFor()
+  })
+
+  it.each([1440, 1024, 390])('fits %i pixels, without errors and without a request to another place', async (width) => {
+    for (const path of VIEWS) {
+      const { page, problems } = await open(path, { width })
       await loaded(page)
-      await page.keyboard.press('/')
-      await page.keyboard.type('oldtcs')
-      await page.getByRole('option', { name: 'was OLDTCS' }).waitFor()
-      await page.keyboard.press('Escape')
-      await page.getByRole('option').waitFor({ state: 'hidden' })
-      await page.keyboard.press('/')
-      await page.keyboard.type('i')
-      await page.getByRole('option', { name: 'Infosys' }).waitFor()
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('ArrowUp')
-      await page.keyboard.press('Enter')
-      await page.waitForURL('**/stock/INFY')
-      expect(problems).toEqual([])
-    })
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      expect(overflow, path).toBeLessThanOrEqual(0)
+      expect(
+        problems.filter((text) => !text.includes('404')),
+        path,
+      ).toEqual([])
+    }
+  })
 
-    it('shows a stock with its candles, marks and timeline, and says what was cleaned', async () => {
-      const { page, problems } = await open('/stock/OLDTCS')
-      await page.getByText('OLDTCS is now TCS').waitFor()
-      await page.locator('.canvas canvas').first().waitFor()
-      await page.getByText('1 candle repeats a day').waitFor()
-      await page.getByRole('button', { name: /^Actions/ }).click()
-      await page.waitForURL('**?kind=action')
-      expect(await page.locator('.timeline li').allInnerTexts()).toEqual([expect.stringContaining('Dividend')])
-      await page.getByTitle('Show this day in the chart').click()
-      await page.waitForURL(`**day=${DAYS[100]}`)
-      await page.locator('.timeline li[aria-current=date]').waitFor()
-      const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
-      await dividends.click()
-      await page.waitForURL('**hide=D')
-      expect(await dividends.getAttribute('aria-pressed')).toBe('false')
-      await dividends.click()
-      await page.waitForURL((url) => !url.search.includes('hide'))
-      await page.getByRole('button', { name: 'max' }).click()
-      await page.waitForURL('**range=max')
-      expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
-      expect(problems).toEqual([])
-    })
+  it('cuts no column of the stocks at their price limit in a narrow window', async () => {
+    const limits = (side: string, change: number) =>
+      Array.from({ length: 38 }, (_, index) => ({ Symbol: `${side}STOCK${index}`, LTP: 3_282, ChangePercent: change }))
+    const lists = { 'upper_circuit_stocks.json': limits('UP', 18.6), 'lower_circuit_stocks.json': limits('LOW', -18.6) }
+    const out = folderWith({ 'master_isin_map.json': [stock('TCS')], ...lists })
+    for (const width of [1_201, 1_280]) {
+      const { page } = await openFolder(openPage, out, '/market', { width })
+      const panel = page.getByRole('region', { name: 'At their price limit' })
+      await panel.getByText('LOWSTOCK37').waitFor()
+      const body = panel.locator('.body')
+      expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
+    }
+  })
 
-    it('leads from a list of the market to the next and the previous stock of it', async () => {
-      const { page } = await open('/market')
-      const limits = page.getByRole('region', { name: 'At their price limit' })
-      await limits.getByRole('link', { name: 'INFY' }).click()
-      await page.waitForURL('**/stock/INFY')
-      await page.getByRole('heading', { name: 'INFY' }).waitFor()
-      await page.keyboard.press(']')
-      await page.getByRole('heading', { name: 'TCS' }).waitFor()
-      await page.keyboard.press('[')
-      await page.getByRole('heading', { name: 'INFY' }).waitFor()
-      await page.goBack()
-      await page.waitForURL('**/stock/TCS')
-    })
-
-    it('shows hostile texts as they are', async () => {
-      const { page, problems } = await open('/market')
-      const dialogs: string[] = []
-      page.on('dialog', (dialog) => {
-        dialogs.push(dialog.message())
-        void dialog.dismiss()
-      })
-      await page.getByRole('link', { name: HOSTILE }).first().waitFor()
-      await page.getByText('खबर 🙂').waitFor()
-      expect(await page.locator('main :is(img, script, iframe)').count()).toBe(0)
-      await page.getByRole('link', { name: HOSTILE }).first().click()
-      await page.getByRole('heading', { name: HOSTILE }).waitFor()
-      await page.getByText('There are no candles of it').waitFor()
-      await page.goto(`${origin}/stock/TCS`)
-      await page.getByText('Board meeting').waitFor()
-      expect(await page.locator('a[href^="javascript:"]').count()).toBe(0)
-      expect([await page.title(), dialogs, problems]).toEqual(['TCS · scripstream', [], []])
-    })
-
-    it.skipIf(!duckdb)('answers a query, sorts and exports it, and refuses a write in plain words', async () => {
-      const { page, problems } = await open('/query')
-      await page.getByRole('button', { name: 'breakouts' }).waitFor()
-      const box = page.getByRole('textbox', { name: 'SQL statement' })
-      await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
-      await box.press('Control+Enter')
-      await page.getByText('3 rows in').waitFor()
-      await page.getByRole('columnheader', { name: 'n', exact: true }).getByRole('button').click()
-      await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
-      expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
-      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()])
-      const chunks: Buffer[] = []
-      for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
-      expect(Buffer.concat(chunks).toString()).toBe(`symbol,n,f\nTCS,3,'=1+1\nINFY,4,'=1+1\n${HOSTILE},${HOSTILE.length},'=1+1\n`)
-      expect(problems).toEqual([])
-      await box.fill('delete from master')
-      await page.getByRole('button', { name: 'Run', exact: true }).click()
-      expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
-      await page.goBack()
-      await page.getByText('3 rows in').waitFor()
-      await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
-      await box.press('Control+Enter')
-      await page.getByText('2 rows in').waitFor()
-      expect(await page.locator('tbody tr').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
-    })
-
-    it('says what to do in an empty folder', async () => {
-      const server = await serveFolder(folderWith({}))
-      onTestFinished(() => server.close())
-      const { page } = await openPage(browser, `${server.origin}/market`)
-      onTestFinished(() => page.close())
-      await page.getByRole('heading', { name: 'Nothing is collected here yet' }).waitFor()
-    })
-
-    it.each([1440, 1024, 390])('fits %i pixels, without errors and without a request to another place', async (width) => {
-      for (const path of VIEWS) {
-        const { page, problems } = await open(path, { width })
-        await loaded(page)
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-        expect(overflow, path).toBeLessThanOrEqual(0)
-        expect(
-          problems.filter((text) => !text.includes('404')),
-          path,
-        ).toEqual([])
-      }
-    })
-
-    it('cuts no column of the stocks at their price limit in a narrow window', async () => {
-      const limits = (side: string, change: number) =>
-        Array.from({ length: 38 }, (_, index) => ({ Symbol: `${side}STOCK${index}`, LTP: 3_282, ChangePercent: change }))
-      const lists = { 'upper_circuit_stocks.json': limits('UP', 18.6), 'lower_circuit_stocks.json': limits('LOW', -18.6) }
-      const server = await serveFolder(folderWith({ 'master_isin_map.json': [stock('TCS')], ...lists }))
-      onTestFinished(() => server.close())
-      for (const width of [1_201, 1_280]) {
-        const { page } = await openPage(browser, `${server.origin}/market`, { width })
-        onTestFinished(() => page.close())
-        const panel = page.getByRole('region', { name: 'At their price limit' })
-        await panel.getByText('LOWSTOCK37').waitFor()
-        const body = panel.locator('.body')
-        expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
-      }
-    })
-
-    it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
-      for (const path of VIEWS) {
-        const { page } = await open(path, { dark })
-        await loaded(page)
-        await page.evaluate(axe.source)
-        const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect(
-          serious.map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join('\n')}`),
-          path,
-        ).toEqual([])
-      }
-    })
-  },
-)
+  it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
+    for (const path of VIEWS) {
+      const { page } = await open(path, { dark })
+      await loaded(page)
+      expect(await findInaccessible(page), path).toEqual([])
+    }
+  })
+})

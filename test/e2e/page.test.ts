@@ -1,30 +1,13 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { toRunLogEntry } from '../../src/model/run-log.js'
 import { folderWith } from '../analysis/support.js'
 import { runReport, scriptReport } from '../cli/support.js'
-import { noBrowser, openPage, startBrowser } from '../support/browser.js'
+import { describeInBrowser, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
-import { serveFolder } from '../support/page-server.js'
 
-let browser: Browser
-beforeAll(async () => {
-  if (noBrowser === undefined) browser = await startBrowser()
-}, 60_000)
-afterAll(() => browser?.close())
-
-/** Opens a path of the page on a folder. */
-const open = async (out: string, path = '/', options?: Parameters<typeof openPage>[2]) => {
-  const server = await serveFolder(out)
-  onTestFinished(() => server.close())
-  const opened = await openPage(browser, server.origin + path, options)
-  onTestFinished(() => opened.page.close())
-  return { ...opened, server }
-}
-
-describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
+describeInBrowser('the page', (open) => {
   it('changes the view by links, keys and Back, and keeps the theme that was chosen', async () => {
-    const { page, problems } = await open(temporaryFolder())
+    const { page, problems } = await openFolder(open, temporaryFolder())
     await page.getByRole('link', { name: 'Market' }).click()
     await page.waitForURL('**/market')
     await page.keyboard.press('g')
@@ -59,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)(`the page in a browser${noBrowser === u
     const report = runReport({ outcome: 'partial', durationMs: 599_900, scripts: Object.fromEntries(names.map((name) => [name, failed])) })
     const missing = Object.fromEntries(names.map((name) => [name, 'all' as const]))
     const out = folderWith({ '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n` })
-    const { page } = await open(out, path, { width })
+    const { page } = await openFolder(open, out, path, { width })
     await page.getByRole('table').first().waitFor()
     expect(await page.evaluate("document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth")).toBe(0)
     await page.locator('main').getByText('complete-price-bands').filter({ visible: true }).first().waitFor()

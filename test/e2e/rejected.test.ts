@@ -1,19 +1,8 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../support/folders.js'
+import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { provider, run } from './command.js'
-
-const hashOf = (folder: string): string => {
-  const hash = createHash('sha256')
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    const stat = statSync(join(folder, name))
-    hash.update(`${name} ${stat.isFile() ? stat.mtimeMs : ''}\n`)
-    if (stat.isFile()) hash.update(readFileSync(join(folder, name)))
-  }
-  return hash.digest('hex')
-}
 
 it('changes nothing in the output folder when a command is rejected', async () => {
   const { env } = await provider()
@@ -22,7 +11,7 @@ it('changes nothing in the output folder when a command is rejected', async () =
   const dayArgs = ['run', '--as-of', '2026-02-12T20:00:00+05:30']
   const only = ['--only', 'market-news,fundamental-data']
   expect((await run([...dayArgs, ...only], place)).code).toBe(0)
-  const before = hashOf(out)
+  const before = snapshotFolder(out)
   writeFileSync(join(place.cwd, 'wrong.json'), '{"newsLimit":"many"}')
   const rejected: readonly (readonly string[])[] = [
     ['--symbols', 'TCSS'],
@@ -34,7 +23,7 @@ it('changes nothing in the output folder when a command is rejected', async () =
   for (const flags of rejected) {
     const { code, stderr } = await run([...dayArgs, ...flags], place)
     expect(code, stderr).toBe(2)
-    expect(hashOf(out), flags.join(' ')).toBe(before)
+    expect(snapshotFolder(out), flags.join(' ')).toEqual(before)
   }
   const again = await run([...dayArgs, ...only], place)
   expect(again.stdout).toContain('Up to date')

@@ -1,27 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import axe, { type AxeResults } from 'axe-core'
-import type { Browser } from 'playwright-core'
 import { firstValueFrom, ReplaySubject } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport } from '../../src/model/report.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
 import { createLiveRun } from '../../src/web/server/live-run.js'
-import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { streams } from '../../streams/registry.js'
 import { runReport, scriptReport } from '../cli/support.js'
-import { noBrowser, openPage, startBrowser } from '../support/browser.js'
+import { describeInBrowser, findInaccessible, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
 import { stock } from '../web/data/support.js'
 import { started } from '../web/support.js'
-
-let browser: Browser
-beforeAll(async () => {
-  if (noBrowser === undefined) browser = await startBrowser()
-}, 60_000)
-afterAll(() => browser?.close())
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 
@@ -51,19 +42,9 @@ const failed = runReport({
   },
 })
 
-type Place = Partial<PageServerOptions> & { readonly width?: number; readonly dark?: boolean }
-
-const open = async (out: string, path = '/', { width = 1_440, dark = false, ...changes }: Place = {}) => {
-  const server = await serveFolder(out, changes)
-  onTestFinished(() => server.close())
-  const opened = await openPage(browser, server.origin + path, { width, dark })
-  onTestFinished(() => opened.page.close())
-  return { ...opened, server }
-}
-
-describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
+describeInBrowser('the run', (open) => {
   it('shows how the last run ended, what is missing and why, with texts of the provider as text', async () => {
-    const { page, problems } = await open(folderOf(failed))
+    const { page, problems } = await openFolder(open, folderOf(failed))
     await page
       .getByRole('heading', { name: 'Not complete' })
       .or(page.getByRole('heading', { name: 'Complete, but' }))
@@ -80,7 +61,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
   })
 
   it('says what to do where no run has finished', async () => {
-    const { page, problems } = await open(temporaryFolder())
+    const { page, problems } = await openFolder(open, temporaryFolder())
     await page.getByRole('heading', { name: 'No data yet' }).waitFor()
     await page.getByText('scripstream run --simulate').waitFor()
     await page.goto(`${new URL(page.url()).origin}/runs`)
@@ -108,7 +89,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
       item('TCS'),
       item('INFY', { status: 'error', reason: 'no answer' }),
     )
-    const { page, problems } = await open(folderOf(failed), '/?marbles=1', { live: () => live.state(2_000) })
+    const { page, problems } = await openFolder(open, folderOf(failed), '/?marbles=1', { live: () => live.state(2_000) })
     await page.getByRole('heading', { name: /^▸? ?Running: / }).waitFor()
     const node = page.getByRole('button', { name: /^market-news: / })
     expect(await node.getAttribute('aria-label')).toBe('market-news: 1 failed, 2 of 60 items')
@@ -128,7 +109,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     live.event({ type: 'items-known', stream: 'market-news', total: 60 })
     live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })
     let isActive = true
-    const { page } = await open(folderOf(failed), '/?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
+    const { page } = await openFolder(open, folderOf(failed), '/?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
     await page.getByRole('button', { name: /^market-news: .* 1 of 60 items/ }).waitFor()
     isActive = false
     await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
@@ -149,7 +130,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
       },
     })
     const out = folderOf(interrupted)
-    const { page, problems } = await open(out, '/')
+    const { page, problems } = await openFolder(open, out, '/')
     await page.getByRole('heading', { name: 'Interrupted' }).waitFor()
     await page.getByText('0 of 1 stream complete').waitFor()
     await page.getByRole('button', { name: /^market-news: ! interrupted/ }).waitFor()
@@ -172,7 +153,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
     const live = createLiveRun(streams, { workers: {} })
     live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
     const out = folderOf(runReport({ run: 'r1' }))
-    const { page, server } = await open(out, '/', { live: () => live.state(2_000) })
+    const { page, server } = await openFolder(open, out, '/', { live: () => live.state(2_000) })
     await page.getByRole('heading', { name: /Running: / }).waitFor()
     const report = runReport({ run: 'r2', outcome: 'failed', error: 'the disk is full' })
     writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
@@ -184,14 +165,14 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
   })
 
   it('says that the server has ended', async () => {
-    const { page, server } = await open(folderOf(failed))
+    const { page, server } = await openFolder(open, folderOf(failed))
     await page.locator('.graph').waitFor()
     await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
   })
 
   it('goes on by itself when the server is started again, with what the folder holds then', async () => {
-    const { page, server } = await open(folderOf(failed))
+    const { page, server } = await openFolder(open, folderOf(failed))
     await page.locator('.graph').waitFor()
     await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
@@ -209,7 +190,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
       outcome: 'partial',
       scripts: { 'master-data': scriptReport(), 'market-news': scriptReport({ outcome: 'failed', error: `news is down ${REVERSED}` }) },
     })
-    const { page, problems } = await open(folderOf(down), '/', { dark: true })
+    const { page, problems } = await openFolder(open, folderOf(down), '/', { dark: true })
     await page.getByRole('heading', { name: 'Not complete' }).waitFor()
     await page.getByRole('button', { name: /^market-news: ✕ failed/ }).focus()
     await page.keyboard.press('Enter')
@@ -219,20 +200,14 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
 
   it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
     for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
-      const { page } = await open(folderOf(runReport({ run: 'r1' }), failed), path, { dark })
+      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { dark })
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.evaluate(axe.source)
-      const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      expect(
-        serious.map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join('\n')}`),
-        path,
-      ).toEqual([])
+      expect(await findInaccessible(page), path).toEqual([])
     }
   })
 
   it('lists earlier runs, and opens one by its bar and by its line', async () => {
-    const { page, problems } = await open(folderOf(runReport({ run: 'r1' }), failed), '/runs')
+    const { page, problems } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), '/runs')
     await page.getByRole('heading', { name: '2 runs: 1 partial, 1 complete' }).waitFor()
     await page.locator('tbody a').first().click()
     await page.waitForURL('**/runs/r2')
@@ -254,7 +229,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
       await firstValueFrom(begin)
       return { ...facts, findings: [finding] }
     }
-    const { page, problems } = await open(out, '/runs/r2', { check })
+    const { page, problems } = await openFolder(open, out, '/runs/r2', { check })
     await page.getByRole('status').getByText('The files are being checked').waitFor()
     begin.next()
     const checks = page.locator('#checks')
@@ -269,7 +244,7 @@ describe.skipIf(noBrowser !== undefined)(`the run in a browser${noBrowser === un
 
   it.each([390, 1_024, 1_440])('fits %d pixels, and no view is wider than the window', async (width) => {
     for (const path of ['/?marbles=1', '/runs', '/runs/r2']) {
-      const { page } = await open(folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
+      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
     }

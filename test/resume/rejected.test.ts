@@ -1,25 +1,12 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { EVENING } from '../streams/support.js'
-import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { hashOutputs, snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { type Trying, tryRun } from './support.js'
 
 const DAY = 86_400_000
-
-/** Every file and folder but the lock, with its bytes and its date. */
-const hashOf = (folder: string): string => {
-  const hash = createHash('sha256')
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    const path = join(folder, name)
-    const stat = statSync(path)
-    hash.update(`${name}\n`)
-    if (stat.isFile()) hash.update(`${stat.mtimeMs} ${stat.ino}`).update(readFileSync(path))
-  }
-  return hash.digest('hex')
-}
 
 const finished = async (): Promise<string> => {
   const out = temporaryFolder()
@@ -48,9 +35,9 @@ const mistakes: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
 describe.each(Object.entries(folders))('%s', (_, prepared) => {
   it.each(mistakes)('stays unchanged byte by byte when a run is rejected for %s', async (_, options) => {
     const out = await prepared()
-    const before = hashOf(out)
+    const before = snapshotFolder(out)
     await expect(tryRun({ out, now: EVENING, ...options })).rejects.toThrow(UsageError)
-    expect(hashOf(out)).toBe(before)
+    expect(snapshotFolder(out)).toEqual(before)
   })
 })
 

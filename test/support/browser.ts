@@ -1,5 +1,9 @@
 import { existsSync } from 'node:fs'
+import axe, { type AxeResults } from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
+import type { PageServerOptions } from '../../src/web/server/serve.js'
+import { serveFolder } from './page-server.js'
 
 const PATHS = [
   process.env.SCRIPSTREAM_TEST_BROWSER ?? '',
@@ -42,4 +46,44 @@ export const openPage = async (
   })
   await page.goto(address)
   return { page, problems }
+}
+
+type Size = NonNullable<Parameters<typeof openPage>[2]>
+
+/** Opens a page in the browser; it is closed when the test ends. */
+export type Open = (address: string, size?: Size) => ReturnType<typeof openPage>
+
+/** Tests with one browser, which are skipped where there is none. */
+export const describeInBrowser = (title: string, tests: (open: Open) => void) =>
+  describe.skipIf(noBrowser !== undefined)(`${title} in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await startBrowser()
+    }, 60_000)
+    afterAll(() => browser?.close())
+    tests(async (address, size) => {
+      const opened = await openPage(browser, address, size)
+      onTestFinished(() => opened.page.close())
+      return opened
+    })
+  })
+
+/** Serves the page on a folder until the test ends, and opens a path of it. */
+export const openFolder = async (
+  open: Open,
+  out: string,
+  path = '/',
+  { width, dark, ...changes }: Size & Partial<PageServerOptions> = {},
+) => {
+  const server = await serveFolder(out, changes)
+  onTestFinished(() => server.close())
+  return { ...(await open(server.origin + path, { ...(width ? { width } : {}), ...(dark ? { dark } : {}) })), server }
+}
+
+/** What a view has of serious faults of accessibility, each with its elements. */
+export const findInaccessible = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n')}`)
 }

@@ -25,12 +25,12 @@ export const hashOutputs = (folder: string): Readonly<Record<string, string>> =>
       .map((name) => [name, hashFile(join(folder, name))]),
   )
 
-/** Every file and folder below a folder, with its content and modification time. */
+/** Every file and folder below a folder, with its content and modification time; but not that of the folder in which a lock comes and goes. */
 export const snapshotFolder = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     listPaths(folder).map((name) => {
       const path = join(folder, name)
-      return [name, `${statSync(path).mtimeMs} ${isFile(path) ? hashFile(path) : 'folder'}`]
+      return [name, `${name === '.scripstream' ? '' : statSync(path).mtimeMs} ${isFile(path) ? hashFile(path) : 'folder'}`]
     }),
   )
 
