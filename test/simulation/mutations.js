@@ -1,4 +1,4 @@
-// The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--only journal]. Build first.
+// The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only journal]. Build first.
 // Each planted bug gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -74,7 +74,9 @@ const mutations = [
   },
 ]
 
-const { values } = parseArgs({ options: { seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } } })
+const { values } = parseArgs({
+  options: { seed: { type: 'string', default: '1' }, seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
+})
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SIMULATION = 'test/simulation/main.js'
 
@@ -92,13 +94,13 @@ const plant = ({ name, file, find, replace }, folder) => {
 
 /** Simulates until something fails. Returns nothing if all seeds pass. */
 const findBug = (folder, days) => {
-  const options = ['--seed', '1', '--seeds', values.seeds, '--days', String(days)]
+  const options = ['--seed', values.seed, '--seeds', values.seeds, '--days', String(days)]
   const { status, stderr } = spawnSync(process.execPath, [SIMULATION, ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 28 })
   if (status === 0) return undefined
   const [detail, seed, invariant] = /seed (\d+), \S+: it is not true that (.*?): .*/.exec(stderr) ?? []
   const [, seconds] = /^([\d.]+) s CPU$/m.exec(stderr) ?? []
   if (invariant === undefined || seconds === undefined) throw new Error(`the simulation ended otherwise: ${stderr}`)
-  return { seeds: Number(seed), invariant, seconds, detail }
+  return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
 }
 
 console.log('| planted bug | found by | seeds | days | CPU s |\n| --- | --- | --- | --- | --- |')
