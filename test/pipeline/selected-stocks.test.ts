@@ -66,15 +66,3 @@ it.each([
 ])('refuses an unknown stream in the settings of a collector: %j', (settings, why) => {
   expect(() => createCollector({ settings, streams: [chains('A')] })).toThrow(why)
 })
-
-it(
-  'refuses an unknown stream in the pairs of a run',
-  marbles((m) => {
-    const messages: string[] = []
-    tinyCollector(m, { streams: [chains('A')] })
-      .run({ pairs: { chain: ['A'] } })
-      .subscribe({ error: ({ message }: Error) => messages.push(message) })
-    m.flush()
-    expect(messages).toEqual(['unknown stream: "chain" (did you mean chains?); streams: master-data, chains'])
-  }),
-)

@@ -36,6 +36,8 @@ describe('whole evenings on virtual time', () => {
   it('end with the seed, the day and what is wrong', async () => {
     const failing = simulate({ seed: 7, check: ({ after }) => [...after.keys()].filter((file) => file === 'master_data_response.json') })
     await expect(failing).rejects.toThrow(SimulationError)
-    await expect(failing).rejects.toThrow('seed 7, 2026-02-12: it is not true that the check of the caller holds: master_data_response.json')
+    await expect(failing).rejects.toThrow(
+      'seed 7, 2026-02-12: it is not true that the check of the caller holds: master_data_response.json',
+    )
   })
 })
