@@ -57,7 +57,7 @@ export const rejectShrunk =
     const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
       if (now >= then * thresholds.minShare) return found
-      const records = `${formatThousands(now)} records, the stored file has ${formatThousands(then)}`
+      const records = `${formatThousands(now)} ${now === 1 ? 'record' : 'records'}, the stored file has ${formatThousands(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)
       warn(`accepted although shrunk: ${records}`)
       return found

@@ -3,6 +3,7 @@ import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
 import { type Evening, type Files, invariants } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
+import { isShownOn, listMisses } from './planted.js'
 import { readKnown } from './read-known.js'
 import { eveningOf, filesOf, type Stage, type Truth } from './stage.js'
 import type { Totals } from './totals.js'
@@ -108,6 +109,10 @@ const openEvening = async (session: number, machine: Machine, simulation: Simula
     totals.countCheck(name)
     if (wrong.length > 0) throw new SimulationError(seed, { ...evening, after: filesOf(world) }, name, wrong)
   }
+  assert(
+    'a run without faults is complete',
+    truths.flatMap(({ problem = [] }) => problem),
+  )
   let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : eveningOf(day) + plan.int(0, 90) * 60_000
   return {
     ...{ day, truths, network, runs, assert },
@@ -144,6 +149,7 @@ const openEvening = async (session: number, machine: Machine, simulation: Simula
  * quiet, until the folder is complete.
  */
 const simulateEvening = async (session: number, machine: Machine, simulation: Simulation): Promise<void> => {
+  const { stage } = simulation
   const { world, plan, unrecorded } = machine
   const { day, truths, network, runs, assert, assertAll, start, isComplete, isStale } = await openEvening(session, machine, simulation)
   machine.setDiskFaults(true)
@@ -163,8 +169,13 @@ const simulateEvening = async (session: number, machine: Machine, simulation: Si
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
   if (!isWhole) unrecorded.add(day)
   // A session on a weekend is compared with the one before the session before.
-  const isBefore = simulation.stage.sessions.slice(Math.max(0, session - 1), session + 1).every((one) => !unrecorded.has(one))
+  const isBefore = stage.sessions.slice(Math.max(0, session - 1), session + 1).every((one) => !unrecorded.has(one))
   assert('diff says what it says without faults', isBefore ? listOtherChanges(known.changes, truths) : [])
+  const shown = isBefore ? stage.planted.filter((event) => isShownOn(event, session, stage)) : []
+  assert(
+    'each planted event is in diff once',
+    shown.flatMap((event) => listMisses(event, known.changes)),
+  )
   assert('each list is recorded as it is without faults', unrecorded.size > 0 ? [] : listOther(known.record, truths, day))
   const [files, wasStale, again] = [filesOf(world), isStale(), await start()]
   const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChanged(files, filesOf(world))

@@ -104,6 +104,8 @@ export const invariants: readonly Invariant[] = [
     ({ runs, kills }) =>
       runs.slice(1).flatMap((run, index) => (kills[index] === 'process' ? listRepeated(runs[index] as RunEnd, run) : [])),
   ],
+  ['a second pass is announced as soon as its items are deferred', ({ runs }) => runs.flatMap(({ events }) => listUnannounced(events))],
+  ['a record of the history is never changed', ({ runs }) => runs.flatMap(({ overwritten }) => overwritten)],
   ['caps and pauses are kept', ({ violations }) => violations],
   [
     'no timer, lock, descriptor or temporary file is left',
@@ -150,6 +152,15 @@ const countOutcomes = (events: RunEnd['events']): readonly string[] => {
   return [...known].flatMap(([stream, total]) => {
     const items = finished.get(stream) ?? []
     return items.length === total ? [] : [`${stream}: ${items.length} outcomes of ${total} items`]
+  })
+}
+
+const listUnannounced = (events: RunEnd['events']): readonly string[] => {
+  const deferred = new Map<string, number>()
+  return events.flatMap((event) => {
+    if (event.type === 'items-deferred') deferred.set(event.stream, event.items)
+    const isUnannounced = event.type === 'second-pass' && deferred.get(event.stream) !== event.items
+    return isUnannounced ? [`${event.stream}: ${event.items} items`] : []
   })
 }
 

@@ -2,7 +2,9 @@ import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
+import { groupBy } from '../model/map.js'
 import type { Random } from '../model/market.js'
+import { isLost } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
@@ -24,8 +26,10 @@ export interface RunEnd {
   readonly error?: unknown
   readonly events: readonly RunEvent[]
   readonly requests: number
-  /** How many items of each stream the journals hold after a kill: the next start takes over as many. */
+  /** How many items of each stream the journals hold after a kill, or should hold: the next start takes over as many. */
   readonly journaled?: ReadonlyMap<string, number>
+  /** The files of the history that are gone or differ from those before. */
+  readonly overwritten: readonly string[]
   /** How many calls of the disk failed. */
   readonly diskFaults: number
 }
@@ -85,18 +89,20 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   const run: World['run'] = async (network, planned, meanwhile = []) => {
     network.connect()
     const restoreDisk = replaceDisk(disk.disk)
-    const before = network.requests()
+    const [before, records] = [network.requests(), listRecords(disk)]
     ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
     const running = new Subscription()
     try {
-      const seen = follow(open(network).events(), () => killed)
+      const seen = follow(open(network).events(), () => killed, time)
       if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
       for (const [act, ms] of meanwhile) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
       const { events, report, error } = seen
-      const counts = { events, diskFaults, requests: network.requests() - before }
-      if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk) }
+      const after = disk.files()
+      const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
+      const counts = { events, diskFaults, overwritten, requests: network.requests() - before }
+      if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) }
       const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
       return { ...counts, end, ...omitUndefined({ report: report(), error: error() }) }
     } finally {
@@ -129,6 +135,13 @@ const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () =
   }
 }
 
+/** The files of all records of the history, by path. */
+const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
+  new Map([...files()].filter(([path]) => /^\/data\/\.scripstream\/history\/\d/.test(path)))
+
+/** An item that finished so long before a kill is in the journal. */
+const STORED_AFTER_MS = 1_000
+
 /** What an ended run still had under way ends, on its disk. */
 const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
   const restoreDisk = replaceDisk(disk)
@@ -136,11 +149,16 @@ const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Pr
 }
 
 /** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
-const follow = (event$: Observable<RunEvent>, isKilled: () => boolean) => {
+const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {
   const events: RunEvent[] = []
+  const stored: (readonly [stream: string, at: number])[] = []
   let [end, error]: ['finished' | 'failed' | undefined, unknown] = [undefined, undefined]
   const subscription = event$.subscribe({
-    next: (event) => void (isKilled() || events.push(event)),
+    next: (event) => {
+      if (isKilled()) return
+      events.push(event)
+      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined) stored.push([event.stream, elapsed()])
+    },
     error: (failure: unknown) => {
       ;[end, error] = ['failed', failure]
     },
@@ -149,11 +167,16 @@ const follow = (event$: Observable<RunEvent>, isKilled: () => boolean) => {
     },
   })
   const last = () => events.findLast((event) => event.type === 'run-finished')
-  return { events, subscription, end: () => end, error: () => error, report: () => last()?.report }
+  const countStored = () =>
+    groupBy(
+      stored.filter(([, at]) => at <= elapsed() - STORED_AFTER_MS),
+      ([stream]) => stream,
+    )
+  return { events, subscription, countStored, end: () => end, error: () => error, report: () => last()?.report }
 }
 
-/** Counts the whole lines of items that need not be fetched again. */
-const countJournaled = ({ files }: MemoryDisk): ReadonlyMap<string, number> =>
+/** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
+const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> =>
   new Map(
     [...files()].flatMap(([path, bytes]) => {
       const stream = /^\/data\/\.scripstream\/journals\/(.+)\.ndjson$/.exec(path)?.[1]
@@ -163,7 +186,7 @@ const countJournaled = ({ files }: MemoryDisk): ReadonlyMap<string, number> =>
         const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
         if (item !== undefined) items.set(item, degraded === undefined)
       }
-      return [[stream, [...items.values()].filter(Boolean).length] as const]
+      return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
     }),
   )
 

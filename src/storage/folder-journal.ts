@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { firstValueFrom, map, Observable } from 'rxjs'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
-import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
+import type { Journal, JournalFacts } from '../pipeline/session.js'
 import { disk } from './disk.js'
 import { getErrorCode, renameOver, statFile, toStorageError } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine, type LineStore } from './journal.js'
@@ -38,7 +38,8 @@ export const openJournal = async (path: string, facts: JournalFacts, root: strin
     lines.close()
     throw toStorageError(error, 'written', path)
   }
-  return { journal: createJournal(facts, lines, found), close: lines.close }
+  const append: typeof lines.append = (line, records) => lines.append({ ...line, ...readTimes(line, root) }, records)
+  return { journal: createJournal(facts, { ...lines, append }, found), close: lines.close }
 }
 
 /** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
@@ -55,7 +56,8 @@ export const readStoredItems = async (path: string, root: string): Promise<Reado
   return items
 }
 
-type StoredLine = JournalLine & { readonly rows?: readonly unknown[] }
+/** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */
+type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times?: readonly (number | null)[] }
 
 /** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
 async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
@@ -65,13 +67,19 @@ async function* readJournalLines(path: string, root: string): AsyncGenerator<Sto
   const source = disk.createReadStream(path)
   const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
   source.on('error', (error) => lines.destroy(error))
-  for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line.files, root)) yield line
+  for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line, root)) yield line
 }
 
 const isJournalLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
 
-const areFilesUnchanged = (files: SinkItem['files'], root: string): boolean =>
-  Object.entries(files).every(([file, bytes]) => statFile(join(root, file))?.size === bytes)
+const readTimes = (line: object, root: string) =>
+  isJournalLine(line) ? { times: Object.keys(line.files).map((file) => statFile(join(root, file))?.mtimeMs ?? null) } : {}
+
+const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
+  Object.entries(files).every(([file, bytes], index) => {
+    const found = statFile(join(root, file))
+    return found?.size === bytes && (times === undefined || times[index] === found.mtimeMs)
+  })
 
 /** Creates a journal that is opened when the run is committed; until then it is empty. */
 export const createDeferredJournal = (opened: () => Journal | undefined): Journal => {

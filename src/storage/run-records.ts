@@ -38,7 +38,11 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
             `${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}; the next run replaces it`,
           ]
         : []),
-      ...(badLines.length > 0 ? [`${toStatePath(RUN_LOG)} is damaged; left out: line ${badLines.join(', ')}, which can be deleted`] : []),
+      ...(badLines.length > 0
+        ? [
+            `${toStatePath(RUN_LOG)} is damaged; left out: ${badLines.length === 1 ? 'line' : 'lines'} ${badLines.join(', ')}, which can be deleted`,
+          ]
+        : []),
     ],
   }
 }

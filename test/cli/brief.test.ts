@@ -53,6 +53,7 @@ describe('the brief', () => {
       { stream: 'master-data', outcome: 'failed', missing: 1, completeOn: '2026-11-19', reason: 'analytics answered 503' } as const,
       { stream: 'market-news', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
       { stream: 'all-ohlcv', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
+      { stream: 'deals', outcome: 'stopped' } as const,
     ]
     expect(text(120, { outcome: 'failed', error, outputs, findings: [] })).toEqual([
       'Failed: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20): master-data failed: analytics',
@@ -60,6 +61,7 @@ describe('the brief', () => {
       'Not up to date',
       '  master-data: failed, last complete on 2026-11-19',
       '  market-news, all-ohlcv: not started, last complete on 2026-11-19',
+      '  deals: stopped, never complete',
     ])
   })
 

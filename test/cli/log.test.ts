@@ -111,6 +111,12 @@ describe('the command log', () => {
     )
   })
 
+  it('calls streams stopped that an interrupted run had not ended', async () => {
+    const scripts = { 'market-news': scriptReport({ outcome: 'failed' }), deals: scriptReport({ outcome: 'failed', error: 'x' }) }
+    const report = runReport({ outcome: 'interrupted', scripts })
+    expect((await show([toRunLogEntry(report, {})])).text).toContain('market-news stopped, deals failed')
+  })
+
   it('says with which session outputs end, and if there is nothing at all of a later one', async () => {
     const late = { newest: '2026-11-13', expected: '2026-11-17', sessions: 2, shownBy: [] }
     const stale = [

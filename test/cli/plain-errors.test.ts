@@ -62,6 +62,7 @@ describe('an error is written in plain words, without the text of the system or 
   it.each([
     ['run', '--only', 'market-news'],
     ['stream', 'market-news'],
+    ['serve', '--out', 'ROOT/folder', '--port', '0'],
   ])('names where the file of holidays is set: %s', async (...command) => {
     const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
     writeFileSync(join(root, 'holidays.json'), `{ "out": "new",\n "holidays": "none.txt",\n "urls": ${JSON.stringify(urls)} }`)

@@ -263,14 +263,15 @@ describe('the summary of a run with wrong symbols', () => {
       ...({ stream: 'x', endpoint: 'POST /x', kind: 'gone', field: 'Band', example: 'TCS' } as const),
       ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
     }
-    const nextOf = (changes: Partial<RunReport>): readonly string[] => {
-      const lines = print({ ...report, ...changes })
+    const nextOf = (changes: Partial<RunReport>, context: Partial<SummaryContext> = {}): readonly string[] => {
+      const lines = print({ ...report, ...changes }, context)
       return lines.slice(lines.indexOf('Next') + 1, lines.lastIndexOf(''))
     }
     const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
     const correct = '  Correct these symbols in the watchlist.'
     const drifted = ['  See what has changed; "drift accept" accepts it:', '    scripstream drift']
     expect(nextOf({ stale })).toEqual([...again, correct])
+    expect(nextOf({ stale }, { args: ['run', '--retry-failed'] }), 'a retry requests only what failed').toEqual([...again, correct])
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
     const scripts = { 'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }) }
     expect(nextOf({ stale, scripts })).toEqual([

@@ -13,18 +13,21 @@ const { values } = parseArgs({
   },
 })
 const numbers = Object.fromEntries(['seed', 'seeds', 'days', 'stocks'].map((name) => [name, Number(values[name])]))
-const cpu = process.cpuUsage()
+const cpuSeconds = () => {
+  const { user, system } = process.cpuUsage()
+  return Math.round((user + system) / 1e4) / 100
+}
 try {
   const result = await simulate({
     ...numbers,
     ...(values.faults ? { faults: values.faults.split(',') } : {}),
     ...(values.verbose ? { log: console.log } : {}),
   })
-  const { user, system } = process.cpuUsage(cpu)
-  console.log({ ...result, virtualHours: Math.round(result.virtualMs / 36_000) / 100, cpuSeconds: Math.round((user + system) / 1e4) / 100 })
+  console.log({ ...result, virtualHours: Math.round(result.virtualMs / 36_000) / 100, cpuSeconds: cpuSeconds() })
 } catch (error) {
   if (error?.name !== 'SimulationError') throw error
   const { seed, days, stocks } = { ...numbers, seed: error.seed }
   console.error(`${error.message}\nRepeat it with: npm run simulate -- --seed ${seed} --days ${days} --stocks ${stocks} --verbose`)
+  console.error(`${cpuSeconds()} s CPU`)
   process.exitCode = 1
 }

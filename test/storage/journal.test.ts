@@ -1,11 +1,11 @@
-import { readFileSync, truncateSync } from 'node:fs'
+import { readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Row } from '../../src/model/row.js'
 import type { Journal } from '../../src/pipeline/session.js'
-import { createJournalFile } from '../../src/storage/folder-journal.js'
+import { createJournalFile, openJournal } from '../../src/storage/folder-journal.js'
 import { createJournal } from '../../src/storage/journal.js'
 import { temporaryFolder } from '../support/folders.js'
 
@@ -103,5 +103,34 @@ describe('the records of a journal', () => {
     await noteAll(journal, [[0, [{ a: 1 }]]])
     truncateSync(path, 55)
     expect(() => textOf(journal)).toThrow(/news.ndjson is shorter than it was when written/)
+  })
+})
+
+describe('an item of an unfinished run', () => {
+  const reopen = async (change: (output: string) => void): Promise<boolean> => {
+    const root = temporaryFolder()
+    const [path, output] = [join(root, 'news.ndjson'), join(root, 'TCS.json')]
+    const item = { key: 'TCS', rank: 0, fileName: 'TCS', value: '' }
+    const own = { ...facts, carriesRows: false }
+    writeFileSync(output, '[2]')
+    const first = await openJournal(path, own, root)
+    await lastValueFrom(first.journal.write({ outcome: { item, status: 'success', rows: [] }, files: { 'TCS.json': 3 } }))
+    first.close()
+    change(output)
+    const second = await openJournal(path, own, root)
+    onTestFinished(second.close)
+    return second.journal.findStored(item) !== undefined
+  }
+
+  it('is stored if its file is as it was written', async () => {
+    expect(await reopen(() => undefined)).toBe(true)
+  })
+
+  it('is requested again if a power cut kept its line and brought an earlier file of the same length back', async () => {
+    const bringBack = (output: string): void => {
+      writeFileSync(output, '[1]')
+      utimesSync(output, 1_770_000_000, 1_770_000_000)
+    }
+    expect(await reopen(bringBack)).toBe(false)
   })
 })

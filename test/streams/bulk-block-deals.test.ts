@@ -289,7 +289,7 @@ describe('bulk-block-deals', () => {
       const [old, now] = [deal('2026-02-10', 1), Array.from({ length: 40 }, (_, place) => deal('2026-02-12', place))]
       const answer = (chunk: number) => ({ data: chunk === 0 ? [...now, old] : [], totalcount: chunk === 0 ? 41 : 0 })
       const { script } = await deals(answer, { files: storedOf(10, '2026-02-10') })
-      expect(script.error).toMatch(/^shrink: 1 records, the stored file has 10/)
+      expect(script.error).toMatch(/^shrink: 1 record, the stored file has 10/)
     })
   })
 

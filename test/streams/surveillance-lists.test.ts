@@ -145,7 +145,7 @@ describe('surveillance-lists', () => {
       rowsOnWeb(count).map((row) => ({ Symbol: row.sym, Name: row.DispSym, ISIN: row.isin, Stage: row.asmStage }))
     const storedList = (count: number) => withFile('nse_asm_list.json', arrayOf(...recordsOf(count)))
     const cut = { [ASM]: sheetOf(...numbered(1)), [GSM]: sheet }
-    const SHRUNK = 'spreadsheet: shrink: 1 records, the stored file has 90'
+    const SHRUNK = 'spreadsheet: shrink: 1 record, the stored file has 90'
 
     it('asks the next source first, and stores its list', async () => {
       const web = { [BUILD_PAGE]: buildPage, [dataPath('nse-asm-list')]: dataFile(rowsOnWeb(88)) }
@@ -174,7 +174,7 @@ describe('surveillance-lists', () => {
       const accepted = await lists({ ...cut, ...web }, { files, accept: ['shrink'] })
       expect(accepted.report.outcome).toBe('complete')
       expect(accepted.text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(1)))
-      expect(accepted.script.problems).toContainEqual({ reason: 'accepted although shrunk: 1 records, the stored file has 90' })
+      expect(accepted.script.problems).toContainEqual({ reason: 'accepted although shrunk: 1 record, the stored file has 90' })
     })
 
     it.each([

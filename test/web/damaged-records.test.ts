@@ -127,7 +127,7 @@ describe('a folder with damaged records of runs', () => {
     const { body } = await send(server?.origin ?? '', '/api/runs')
     expect(JSON.parse(body)).toMatchObject({
       runs: [{ run: 'r2' }, { run: 'r1' }],
-      damage: [`${STATE}/runs.ndjson is damaged; left out: line 1, 3, which can be deleted`],
+      damage: [`${STATE}/runs.ndjson is damaged; left out: lines 1, 3, which can be deleted`],
     })
   })
 

@@ -3,7 +3,7 @@ import { groupBy } from '../../model/map.js'
 import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { stripBrackets } from '../../model/script-figures.js'
+import { stripBrackets, wasStopped } from '../../model/script-figures.js'
 import { describeStale } from '../../model/stale.js'
 import { toDay } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
@@ -15,8 +15,8 @@ import type { Finding } from '../verify/finding.js'
 /** A stream in the brief. */
 export interface Freshness {
   readonly stream: string
-  /** How the stream ended in the last run; `not run` if that run did not include it. */
-  readonly outcome: ScriptOutcome | 'not run'
+  /** How the stream ended in the last run; `not run` if that run did not include it, `stopped` if the run ended before it. */
+  readonly outcome: ScriptOutcome | 'not run' | 'stopped'
   /** The day in India of the last run that fetched all of it; absent if no run is known that did. */
   readonly completeOn?: string
   /** How many items it lacks. */
@@ -109,7 +109,9 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
 export const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
   const complete = runs.findLast((run) => run.scripts[stream]?.outcome === 'success')
   const completeOn = complete && toDay(Date.parse(complete.startedAt))
-  const { outcome = 'not run', error, problems = [] } = scripts[stream] ?? {}
+  const script = scripts[stream]
+  const { error, problems = [] } = script ?? {}
+  const outcome = script === undefined ? 'not run' : wasStopped(script) ? 'stopped' : script.outcome
   const reason =
     outcome === 'success' || outcome === 'skipped' ? undefined : (error ?? problems.find(({ status }) => status !== undefined)?.reason)
   return omitUndefined({ stream, outcome, completeOn, missing: missing[stream], reason: reason && stripBrackets(reason) })

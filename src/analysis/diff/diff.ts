@@ -115,7 +115,11 @@ interface DiffContext {
 
 const findChanges = async (section: Section, context: DiffContext): Promise<readonly Change[]> => {
   const { files, before, after, exchange, sinceDay, notes } = context
-  const lists = (...names: readonly string[]): ListVersions => joinVersions(names.map((name) => readListVersions(files, name, notes)))
+  const rename = createRenaming(before, after)
+  const lists = (...names: readonly string[]): ListVersions => {
+    const joined = joinVersions(names.map((name) => readListVersions(files, name, notes)))
+    return { ...joined, before: joined.before.map(rename) }
+  }
   const prefix = exchange.toLowerCase()
   switch (section) {
     case 'listings':
@@ -140,6 +144,25 @@ const findChanges = async (section: Section, context: DiffContext): Promise<read
       return findNewAnnouncements(lists(ANNOUNCEMENTS), new Set(before.map(({ ISIN }) => ISIN)))
     case 'news':
       return findDocumentChanges(context, (name) => `market_news/${name}_news.json`, findNewNews)
+  }
+}
+
+const SYMBOL_FIELDS = ['Symbol', 'Sym', 'sym'] as const
+
+/** Gives a row of an earlier list the present symbol and ISIN of its stock: a rename is a change of the stock, not of its rows. */
+const createRenaming = (before: readonly Stock[], after: readonly Stock[]): ((row: Row) => Row) => {
+  const [byIsin, bySymbol] = [new Map(after.map((stock) => [stock.ISIN, stock])), new Map(after.map((stock) => [stock.Symbol, stock]))]
+  const renamed = before.flatMap((stock): readonly (readonly [string, Stock])[] => {
+    const now = byIsin.get(stock.ISIN) ?? bySymbol.get(stock.Symbol)
+    if (now === undefined || (now.ISIN === stock.ISIN && now.Symbol === stock.Symbol)) return []
+    return [stock.ISIN, stock.Symbol].map((name) => [name, now])
+  })
+  if (renamed.length === 0) return (row) => row
+  const present = new Map(renamed)
+  return (row) => {
+    const symbol = SYMBOL_FIELDS.find((field) => row[field] !== undefined)
+    const now = present.get(readText(row.ISIN)) ?? (row.ISIN === undefined && symbol ? present.get(readText(row[symbol])) : undefined)
+    return now ? { ...row, ...(symbol ? { [symbol]: now.Symbol } : {}), ...(row.ISIN === undefined ? {} : { ISIN: now.ISIN }) } : row
   }
 }
 

@@ -78,7 +78,8 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
-const isIncomplete = ({ outcome, missing }: Freshness): boolean => outcome === 'failed' || outcome === 'partial' || missing !== undefined
+const isIncomplete = ({ outcome, missing }: Freshness): boolean =>
+  ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
 
 /** One line for each stream; streams of which the same is true share one. */
 const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {

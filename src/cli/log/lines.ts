@@ -1,6 +1,6 @@
 import { UsageError } from '../../model/errors.js'
 import type { FailedCount, LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countLost } from '../../model/script-figures.js'
+import { countLost, wasStopped } from '../../model/script-figures.js'
 import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
 import { groupReasons, isFailure, staleLines } from '../run/problems.js'
 import { toResultWord } from '../run/results.js'
@@ -22,7 +22,7 @@ const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEn
     ? [
         ...Object.entries(scripts)
           .filter(([, { outcome }]) => outcome === 'failed')
-          .map(([name]) => `${name} failed`),
+          .map(([name, script]) => `${name} ${wasStopped(script) ? 'stopped' : 'failed'}`),
         ...Object.entries(missing)
           .filter(([name]) => scripts[name]?.outcome !== 'failed')
           .map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),

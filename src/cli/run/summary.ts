@@ -159,8 +159,9 @@ export const nextLines = (report: RunReport, context: NextContext): readonly Tex
 type Step = readonly [advice: string, args?: readonly string[]]
 
 const listSteps = (report: RunReport, { args, isReportStored, origins }: NextContext): readonly Step[] => {
-  if (report.finishedBefore !== undefined) return [['To download again:', [...args.filter((arg) => arg !== '--retry-failed'), '--fresh']]]
   const again = buildResumeArgs(args)
+  const whole = again.filter((arg) => arg !== '--retry-failed')
+  if (report.finishedBefore !== undefined) return [['To download again:', [...whole, '--fresh']]]
   const hints = findHints(report, origins).map((hint): Step => [hint])
   const names = Object.entries(report.scripts).flatMap(([name, script]) => (isIncomplete(script) ? [name] : []))
   const retry: Step = report.isResumable
@@ -169,7 +170,7 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
   const isResumed = names.length > 0 && report.isResumable === true
   const partial: readonly Step[] = [
     ...(names.length > 0 ? [...hints, retry] : []),
-    ...(report.stale && !isResumed ? [['Run it again later; only what is not up to date is requested:', again] as const] : []),
+    ...(report.stale && !isResumed ? [['Run it again later; only what is not up to date is requested:', whole] as const] : []),
     ...(report.wrongSymbols ? [['Correct these symbols in the watchlist.'] as const] : []),
     ...(report.drift?.some(isSignificant)
       ? [['See what has changed; "drift accept" accepts it:', buildFolderArgs(args, 'drift')] as const]

@@ -2,6 +2,7 @@ import { quoteShell } from '../../model/text.js'
 import { padTwo } from '../terminal/format.js'
 
 const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
+const VARIABLES_NOTE = 'SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure.'
 
 /** A workflow that keeps the folder in the cache of the host. */
 const githubActions = (given: DailyJob): string => {
@@ -13,7 +14,7 @@ const githubActions = (given: DailyJob): string => {
   const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
   return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC.
 ${commentEntry(job)}# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
-# SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure. The job also fails then.
+# ${VARIABLES_NOTE} The job also fails then.
 name: scripstream
 on:
   schedule:
@@ -67,7 +68,8 @@ const docker = (given: DailyJob): string => {
 # Run as its owner: ${DOCKER_RUN} --env-file provider.env scripstream
 # Query: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
 # provider.env has one line NAME=value for each of ${job.needed.join(', ')}
-# and, if you like, for ${OPTIONAL_VARIABLES.join(', ')} (an address that is notified of a failure), HTTPS_PROXY and NO_PROXY.
+# and, if you like, for ${OPTIONAL_VARIABLES.join(', ')}, HTTPS_PROXY and NO_PROXY.
+# ${VARIABLES_NOTE}
 # Run it Monday to Friday at ${times} IST from the scheduler of the host.
 ${commentEntry(job)}FROM node:22-slim AS build
 WORKDIR /app

@@ -4,7 +4,7 @@ import { UsageError } from '../../model/errors.js'
 import { disk } from '../../storage/disk.js'
 import type { AddCommand, Command } from '../dependencies.js'
 import { exampleText, type FolderFlags, integerOption, withFolderOptions } from '../options.js'
-import { resolveSettings, whileServing } from '../provider.js'
+import { nameOrigin, resolveOrigins, resolveSettings, whileServing } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { openPage, toPortError } from './page-server.js'
 
@@ -45,6 +45,7 @@ const serveCommand: Command<ServeFlags> = (flags, io, dependencies) =>
       },
     )
   }).pipe(
+    nameOrigin(resolveOrigins(flags, io, dependencies)),
     catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
     untilSignal(io.signal$),
     map((end) => (typeof end === 'string' ? toExitCode(end) : end)),

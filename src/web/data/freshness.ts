@@ -49,7 +49,8 @@ const describeProblem = ({ report, runs }: RunFacts, stream: string, isMissing: 
   if (report === undefined) return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
   const { outcome, missing, reason, completeOn } = describeFreshness(stream, report, runs)
   const because = reason === undefined ? '' : `: ${reason}`
-  if (outcome === 'failed') return `${stream} failed in the last run${because}${isMissing ? '' : '; what is shown is older'}`
+  if (outcome === 'failed' || outcome === 'stopped')
+    return `${stream} ${outcome === 'failed' ? 'failed' : 'was stopped'} in the last run${because}${isMissing ? '' : '; what is shown is older'}`
   if (missing === 'all') return `${stream} is missing${because}`
   if (missing !== undefined) return `${missing} ${missing === 1 ? 'item is' : 'items are'} missing in ${stream}${because}`
   const { stale = [] } = report

@@ -121,6 +121,26 @@ describe('diff', () => {
     expect(await diffFolder(changed)).toEqual(before)
   })
 
+  it('shows a rename or another ISIN once, and not again as changes of every list that names the stock', async () => {
+    const folder = copyOf(first)
+    const symbols = folder.rows('history_corporate_actions.json').map(({ Sym }) => String(Sym))
+    const [renamed, reissued] = [...new Set(symbols)] as [string, string]
+    const toEarlier = (row: Row): Row => {
+      if ([row.Symbol, row.Sym, row.sym].includes(renamed))
+        return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, value === renamed ? 'OLD' : value]))
+      return row.Symbol === reissued && row.ISIN !== undefined ? { ...row, ISIN: 'INE000000000' } : row
+    }
+    for (const file of readdirSync(folder.path).filter((name) => name.endsWith('.json') && Array.isArray(JSON.parse(folder.text(name)))))
+      folder.putRows(file, folder.rows(file).map(toEarlier))
+    await again(folder)
+    const { changes } = await diffFolder(folder)
+    const lists = changes.filter(({ section }) => section !== 'filings' && section !== 'news')
+    expect(lists.map(({ section, symbol }) => [section, symbol])).toEqual([
+      ['renames', renamed],
+      ['renames', reissued],
+    ])
+  })
+
   it('shows an added stock without earlier files as new, and not its first documents', async () => {
     const folder = copyOf(first)
     const [{ Symbol: symbol }, ...others] = folder.rows('master_isin_map.json') as [Row, ...Row[]]

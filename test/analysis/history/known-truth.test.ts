@@ -114,7 +114,7 @@ describe('ten days with known truth', () => {
         `restated-figures info S4 ${DAYS[8]} fundamental_data.json`,
         `blinking-members warning S7 ${DAYS[5]} master_isin_map.json`,
         `blinking-members info S1 ${DAYS[5]} nse_asm_list.json`,
-        `failing-streams error ${DAYS[DEAD]}`,
+        `failing-streams error ${DAYS[DEAD]} bulk_block_deals.json`,
       ].sort(),
     )
     expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(HISTORY_CHECKS))

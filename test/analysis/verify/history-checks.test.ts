@@ -14,7 +14,7 @@ import { toRunLogEntry } from '../../../src/model/run-log.js'
 import { addDays, lastWeekday } from '../../../src/model/trading-day.js'
 import { deleteDays } from '../../../src/storage/history/delete.js'
 import { streams } from '../../../streams/registry.js'
-import { runReport } from '../../cli/support.js'
+import { runReport, scriptReport } from '../../cli/support.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
 import { collectTenDays, DAYS } from '../history/ten-days.js'
@@ -227,12 +227,25 @@ describe('the checks of the history', () => {
     }
     const findFailing = async () => (await check(root)).findings.filter((finding) => finding.check === 'failing-streams')
     expect(await findFailing()).toMatchObject([
-      { severity: 'warning', day: days[2], detail: expect.stringContaining('its last one is of 2026-02-03') },
+      {
+        severity: 'warning',
+        day: days[2],
+        detail: expect.stringContaining('its last one is of 2026-02-03'),
+        file: 'fundamental_data.json',
+      },
     ])
     writeFileSync(
       join(root, '.scripstream', 'runs.ndjson'),
       JSON.stringify(toRunLogEntry(runReport({ run: 'r', asOf: `${days[3]}T12:00:00Z` }), {})),
     )
     expect(await findFailing()).toEqual([])
+    const failed = scriptReport({ outcome: 'failed', error: 'no answer' })
+    const lines = days.slice(2).map((day) => {
+      const report = runReport({ run: day, asOf: `${day}T12:00:00Z`, scripts: { 'all-indices': failed, 'fundamental-data': failed } })
+      return `${JSON.stringify(toRunLogEntry(report, {}))}\n`
+    })
+    writeFileSync(join(root, '.scripstream', 'runs.ndjson'), lines.join(''))
+    const expected = Object.values(files).map((file) => ({ severity: 'error', day: days[2], file }))
+    expect(await findFailing(), 'two streams since one day are two findings').toMatchObject(expected)
   })
 })

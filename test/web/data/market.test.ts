@@ -142,9 +142,12 @@ describe('the lists of the market', () => {
     expect(deals).toMatchObject({ about: { day: TODAY }, total: 2, rows: [{ side: 'sold', valueCr: 2 }, { side: 'bought' }] })
   })
 
-  it('say of which day an older list is, and why', async () => {
+  it.each([
+    [{ error: 'static answered 503' }, 'circuit-stocks failed in the last run: static answered 503; what is shown is older'],
+    [{}, 'circuit-stocks was stopped in the last run; what is shown is older'],
+  ])('say of which day an older list is, and why: %j', async (failure, problem) => {
     const old = { ...report({ 'circuit-stocks': ['success'] }), run: 'old', asOf: '2026-02-08T14:30:00.000Z' }
-    const now = report({ 'circuit-stocks': ['failed', { problems: [{ status: 'http_503', reason: 'static answered 503' }] }] })
+    const now = report({ 'circuit-stocks': ['failed', failure] })
     const folder = marketWith({
       'master_isin_map.json': [stock('A')],
       'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A', LTP: 5, ChangePercent: 4.9 }],
@@ -155,7 +158,7 @@ describe('the lists of the market', () => {
     // 8 February was a Sunday: lists are about the Friday before.
     expect(circuits.about).toMatchObject({
       day: '2026-02-06',
-      problem: 'circuit-stocks failed in the last run: static answered 503; what is shown is older',
+      problem,
     })
     expect(circuits.rows).toMatchObject([{ symbol: 'A', side: 'upper', price: 5 }])
   })

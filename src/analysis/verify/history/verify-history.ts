@@ -50,6 +50,7 @@ export const verifyHistory = async (
   const failing = await findFailingStreams(
     root,
     [...streams].map(([day, names]) => ({ day, streams: names })),
+    options,
   )
   const known = new Set(findings.map(({ file }) => file))
   return {

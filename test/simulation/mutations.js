@@ -1,0 +1,122 @@
+// The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--only journal]. Build first.
+// Each planted bug gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+/** `find` occurs once in the file. `days`: what one evening cannot show. */
+const mutations = [
+  {
+    name: 'a journal line is dropped',
+    file: 'src/storage/journal.js',
+    find: 'if (!facts.carriesRows)\n                return ',
+    replace: 'if (!facts.carriesRows)\n                return stored.outcome.item.rank === 3 ? of(stored) : ',
+  },
+  {
+    name: 'a file is renamed without fdatasync',
+    file: 'src/storage/atomic-file.js',
+    find: 'await disk.fdatasync(fd);',
+    replace: '',
+  },
+  {
+    name: 'the join of candles is off by one',
+    file: 'src/market/candle-file.js',
+    find: 'cells[0] < from',
+    replace: 'cells[0] <= from',
+    days: 5,
+  },
+  {
+    name: 'the second pass loses an item',
+    file: 'src/operators/second-pass.js',
+    find: 'withheld.splice(0)',
+    replace: 'withheld.splice(withheld.length > 1 ? 1 : 0)',
+  },
+  {
+    name: 'a record of the history is overwritten',
+    file: 'src/storage/history/write-record.js',
+    find: 'await disk.rename(join(work, name), toHistoryPath(root, name));',
+    replace: `const earlier = records.findLast((one) => one.day === day);
+        if (earlier) await disk.rm(toHistoryPath(root, earlier.name), { recursive: true });
+        await disk.rename(join(work, name), toHistoryPath(root, name));`,
+  },
+  {
+    name: 'a held host is released early',
+    file: 'src/limiter/limiter-state.js',
+    find: 'if (now >= backoff.until && !isProbing)',
+    replace: 'if (!isProbing)',
+  },
+  {
+    name: 'a refused list is stored',
+    file: 'src/http/decode-reply.js',
+    find: 'if (isUnframed && isCsv)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'a lock is taken twice',
+    file: 'src/storage/lock.js',
+    find: 'if (last !== undefined)\n            await rejectIfLive(path, last);',
+    replace: '',
+  },
+  {
+    name: "an 'items-deferred' event is lost",
+    file: 'src/pipeline/branch.js',
+    find: "run.emit({ type: 'items-deferred', stream: stream.name, items: items.length });",
+    replace: '',
+  },
+  {
+    name: 'a temporary file is renamed twice',
+    file: 'src/storage/atomic-file.js',
+    find: 'await renameOver(temporary, path);',
+    replace: 'for (const _ of [1, 2])\n                await renameOver(temporary, path);',
+  },
+]
+
+const { values } = parseArgs({ options: { seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } } })
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const SIMULATION = 'test/simulation/main.js'
+
+/** Copies dist with one mutation. @throws if its text is not there exactly once */
+const plant = ({ name, file, find, replace }, folder) => {
+  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })
+  for (const link of ['node_modules', 'package.json']) symlinkSync(join(ROOT, link), join(folder, link))
+  mkdirSync(join(folder, dirname(SIMULATION)), { recursive: true })
+  cpSync(join(ROOT, SIMULATION), join(folder, SIMULATION))
+  const path = join(folder, 'dist', file)
+  const parts = readFileSync(path, 'utf8').split(find)
+  if (parts.length !== 2) throw new Error(`${name}: dist/${file} has ${parts.length - 1} times, not once: ${find}`)
+  writeFileSync(path, parts.join(replace))
+}
+
+/** Simulates until something fails. Returns nothing if all seeds pass. */
+const findBug = (folder, days) => {
+  const options = ['--seed', '1', '--seeds', values.seeds, '--days', String(days)]
+  const { status, stderr } = spawnSync(process.execPath, [SIMULATION, ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 28 })
+  if (status === 0) return undefined
+  const [detail, seed, invariant] = /seed (\d+), \S+: it is not true that (.*?): .*/.exec(stderr) ?? []
+  const [, seconds] = /^([\d.]+) s CPU$/m.exec(stderr) ?? []
+  if (invariant === undefined || seconds === undefined) throw new Error(`the simulation ended otherwise: ${stderr}`)
+  return { seeds: Number(seed), invariant, seconds, detail }
+}
+
+console.log('| planted bug | found by | seeds | days | CPU s |\n| --- | --- | --- | --- | --- |')
+for (const mutation of mutations.filter(({ name }) => name.includes(values.only))) {
+  const folder = mkdtempSync(join(tmpdir(), 'scripstream-mutation-'))
+  try {
+    plant(mutation, folder)
+    const tries = mutation.days === undefined ? [1, 5] : [mutation.days]
+    let [days, found] = [tries[0]]
+    for (days of tries) {
+      found = findBug(folder, days)
+      if (found) break
+    }
+    const { invariant = '**not found**', seeds = values.seeds, seconds = '' } = found ?? {}
+    console.log(`| ${mutation.name} | ${invariant} | ${seeds} | ${days} | ${seconds} |`)
+    if (found) console.error(`  ${found.detail}`)
+    else process.exitCode = 1
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
