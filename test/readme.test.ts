@@ -21,6 +21,7 @@ const pages = [
   'src/web/README.md',
   'streams/README.md',
   'test/bench/README.md',
+  'test/simulation/README.md',
 ]
 const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
 const all = blocks()

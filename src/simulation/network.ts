@@ -153,11 +153,18 @@ const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<str
       const early = (pausedUntil.get(key) ?? 0) - asyncScheduler.now()
       // A clock that is set forwards ends a pause.
       if (early > 0 && !kinds.has('clock')) violate(`${endpoint} again ${early} ms before its Retry-After is over`)
+      let isOpen = true
+      const close = (): void => {
+        if (isOpen) inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)
+        isOpen = false
+      }
       return reply$.pipe(
         tap(({ status, retryAfter }) => {
+          // Now, because the reply may lead to the next request at once.
+          close()
           if (status === 429 && retryAfter !== undefined) pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
         }),
-        finalize(() => inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)),
+        finalize(close),
       )
     },
     reset: (): void => {

@@ -9,6 +9,7 @@ import { findMostTraded } from '../../src/examples/06-query.js'
 import { testMarketNews } from '../../src/examples/07-marble-test.js'
 import { runLogged } from '../../src/examples/08-metrics-and-logs.js'
 import { testRefusals } from '../../src/examples/09-simulator-in-a-test.js'
+import { testMarketNewsThroughFaults } from '../../src/examples/14-simulation.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveProvider } from './support.js'
 
@@ -92,5 +93,13 @@ describe('the examples', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(60)
     expect(text).not.toMatch(/from '\./)
     expect(tests).toContain(`/src/examples/${file.replace(/\.ts$/, '.js')}'`)
+  })
+})
+
+describe('14: a simulation', () => {
+  it('survives evenings with everything that can go wrong', async () => {
+    const { seeds, requests, faults } = await testMarketNewsThroughFaults(10)
+    expect({ seeds, hasFaults: Object.keys(faults).length > 0 }).toEqual({ seeds: 10, hasFaults: true })
+    expect(requests).toBeGreaterThan(50)
   })
 })

@@ -49,10 +49,10 @@ const mutations = [
     replace: 'if (!isProbing)',
   },
   {
-    name: 'a refused list is stored',
-    file: 'src/http/decode-reply.js',
-    find: 'if (isUnframed && isCsv)',
-    replace: 'if (false)',
+    name: 'a refused answer is stored as an empty list',
+    file: 'src/http/answer.js',
+    find: '|| !reportsFailure(value))',
+    replace: '|| true)',
   },
   {
     name: 'a lock is taken twice',

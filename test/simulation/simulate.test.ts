@@ -30,7 +30,6 @@ describe('whole evenings on virtual time', () => {
     const before = { setTimeout, setInterval, setImmediate, now: Date.now }
     await simulate({ seed: 1 })
     expect({ setTimeout, setInterval, setImmediate, now: Date.now }).toEqual(before)
-    expect(Math.abs(Date.now() - new Date().getTime())).toBeLessThan(60_000)
   })
 
   it('end with the seed, the day and what is wrong', async () => {
