@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findOrigins, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
 import { findMisspeltVariables } from '../src/model/environment.js'
 import { UsageError } from '../src/model/errors.js'
 import { builtInHosts, type SettingsInput } from '../src/model/settings.js'
 import { streams } from '../streams/registry.js'
+import { temporaryFolder } from './support/folders.js'
 
 const fileOf = (content: unknown): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'scripstream-config-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   const path = join(folder, 'settings.json')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path

@@ -1,8 +1,7 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parquet } from '../../sinks/parquet.js'
 import { runQuery } from '../../src/analysis/query.js'
 import { tableFile } from '../../src/analysis/table-file.js'
@@ -14,6 +13,7 @@ import type { RunReport } from '../../src/model/report.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { recordRun, tablesOf } from '../support/recorded-run.js'
 import { duckdb, rowsOf } from './support.js'
 
@@ -60,7 +60,7 @@ const contentOf = async (out: string): Promise<readonly string[]> => {
 }
 
 describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'scripstream-texts-'))
+  const folder = temporaryFolder()
   const [out, old] = [join(folder, 'out'), join(folder, 'old')]
   let report: RunReport
   let broken: readonly string[]
@@ -71,7 +71,6 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
     broken = outputsOf(old).filter((file) => file.endsWith('.json') && readFileSync(join(old, file), 'utf8').includes(REPAIRED))
     for (const file of broken) writeFileSync(join(old, file), readFileSync(join(old, file), 'utf8').replaceAll(REPAIRED, BROKEN))
   }, 60_000)
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('are well-formed in all files of a run', () => {
     expect(report.outcome).toBe('complete')

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
-import { afterAll, onTestFinished } from 'vitest'
 import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
 import { listTables } from '../../src/pipeline/list-tables.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 
 /** Whether DuckDB is available: not every system has a binary. */
 export const duckdb = await import('@duckdb/node-api').then(
@@ -38,22 +38,12 @@ export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonl
 
 /** A folder with exactly these files; it is deleted when the test ends, or else the test file. */
 export const folderWith = (files: Readonly<Record<string, string | object>>): string => {
-  const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
-  removeLater(() => rmSync(out, { recursive: true, force: true }))
+  const out = temporaryFolder()
   for (const [file, content] of Object.entries(files)) {
     mkdirSync(dirname(join(out, file)), { recursive: true })
     writeFileSync(join(out, file), typeof content === 'string' ? content : JSON.stringify(content))
   }
   return out
-}
-
-const removeLater = (remove: () => void): void => {
-  try {
-    onTestFinished(remove)
-  } catch {
-    // Not within a test.
-    afterAll(remove)
-  }
 }
 
 /** The rows of a result, every value as text. */

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findModules, loadStreams, takeStreamsOption } from '../../src/cli/app-streams.js'
 import { runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const define = (name: string, facts = ''): string => `{
@@ -13,8 +13,7 @@ const define = (name: string, facts = ''): string => `{
 }`
 
 const createModule = (text: string): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'scripstream-module-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   const path = join(folder, 'streams.mjs')
   writeFileSync(path, text)
   return path

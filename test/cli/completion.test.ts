@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sectionNames } from '../../src/analysis/diff/change.js'
 import { checkNames } from '../../src/analysis/verify/finding.js'
 import { targetForms } from '../../src/cli/export/targets.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder()
 mkdirSync(join(folder, 'shared'))
 // The scripts ask the command, by the name that the user has typed.
 writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec node ${resolve('dist/bundle/cli/scripstream.cjs')} "$@"\n`)

@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { lastValueFrom, map, toArray } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -23,6 +23,7 @@ import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { describeThisProcess } from '../../src/storage/lock.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith } from '../analysis/support.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
@@ -247,8 +248,7 @@ describe('the exit code of doctor', () => {
     ['an answer has changed', { a: 1, b: 2 }, 3],
     ['a request fails', undefined, 1],
   ])('shows that %s', async (_, row, code) => {
-    const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
-    onTestFinished(() => rmSync(out, { recursive: true }))
+    const out = temporaryFolder()
     const list = call(row)
     const work = once(({ ask }) => ask(list, {}).pipe(map((rows) => createResult(rows))))
     const stream = defineTestStream({ name: 'list', phase: 'enrichment', endpoints: [list], work })

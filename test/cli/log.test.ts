@@ -1,7 +1,6 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { parseRunLog, type RunLogEntry, toRunLogEntry } from '../../src/model/run-log.js'
 import { appendLine } from '../../src/storage/file-system.js'
@@ -66,8 +65,7 @@ describe('the history of runs', () => {
   })
 
   it('starts a new line after one that a kill has cut', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scripstream-log-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const path = join(folder, 'runs.ndjson')
     await appendLine(path, 'one')
     appendFileSync(path, '{"cut')

@@ -11,6 +11,7 @@ import { createCollector, type RunOptions } from '../../src/collector.js'
 import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -113,8 +114,7 @@ describe('a plan', () => {
 })
 
 describe('the command', () => {
-  const empty = mkdtempSync(join(tmpdir(), 'scripstream-'))
-  afterAll(() => rmSync(empty, { recursive: true }))
+  const empty = temporaryFolder()
   const dependencies = createTestDependencies(undefined, {
     streams,
     loadSettings: ({ flags }) => Settings.parse({ urls: { news: 'https://news.test/base' }, ...flags }),

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { type DailyJob, schedulers } from '../../src/cli/schedule/entries.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, settingsFile } from './support.js'
 
 const job: DailyJob = {
@@ -141,8 +141,7 @@ describe('an entry for a scheduler', () => {
 
   const systemd = spawnSync('systemd-analyze', ['--version']).status === 0
   it.skipIf(!systemd)('for systemd passes its own check (skipped where systemd-analyze is missing)', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scripstream-units-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const [, service = '', timer = ''] = entry('systemd', { program: [process.execPath, '/tmp/x.cjs'], folder: '/tmp' }).split(
       /^# ~.*\/scripstream\.(?:service|timer)$/m,
     )

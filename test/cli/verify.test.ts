@@ -1,21 +1,20 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readRecordedChecks } from '../../src/analysis/verify/recorded-checks.js'
 import { runProgram } from '../../src/cli/program.js'
 import { Settings } from '../../src/model/settings.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 /** A folder with one stock, whose one candle is there twice. */
-const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const out = temporaryFolder()
 const LIST = join(out, '.scripstream/accepted-findings.json')
 const CANDLE = '1093372200,1,2,0.5,1.5,10\n'
 mkdirSync(join(out, 'ohlcv_data'))
 writeFileSync(join(out, 'master_isin_map.json'), '[{"Symbol":"INFY","ISIN":"INE009A01021","Name":"Infosys","Sid":"1594","FnoFlag":1}]')
 writeFileSync(join(out, 'ohlcv_data/INFY.csv'), `Timestamp,Open,High,Low,Close,Volume\n${CANDLE}${CANDLE}`)
-afterAll(() => rmSync(out, { recursive: true }))
 
 const verified = async (limits: Readonly<Record<string, number>>, ...args: readonly string[]) => {
   const io = createTestIo()

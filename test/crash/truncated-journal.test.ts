@@ -1,19 +1,10 @@
 import { readFileSync, rmSync, truncateSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { copyOf, journalsIn, tryRun } from '../resume/support.js'
+import { copyOf, journalsIn, placesIn, tryRun } from '../resume/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 
 /** Requests that hang: none of the first phase, without which the later phases would not start. */
 const later = (request: string): boolean => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental')
-
-/** Where lines begin, their first byte, their middle, and their end without its line feed: any other byte of a line is as its middle. */
-const placesIn = (text: Buffer): readonly number[] => {
-  const ends = [...text].flatMap((byte, at) => (byte === 10 ? [at] : []))
-  return ends.flatMap((end, line) => {
-    const begin = (ends[line - 1] ?? -1) + 1
-    return [begin, begin + 1, Math.floor((begin + end) / 2), end]
-  })
-}
 
 describe('a truncated journal', () => {
   it('at any place of any line leads to the same files', async () => {

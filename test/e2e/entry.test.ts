@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/folders.js'
 
 const ENTRY = join(import.meta.dirname, '../../dist/bundle/cli/scripstream.cjs')
 
 /** Runs the command on a Node that claims to have another version. */
 const runOn = (version: string) => {
-  const folder = mkdtempSync(join(tmpdir(), 'scripstream-entry-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const preload = join(folder, 'version.cjs')
   writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
   return spawnSync(process.execPath, ['--require', preload, ENTRY, '--version'], { encoding: 'utf8' })

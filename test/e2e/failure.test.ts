@@ -53,18 +53,15 @@ it('exits with 3 if one stream fails and the rest is complete', async () => {
   expect(failed[0]?.[1].error).toContain('500')
 })
 
-it.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)('aborts requests in flight on %s, saves an interrupted report and exits with %i', async (signal, expected) => {
+it('aborts requests in flight 5 s after a signal, saves an interrupted report and exits with 143', async () => {
   const { simulator, env } = await provider({ faults: [{ on: 'news', mode: 'hang' }] })
   const cwd = temporaryFolder()
   const child = start(['run', '--json'], { cwd, env })
   const ended = endOf(child)
   while ((simulator.stats().endpoints.news?.inFlight ?? 0) < 12) await pause(5)
-  child.kill(signal)
+  child.kill('SIGTERM')
   const { code, stdout } = await ended
-  expect(code).toBe(expected)
+  expect(code).toBe(143)
   expect((JSON.parse(stdout) as RunReport).outcome).toBe('interrupted')
   expect((JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8')) as RunReport).outcome).toBe('interrupted')
   while ((simulator.stats().endpoints.news?.inFlight ?? 0) > 0) await pause(5)
@@ -83,7 +80,7 @@ it('continues after its output pipe is closed', async () => {
 
 it('exits with 1 and a message if it waits for something that never happens', async () => {
   const { env } = await provider()
-  const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.promises.mkdir = () => new Promise(() => undefined); syncBuiltinESMExports()`
+  const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.mkdir = () => undefined; syncBuiltinESMExports()`
   const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }
   const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: temporaryFolder(), env: { ...env, ...stuck } })
   expect(code).toBe(1)

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toTransportError } from '../../src/http/dispatch.js'
+import { temporaryFolder } from '../support/folders.js'
 import { connect, failureOf, getOf, serveHttp } from './support.js'
 
 const failing = (code: string): Error => Object.assign(new Error(`it failed: ${code}`), { code })
@@ -35,8 +35,7 @@ describe('a failed connection', () => {
 
 describe('a host that cannot be trusted', () => {
   it('is rejected when its certificate is self-signed', async (context) => {
-    const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
     try {
       const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { type Context, marbles } from '../support/marbles.js'
+import { describe, expect } from 'vitest'
+import { type Context, itWithMarbles } from '../support/marbles.js'
 import { createLimitedHost, type HostLimits, type LoadOptions, runLoad } from './support.js'
 
 interface Case extends LoadOptions, HostLimits {
@@ -51,76 +51,64 @@ const concurrencies: readonly Case[] = [1, 2, 4, 10, 20].map((inFlight) => ({ it
 
 describe('a host with an unknown limit', () => {
   for (const given of buckets)
-    it(
+    itWithMarbles(
       `of ${given.perSecond} requests/s (burst ${given.burst}), with ${given.latencyMs} ms latency and ${given.workers.join(' + ')} workers, is fully used and rarely refuses`,
-      marbles((m) => {
+      (m) => {
         const { times, refused, ends } = runCase(m, given)
 
         expect(ends).toStrictEqual({ served: given.items })
         expect(times).toBeLessThanOrEqual(given.within)
         expect(refused).toBeLessThanOrEqual(given.refusedWithin ?? 0.1)
-      }),
+      },
     )
 
   for (const given of concurrencies)
-    it(
-      `of ${given.inFlight} requests in flight serves 40 workers and rarely refuses`,
-      marbles((m) => {
-        const { times, refused, ends } = runCase(m, given)
+    itWithMarbles(`of ${given.inFlight} requests in flight serves 40 workers and rarely refuses`, (m) => {
+      const { times, refused, ends } = runCase(m, given)
 
-        expect(ends).toStrictEqual({ served: given.items })
-        expect(times).toBeLessThanOrEqual(given.within)
-        expect(refused).toBeLessThanOrEqual(0.1)
-      }),
-    )
+      expect(ends).toStrictEqual({ served: given.items })
+      expect(times).toBeLessThanOrEqual(given.within)
+      expect(refused).toBeLessThanOrEqual(0.1)
+    })
 
-  it(
-    'that is lifted is fully used again within about half a minute',
-    marbles((m) => {
-      const { bySecond, ends } = runCase(m, { items: 8_000, workers: [15], perSecond: 50, burst: 10, freeFrom: 30_000, within: 1 })
+  itWithMarbles('that is lifted is fully used again within about half a minute', (m) => {
+    const { bySecond, ends } = runCase(m, { items: 8_000, workers: [15], perSecond: 50, burst: 10, freeFrom: 30_000, within: 1 })
 
-      expect(ends).toStrictEqual({ served: 8_000 })
-      expect(Math.max(...bySecond.slice(20, 30))).toBeLessThan(60)
-      // 15 workers with 50 ms latency make 300 requests/s.
-      expect(bySecond[70]).toBeGreaterThan(285)
-    }),
-  )
+    expect(ends).toStrictEqual({ served: 8_000 })
+    expect(Math.max(...bySecond.slice(20, 30))).toBeLessThan(60)
+    // 15 workers with 50 ms latency make 300 requests/s.
+    expect(bySecond[70]).toBeGreaterThan(285)
+  })
 
-  it(
-    'that refused every request for half a minute is back at full speed within ten seconds, without a loss',
-    marbles((m) => {
-      const { bySecond, ends, refused, sent } = runCase(m, { items: 3_000, workers: [15], from: 30_000, within: 5 })
+  itWithMarbles('that refused every request for half a minute is back at full speed within ten seconds, without a loss', (m) => {
+    const { bySecond, ends, refused, sent } = runCase(m, { items: 3_000, workers: [15], from: 30_000, within: 5 })
 
-      expect(ends).toStrictEqual({ served: 3_000 })
-      expect(bySecond[40]).toBeGreaterThan(285)
-      expect(refused / sent).toBeLessThan(0.01)
-    }),
-  )
+    expect(ends).toStrictEqual({ served: 3_000 })
+    expect(bySecond[40]).toBeGreaterThan(285)
+    expect(refused / sent).toBeLessThan(0.01)
+  })
 
   for (const workers of [[15], [20, 40, 50]])
-    it(
+    itWithMarbles(
       `of zero is given up: ${workers.join(' + ')} workers send no more than 1.2 requests a stock, and all end as rate_limit`,
-      marbles((m) => {
+      (m) => {
         const { ends, sent, took } = runCase(m, { items: 2_775, workers, from: Number.POSITIVE_INFINITY, within: 1 })
 
         expect(ends).toStrictEqual({ rate_limit: 2_775 })
         expect(sent).toBeLessThanOrEqual(1.2 * 2_775)
         expect(took).toBeLessThan(130_000)
-      }),
+      },
     )
 
-  it(
-    'gets no request during its Retry-After',
-    marbles((m) => {
-      const { log, ends } = runCase(m, { items: 1_500, workers: [30, 20], from: 20_000, retryAfter: '7', within: 9 })
-      const isPause = ({ at }: { at: number }): boolean => at > 63 && at < 21_000 && at % 7_000 > 200
+  itWithMarbles('gets no request during its Retry-After', (m) => {
+    const { log, ends } = runCase(m, { items: 1_500, workers: [30, 20], from: 20_000, retryAfter: '7', within: 9 })
+    const isPause = ({ at }: { at: number }): boolean => at > 63 && at < 21_000 && at % 7_000 > 200
 
-      expect(ends).toStrictEqual({ served: 1_500 })
-      // Requests in flight at the first refusal, for up to 63 ms, cannot be recalled; then one probe after each pause.
-      expect(log.filter(isPause)).toStrictEqual([])
-      expect(log.filter(({ at }) => at > 63 && at < 21_000)).toHaveLength(2)
-    }),
-  )
+    expect(ends).toStrictEqual({ served: 1_500 })
+    // Requests in flight at the first refusal, for up to 63 ms, cannot be recalled; then one probe after each pause.
+    expect(log.filter(isPause)).toStrictEqual([])
+    expect(log.filter(({ at }) => at > 63 && at < 21_000)).toHaveLength(2)
+  })
 
   for (const { refusesOnce, within } of [
     { refusesOnce: 0.01, within: 1.3 },
@@ -129,51 +117,39 @@ describe('a host with an unknown limit', () => {
     { refusesOnce: 0.2, within: 4 },
     { refusesOnce: 0.5, within: 6 },
   ])
-    it(
-      `that refuses ${100 * refusesOnce} % of the items once, at any rate, delays little but those`,
-      marbles((m) => {
-        for (const seed of [1, 2, 3]) {
-          const from = m.scheduler.now()
-          const { transport } = createLimitedHost(m, { refusesOnce, seed, latencyMs: 120, retryAfter: '2' })
-          const { took, ends } = runLoad(m, transport, { items: 2_775, workers: [15] })
+    itWithMarbles(`that refuses ${100 * refusesOnce} % of the items once, at any rate, delays little but those`, (m) => {
+      for (const seed of [1, 2, 3]) {
+        const from = m.scheduler.now()
+        const { transport } = createLimitedHost(m, { refusesOnce, seed, latencyMs: 120, retryAfter: '2' })
+        const { took, ends } = runLoad(m, transport, { items: 2_775, workers: [15] })
 
-          expect(ends).toStrictEqual({ served: 2_775 })
-          // 22.2 s without refusals.
-          expect(took - from).toBeLessThan(within * 22_200)
-        }
-      }),
-    )
+        expect(ends).toStrictEqual({ served: 2_775 })
+        // 22.2 s without refusals.
+        expect(took - from).toBeLessThan(within * 22_200)
+      }
+    })
 
-  it(
-    'that refuses half of 60 items once is done with them within half a minute',
-    marbles((m) => {
-      for (const latencyMs of [5, 40])
-        for (let seed = 1; seed <= 16; seed += 1) {
-          const from = m.scheduler.now()
-          const { transport } = createLimitedHost(m, { refusesOnce: 0.5, seed, latencyMs, retryAfter: '2' })
-          const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
+  itWithMarbles('that refuses half of 60 items once is done with them within half a minute', (m) => {
+    for (const latencyMs of [5, 40])
+      for (let seed = 1; seed <= 16; seed += 1) {
+        const from = m.scheduler.now()
+        const { transport } = createLimitedHost(m, { refusesOnce: 0.5, seed, latencyMs, retryAfter: '2' })
+        const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
 
-          expect(ends).toStrictEqual({ served: 60 })
-          expect(took - from).toBeLessThan(30_000)
-        }
-    }),
-  )
+        expect(ends).toStrictEqual({ served: 60 })
+        expect(took - from).toBeLessThan(30_000)
+      }
+  })
 
-  it(
-    'of fewer requests than the lowest rate still gets requests at that rate',
-    marbles((m) => {
-      const { transport } = createLimitedHost(m, { perSecond: 0.05, latencyMs: 5 })
-      const { notices } = runLoad(m, transport, { items: 20, workers: [5] })
+  itWithMarbles('of fewer requests than the lowest rate still gets requests at that rate', (m) => {
+    const { transport } = createLimitedHost(m, { perSecond: 0.05, latencyMs: 5 })
+    const { notices } = runLoad(m, transport, { items: 20, workers: [5] })
 
-      expect(notices).toStrictEqual([expect.stringMatching(/; the lowest rate was 0\.2 requests\/s$/)])
-    }),
-  )
+    expect(notices).toStrictEqual([expect.stringMatching(/; the lowest rate was 0\.2 requests\/s$/)])
+  })
 
-  it(
-    'that refuses 5 % of the items once is not held',
-    marbles((m) => {
-      const { transport } = createLimitedHost(m, { refusesOnce: 0.05, latencyMs: 120, retryAfter: '2' })
-      expect(runLoad(m, transport, { items: 2_775, workers: [15] }).notices).toStrictEqual([])
-    }),
-  )
+  itWithMarbles('that refuses 5 % of the items once is not held', (m) => {
+    const { transport } = createLimitedHost(m, { refusesOnce: 0.05, latencyMs: 120, retryAfter: '2' })
+    expect(runLoad(m, transport, { items: 2_775, workers: [15] }).notices).toStrictEqual([])
+  })
 })

@@ -4,7 +4,7 @@ import type { HostLimiter } from '../../src/limiter/host-limiter.js'
 import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { ThrottledError, TransportError } from '../../src/model/errors.js'
 import { settingsOf } from '../http/support.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles, marbles } from '../support/marbles.js'
 
 const send = (limiter: HostLimiter, attempt$: Observable<unknown>, item = 'A') =>
   limiter.schedule(attempt$, { item, idleMs: 10_000 }).subscribe({ error: () => undefined })
@@ -37,67 +37,58 @@ it(
   }),
 )
 
-it(
-  'an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit',
-  marbles((m) => {
-    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
-    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
-    send(limiter, refused)
-    send(limiter, of('probe'))
-    send(limiter, of('next'))
-    const seen: unknown[] = []
-    m.scheduler.schedule(() => void seen.push(limiters.status().map(describeStatus)), 1_999)
-    m.scheduler.schedule(() => void seen.push(limiters.status()[1]), 2_100)
-    m.flush()
-    expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
-    expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
-  }),
-)
+itWithMarbles('an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit', (m) => {
+  const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
+  const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+  send(limiter, refused)
+  send(limiter, of('probe'))
+  send(limiter, of('next'))
+  const seen: unknown[] = []
+  m.scheduler.schedule(() => void seen.push(limiters.status().map(describeStatus)), 1_999)
+  m.scheduler.schedule(() => void seen.push(limiters.status()[1]), 2_100)
+  m.flush()
+  expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
+  expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
+})
 
-it(
-  'a host with a maximum rate never gets more, and no other host is slowed down',
-  marbles((m) => {
-    const urls = { static: 'http://one.test', web: 'http://web.test' }
-    const limiters = createLimiters(settingsOf({ urls, hosts: { static: { maxRate: 20 } } }))
-    const sentAt: Record<string, number[]> = { note: [], page: [] }
-    for (const [host, name] of [
-      ['static', 'note'],
-      ['web', 'page'],
-    ] as const) {
-      const limiter = limiters.forEndpoint({ host, name })
-      for (let turn = 0; turn < 41; turn += 1)
-        send(
-          limiter,
-          defer(() => of(sentAt[name]?.push(m.scheduler.now()))),
-          `${turn}`,
-        )
-    }
-    expect(limiters.status().map(({ maxPerSecond }) => maxPerSecond)).toEqual([
-      20,
-      Number.POSITIVE_INFINITY,
-      Number.POSITIVE_INFINITY,
-      Number.POSITIVE_INFINITY,
-    ])
-    m.flush()
-    expect(sentAt.page?.at(-1)).toBe(0)
-    expect(sentAt.note).toHaveLength(41)
-    expect(sentAt.note?.at(-1)).toBeGreaterThanOrEqual(1_950)
-  }),
-)
+itWithMarbles('a host with a maximum rate never gets more, and no other host is slowed down', (m) => {
+  const urls = { static: 'http://one.test', web: 'http://web.test' }
+  const limiters = createLimiters(settingsOf({ urls, hosts: { static: { maxRate: 20 } } }))
+  const sentAt: Record<string, number[]> = { note: [], page: [] }
+  for (const [host, name] of [
+    ['static', 'note'],
+    ['web', 'page'],
+  ] as const) {
+    const limiter = limiters.forEndpoint({ host, name })
+    for (let turn = 0; turn < 41; turn += 1)
+      send(
+        limiter,
+        defer(() => of(sentAt[name]?.push(m.scheduler.now()))),
+        `${turn}`,
+      )
+  }
+  expect(limiters.status().map(({ maxPerSecond }) => maxPerSecond)).toEqual([
+    20,
+    Number.POSITIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+  ])
+  m.flush()
+  expect(sentAt.page?.at(-1)).toBe(0)
+  expect(sentAt.note).toHaveLength(41)
+  expect(sentAt.note?.at(-1)).toBeGreaterThanOrEqual(1_950)
+})
 
-it(
-  'the circuit of a host that is down is open, half-open during a probe, and closed after an answer',
-  marbles((m) => {
-    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
-    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
-    for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
-    const seen: string[] = []
-    const look = (): void => void seen.push(...limiters.status().slice(0, 1).map(describeStatus))
-    look()
-    send(limiter, m.cold('100ms (x|)'), 'D')
-    m.scheduler.schedule(look, 1_050)
-    m.scheduler.schedule(look, 1_150)
-    m.flush()
-    expect(seen).toEqual(['static * in 0 wait 0 held open', 'static * in 1 wait 0 held half-open', 'static * in 0 wait 0 closed'])
-  }),
-)
+itWithMarbles('the circuit of a host that is down is open, half-open during a probe, and closed after an answer', (m) => {
+  const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
+  const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+  for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
+  const seen: string[] = []
+  const look = (): void => void seen.push(...limiters.status().slice(0, 1).map(describeStatus))
+  look()
+  send(limiter, m.cold('100ms (x|)'), 'D')
+  m.scheduler.schedule(look, 1_050)
+  m.scheduler.schedule(look, 1_150)
+  m.flush()
+  expect(seen).toEqual(['static * in 0 wait 0 held open', 'static * in 1 wait 0 held half-open', 'static * in 0 wait 0 closed'])
+})

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { concat, defer, EMPTY, ignoreElements, map, mergeMap, type Observable, of, range, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createRescaleDetector, thresholds } from '../../src/market/refusal-policy.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles, marbles } from '../support/marbles.js'
 
 const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale
 
@@ -81,86 +81,74 @@ describe('series that have become multiples of the stored ones', () => {
     () => watching(few - 1, () => true),
     ({ accepted }) => expect(accepted).toHaveLength(few - 1),
   )
-  it(
-    'wait for at most one window of other series, although these continue',
-    marbles((m) => {
-      const { all$, accepted } = watching(window * 3, (place) => place === 0)
-      const seen: unknown[] = []
-      all$.subscribe()
-      for (const frame of [4, 6]) timer(frame).subscribe(() => seen.push([...accepted]))
+  itWithMarbles('wait for at most one window of other series, although these continue', (m) => {
+    const { all$, accepted } = watching(window * 3, (place) => place === 0)
+    const seen: unknown[] = []
+    all$.subscribe()
+    for (const frame of [4, 6]) timer(frame).subscribe(() => seen.push([...accepted]))
+    m.flush()
+    expect(seen).toEqual([[], [0]])
+  })
+
+  itWithMarbles('are never waited for without end, whichever they are, and wait in bounded numbers', (m) => {
+    const property = fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.integer({ min: 1, max: 50 }), (kinds, workers) => {
+      const seen = watching(kinds.length, (place) => kinds[place] === true, workers)
+      let isOver = false
+      seen.all$.subscribe({ complete: () => (isOver = true) })
       m.flush()
-      expect(seen).toEqual([[], [0]])
-    }),
-  )
+      expect(isOver).toBe(true)
+      expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
+      expect(seen.mostHeld()).toBeLessThanOrEqual(many)
+    })
+    fc.assert(property, { seed: 5, numRuns: 60 })
+  })
 
-  it(
-    'are never waited for without end, whichever they are, and wait in bounded numbers',
-    marbles((m) => {
-      const property = fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.integer({ min: 1, max: 50 }), (kinds, workers) => {
-        const seen = watching(kinds.length, (place) => kinds[place] === true, workers)
-        let isOver = false
-        seen.all$.subscribe({ complete: () => (isOver = true) })
-        m.flush()
-        expect(isOver).toBe(true)
-        expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
-        expect(seen.mostHeld()).toBeLessThanOrEqual(many)
-      })
-      fc.assert(property, { seed: 5, numRuns: 60 })
-    }),
-  )
-
-  it(
-    'are judged apart where whole histories are compared, and both kinds end, whichever wait',
-    marbles((m) => {
-      const outcomesOf = (count: number, isHistory: (place: number) => boolean, disagrees: (place: number) => boolean) => {
-        const watch = createRescaleDetector()
-        const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
-        range(count)
-          .pipe(
-            mergeMap((place) => {
-              const counts = isHistory(place) ? watch.histories : watch
-              const compared$ = defer(() => {
-                if (!disagrees(place)) counts.countUsual()
-                else counts.countSuspect()
-                return disagrees(place) ? counts.whenDecided() : of(false)
-              })
-              const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
-              return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
-            }),
-          )
-          .subscribe((outcome) => outcomes.push(outcome))
-        m.flush()
-        return outcomes
-      }
-      const isTwentieth = (place: number): boolean => place % 20 === 0
-      const wrong = outcomesOf(2_775, isTwentieth, isTwentieth)
-      expect(wrong.every(([isHistory, isRefused]) => isHistory === isRefused)).toBe(true)
-      expect(outcomesOf(2_775, isTwentieth, (place) => place === 500).some(([, isRefused]) => isRefused)).toBe(false)
-      const kinds = fc.tuple(fc.boolean(), fc.boolean())
-      const property = fc.property(fc.array(kinds, { maxLength: 200 }), (all) => {
-        const ended = outcomesOf(
-          all.length,
-          (place) => all[place]?.[0] === true,
-          (place) => all[place]?.[1] === true,
-        )
-        expect(ended).toHaveLength(all.length)
-      })
-      fc.assert(property, { seed: 5, numRuns: 60 })
-    }),
-  )
-
-  it(
-    'no longer count after unsubscribe',
-    marbles((m) => {
+  itWithMarbles('are judged apart where whole histories are compared, and both kinds end, whichever wait', (m) => {
+    const outcomesOf = (count: number, isHistory: (place: number) => boolean, disagrees: (place: number) => boolean) => {
       const watch = createRescaleDetector()
-      const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
-      const others = watch.track(timer(10)).subscribe()
-      waiting.unsubscribe()
-      others.unsubscribe()
-      const ends: unknown[] = []
-      watch.track(defer(() => watch.whenDecided())).subscribe((areMany) => ends.push(areMany))
+      const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
+      range(count)
+        .pipe(
+          mergeMap((place) => {
+            const counts = isHistory(place) ? watch.histories : watch
+            const compared$ = defer(() => {
+              if (!disagrees(place)) counts.countUsual()
+              else counts.countSuspect()
+              return disagrees(place) ? counts.whenDecided() : of(false)
+            })
+            const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
+            return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
+          }),
+        )
+        .subscribe((outcome) => outcomes.push(outcome))
       m.flush()
-      expect(ends).toEqual([false])
-    }),
-  )
+      return outcomes
+    }
+    const isTwentieth = (place: number): boolean => place % 20 === 0
+    const wrong = outcomesOf(2_775, isTwentieth, isTwentieth)
+    expect(wrong.every(([isHistory, isRefused]) => isHistory === isRefused)).toBe(true)
+    expect(outcomesOf(2_775, isTwentieth, (place) => place === 500).some(([, isRefused]) => isRefused)).toBe(false)
+    const kinds = fc.tuple(fc.boolean(), fc.boolean())
+    const property = fc.property(fc.array(kinds, { maxLength: 200 }), (all) => {
+      const ended = outcomesOf(
+        all.length,
+        (place) => all[place]?.[0] === true,
+        (place) => all[place]?.[1] === true,
+      )
+      expect(ended).toHaveLength(all.length)
+    })
+    fc.assert(property, { seed: 5, numRuns: 60 })
+  })
+
+  itWithMarbles('no longer count after unsubscribe', (m) => {
+    const watch = createRescaleDetector()
+    const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
+    const others = watch.track(timer(10)).subscribe()
+    waiting.unsubscribe()
+    others.unsubscribe()
+    const ends: unknown[] = []
+    watch.track(defer(() => watch.whenDecided())).subscribe((areMany) => ends.push(areMany))
+    m.flush()
+    expect(ends).toEqual([false])
+  })
 })

@@ -1,7 +1,7 @@
 import { defer, NEVER, type Observable, of, range, Subject, tap, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 /** Work that the test controls: `begun` lists the started items in order. */
 const works = () => {
@@ -24,23 +24,17 @@ const works = () => {
 }
 
 describe('mergeMapPool', () => {
-  it(
-    'emits the values of the work, and completes when all work has completed',
-    marbles((m) => {
-      const source = m.cold('a-b|')
-      const work = m.cold('--(x|)')
-      m.expect(source.pipe(mergeMapPool(() => work, 2))).toBeObservable('--x-(x|)')
-    }),
-  )
+  itWithMarbles('emits the values of the work, and completes when all work has completed', (m) => {
+    const source = m.cold('a-b|')
+    const work = m.cold('--(x|)')
+    m.expect(source.pipe(mergeMapPool(() => work, 2))).toBeObservable('--x-(x|)')
+  })
 
-  it(
-    'passes on an error of the source, and of the work',
-    marbles((m) => {
-      const failure = new Error('broken')
-      m.expect(m.cold('-#', undefined, failure).pipe(mergeMapPool(() => of(1), 2))).toBeObservable('-#', undefined, failure)
-      m.expect(m.cold('-a').pipe(mergeMapPool(() => throwError(() => failure), 2))).toBeObservable('-#', undefined, failure)
-    }),
-  )
+  itWithMarbles('passes on an error of the source, and of the work', (m) => {
+    const failure = new Error('broken')
+    m.expect(m.cold('-#', undefined, failure).pipe(mergeMapPool(() => of(1), 2))).toBeObservable('-#', undefined, failure)
+    m.expect(m.cold('-a').pipe(mergeMapPool(() => throwError(() => failure), 2))).toBeObservable('-#', undefined, failure)
+  })
 
   it('works on as many items at a time as there are workers, and starts the others in order', () => {
     const { begun, work, end } = works()

@@ -2,7 +2,7 @@ import { defer, NEVER } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { HttpError, ThrottledError } from '../../src/model/errors.js'
 import { parseRetryAfter, retryAfter429, type ThrottlePolicy } from '../../src/operators/retry-after-429.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<ThrottlePolicy> = {}) =>
   retryAfter429<string>({ throttleRetries: 2, throttleMs: 8, throttleMaxMs: 100, random: () => 0, ...policy })
@@ -10,121 +10,88 @@ const retrying = (policy: Partial<ThrottlePolicy> = {}) =>
 const unnamed = new ThrottledError(undefined)
 
 describe('retryAfter429', () => {
-  it(
-    'subscribes once to a source that answers, and completes with an empty one',
-    marbles((m) => {
-      const source = m.cold<string>('-a-(b|)')
+  itWithMarbles('subscribes once to a source that answers, and completes with an empty one', (m) => {
+    const source = m.cold<string>('-a-(b|)')
 
-      m.expect(source.pipe(retrying())).toBeObservable('-a-(b|)')
-      m.expect(source).toHaveSubscriptions('^--!')
-      m.expect(m.cold<string>('--|').pipe(retrying())).toBeObservable('--|')
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable('-a-(b|)')
+    m.expect(source).toHaveSubscriptions('^--!')
+    m.expect(m.cold<string>('--|').pipe(retrying())).toBeObservable('--|')
+  })
 
-  it(
-    'has its defaults for options that are undefined',
-    marbles((m) => {
-      const refused = m.cold<string>('#', undefined, new ThrottledError(0))
-      const undefinedPolicy = { throttleRetries: undefined, throttleMs: undefined, throttleMaxMs: undefined, random: undefined }
-      m.expect(refused.pipe(retryAfter429(undefinedPolicy))).toBeObservable('#', undefined, new ThrottledError(0))
-      m.flush()
-      expect(refused.subscriptions).toHaveLength(9)
-    }),
-  )
+  itWithMarbles('has its defaults for options that are undefined', (m) => {
+    const refused = m.cold<string>('#', undefined, new ThrottledError(0))
+    const undefinedPolicy = { throttleRetries: undefined, throttleMs: undefined, throttleMaxMs: undefined, random: undefined }
+    m.expect(refused.pipe(retryAfter429(undefinedPolicy))).toBeObservable('#', undefined, new ThrottledError(0))
+    m.flush()
+    expect(refused.subscriptions).toHaveLength(9)
+  })
 
-  it(
-    'waits exactly as long as Retry-After, without jitter',
-    marbles((m) => {
-      const refused = m.cold<string>('-#', undefined, new ThrottledError(20))
-      const answer = m.cold<string>('-(a|)')
-      const attempts = [refused, answer]
+  itWithMarbles('waits exactly as long as Retry-After, without jitter', (m) => {
+    const refused = m.cold<string>('-#', undefined, new ThrottledError(20))
+    const answer = m.cold<string>('-(a|)')
+    const attempts = [refused, answer]
 
-      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying({ random: () => 0.7 }))).toBeObservable('-- 20ms (a|)')
-      m.expect(answer).toHaveSubscriptions('- 20ms ^!')
-    }),
-  )
+    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying({ random: () => 0.7 }))).toBeObservable('-- 20ms (a|)')
+    m.expect(answer).toHaveSubscriptions('- 20ms ^!')
+  })
 
-  it(
-    'retries at once after Retry-After: 0',
-    marbles((m) => {
-      const error = new ThrottledError(0)
-      m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('---#', undefined, error)
-    }),
-  )
+  itWithMarbles('retries at once after Retry-After: 0', (m) => {
+    const error = new ThrottledError(0)
+    m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('---#', undefined, error)
+  })
 
-  it(
-    'never waits longer than throttleMaxMs',
-    marbles((m) => {
-      const refused = (ms?: number) => m.cold<string>('#', undefined, new ThrottledError(ms))
-      const once = { throttleRetries: 1, throttleMs: 5_000 }
+  itWithMarbles('never waits longer than throttleMaxMs', (m) => {
+    const refused = (ms?: number) => m.cold<string>('#', undefined, new ThrottledError(ms))
+    const once = { throttleRetries: 1, throttleMs: 5_000 }
 
-      m.expect(refused(900).pipe(retrying(once))).toBeObservable('100ms #', undefined, new ThrottledError(900))
-      m.expect(refused().pipe(retrying(once))).toBeObservable('100ms #', undefined, unnamed)
-    }),
-  )
+    m.expect(refused(900).pipe(retrying(once))).toBeObservable('100ms #', undefined, new ThrottledError(900))
+    m.expect(refused().pipe(retrying(once))).toBeObservable('100ms #', undefined, unnamed)
+  })
 
-  it(
-    'without Retry-After, backs off twice as long each time, by half of it at least',
-    marbles((m) => {
-      const source = m.cold<string>('#', undefined, unnamed)
+  itWithMarbles('without Retry-After, backs off twice as long each time, by half of it at least', (m) => {
+    const source = m.cold<string>('#', undefined, unnamed)
 
-      m.expect(source.pipe(retrying())).toBeObservable('4ms 8ms #', undefined, unnamed)
-      m.expect(source.pipe(retrying({ random: () => 0.5 }))).toBeObservable('6ms 12ms #', undefined, unnamed)
-      m.expect(source.pipe(retrying({ random: () => 1 }))).toBeObservable('8ms 16ms #', undefined, unnamed)
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable('4ms 8ms #', undefined, unnamed)
+    m.expect(source.pipe(retrying({ random: () => 0.5 }))).toBeObservable('6ms 12ms #', undefined, unnamed)
+    m.expect(source.pipe(retrying({ random: () => 1 }))).toBeObservable('8ms 16ms #', undefined, unnamed)
+  })
 
-  it(
-    'passes the 429 after the last retry, and at once without retries',
-    marbles((m) => {
-      const source = m.cold<string>('-#', undefined, new ThrottledError(1))
+  itWithMarbles('passes the 429 after the last retry, and at once without retries', (m) => {
+    const source = m.cold<string>('-#', undefined, new ThrottledError(1))
 
-      m.expect(source.pipe(retrying({ throttleRetries: 3 }))).toBeObservable('-------#', undefined, new ThrottledError(1))
-      m.expect(source.pipe(retrying({ throttleRetries: 0 }))).toBeObservable('-#', undefined, new ThrottledError(1))
-    }),
-  )
+    m.expect(source.pipe(retrying({ throttleRetries: 3 }))).toBeObservable('-------#', undefined, new ThrottledError(1))
+    m.expect(source.pipe(retrying({ throttleRetries: 0 }))).toBeObservable('-#', undefined, new ThrottledError(1))
+  })
 
-  it(
-    'passes any other error at once, also after a 429',
-    marbles((m) => {
-      const error = new HttpError(503)
-      const attempts = [m.cold<string>('-#', undefined, new ThrottledError(2)), m.cold<string>('-#', undefined, error)]
+  itWithMarbles('passes any other error at once, also after a 429', (m) => {
+    const error = new HttpError(503)
+    const attempts = [m.cold<string>('-#', undefined, new ThrottledError(2)), m.cold<string>('-#', undefined, error)]
 
-      m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('-#', undefined, error)
-      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable('----#', undefined, error)
-    }),
-  )
+    m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('-#', undefined, error)
+    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable('----#', undefined, error)
+  })
 
-  it(
-    'sends nothing after it was unsubscribed during the pause',
-    marbles((m) => {
-      const source = m.cold<string>('-#', undefined, new ThrottledError(20))
+  itWithMarbles('sends nothing after it was unsubscribed during the pause', (m) => {
+    const source = m.cold<string>('-#', undefined, new ThrottledError(20))
 
-      m.expect(source.pipe(retrying()), '---!').toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('^!')
-    }),
-  )
+    m.expect(source.pipe(retrying()), '---!').toBeObservable('-')
+    m.expect(source).toHaveSubscriptions('^!')
+  })
 
-  it(
-    'starts to count again for each subscription',
-    marbles((m) => {
-      const source = m.cold<string>('#', undefined, new ThrottledError(1)).pipe(retrying({ throttleRetries: 1 }))
+  itWithMarbles('starts to count again for each subscription', (m) => {
+    const source = m.cold<string>('#', undefined, new ThrottledError(1)).pipe(retrying({ throttleRetries: 1 }))
 
-      m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
-      m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
-    }),
-  )
+    m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
+    m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
+  })
 
-  it(
-    'ends with the error of a throwing random',
-    marbles((m) => {
-      const bug = new TypeError('a bug')
-      const throws = () => {
-        throw bug
-      }
-      m.expect(m.cold<string>('-#', undefined, unnamed).pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
-    }),
-  )
+  itWithMarbles('ends with the error of a throwing random', (m) => {
+    const bug = new TypeError('a bug')
+    const throws = () => {
+      throw bug
+    }
+    m.expect(m.cold<string>('-#', undefined, unnamed).pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
+  })
 })
 
 const NOW = Date.parse('2026-02-12T14:30:00Z')

@@ -1,8 +1,8 @@
 import { catchError, defer, NEVER, of } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<RetryPolicy> = {}) =>
   retryFailures<string>({
@@ -11,117 +11,90 @@ const retrying = (policy: Partial<RetryPolicy> = {}) =>
   })
 
 describe('retryFailures', () => {
-  it(
-    'subscribes once to a source that answers',
-    marbles((m) => {
-      const source = m.cold<string>('-a-(b|)')
-      const expected = '             -a-(b|)'
+  itWithMarbles('subscribes once to a source that answers', (m) => {
+    const source = m.cold<string>('-a-(b|)')
+    const expected = '             -a-(b|)'
 
-      m.expect(source.pipe(retrying())).toBeObservable(expected)
-      m.expect(source).toHaveSubscriptions('^--!')
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable(expected)
+    m.expect(source).toHaveSubscriptions('^--!')
+  })
 
-  it(
-    'retries after a back-off that doubles, then passes on the last error',
-    marbles((m) => {
-      const error = new HttpError(503)
-      const source = m.cold<string>('-#', undefined, error)
-      const subs = ['^!               ', '-----^!          ', '--------------^! ']
-      const expected = '            ---------------# '
+  itWithMarbles('retries after a back-off that doubles, then passes on the last error', (m) => {
+    const error = new HttpError(503)
+    const source = m.cold<string>('-#', undefined, error)
+    const subs = ['^!               ', '-----^!          ', '--------------^! ']
+    const expected = '            ---------------# '
 
-      m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
-      m.expect(source).toHaveSubscriptions(subs)
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
+    m.expect(source).toHaveSubscriptions(subs)
+  })
 
-  it(
-    'waits between half of the longest back-off and all of it, at random',
-    marbles((m) => {
-      const error = new HttpError(500)
-      const source = m.cold<string>('#', undefined, error)
+  itWithMarbles('waits between half of the longest back-off and all of it, at random', (m) => {
+    const error = new HttpError(500)
+    const source = m.cold<string>('#', undefined, error)
 
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('  ----#', undefined, error)
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable('------#', undefined, error)
-      m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('  --------#', undefined, error)
-    }),
-  )
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('  ----#', undefined, error)
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable('------#', undefined, error)
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('  --------#', undefined, error)
+  })
 
-  it(
-    'never backs off for longer than 30 s',
-    marbles((m) => {
-      const error = new HttpError(500)
-      const source = m.cold<string>('#', undefined, error)
-      const subs = ['(^!)', '20s (^!)', '50s (^!)', '80s (^!)']
+  itWithMarbles('never backs off for longer than 30 s', (m) => {
+    const error = new HttpError(500)
+    const source = m.cold<string>('#', undefined, error)
+    const subs = ['(^!)', '20s (^!)', '50s (^!)', '80s (^!)']
 
-      m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', undefined, error)
-      m.expect(source).toHaveSubscriptions(subs)
-    }),
-  )
+    m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', undefined, error)
+    m.expect(source).toHaveSubscriptions(subs)
+  })
 
-  it(
-    'retries at once after a 429 if a limiter does the waiting',
-    marbles((m) => {
-      const error = new ThrottledError(undefined)
-      const source = m.cold<string>('--#', undefined, error)
-      const subs = ['                          ^-!    ', '                          --^-!  ', '                          ----^-!']
-      const expected = '            ------#'
+  itWithMarbles('retries at once after a 429 if a limiter does the waiting', (m) => {
+    const error = new ThrottledError(undefined)
+    const source = m.cold<string>('--#', undefined, error)
+    const subs = ['                          ^-!    ', '                          --^-!  ', '                          ----^-!']
+    const expected = '            ------#'
 
-      m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
-      m.expect(source).toHaveSubscriptions(subs)
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
+    m.expect(source).toHaveSubscriptions(subs)
+  })
 
-  it(
-    'without a limiter, waits after a 429: as long as Retry-After, or a back-off that doubles',
-    marbles((m) => {
-      const named = m.cold<string>('#', undefined, new ThrottledError(30))
-      const unnamed = m.cold<string>('#', undefined, new ThrottledError(undefined))
-      const alone = retrying({ hasLimiter: false })
+  itWithMarbles('without a limiter, waits after a 429: as long as Retry-After, or a back-off that doubles', (m) => {
+    const named = m.cold<string>('#', undefined, new ThrottledError(30))
+    const unnamed = m.cold<string>('#', undefined, new ThrottledError(undefined))
+    const alone = retrying({ hasLimiter: false })
 
-      m.expect(named.pipe(alone)).toBeObservable('60ms #', undefined, new ThrottledError(30))
-      m.expect(unnamed.pipe(alone)).toBeObservable('2ms 4ms #', undefined, new ThrottledError(undefined))
-      m.expect(named).toHaveSubscriptions(['(^!)', '30ms (^!)', '60ms (^!)'])
-      m.expect(unnamed).toHaveSubscriptions(['(^!)', '--(^!)', '2ms 4ms (^!)'])
-    }),
-  )
+    m.expect(named.pipe(alone)).toBeObservable('60ms #', undefined, new ThrottledError(30))
+    m.expect(unnamed.pipe(alone)).toBeObservable('2ms 4ms #', undefined, new ThrottledError(undefined))
+    m.expect(named).toHaveSubscriptions(['(^!)', '30ms (^!)', '60ms (^!)'])
+    m.expect(unnamed).toHaveSubscriptions(['(^!)', '--(^!)', '2ms 4ms (^!)'])
+  })
 
-  it(
-    'without a limiter, waits for a host that cannot be reached',
-    marbles((m) => {
-      const error = new TransportError('connect', 'refused')
-      const source = m.cold<string>('#', undefined, error)
+  itWithMarbles('without a limiter, waits for a host that cannot be reached', (m) => {
+    const error = new TransportError('connect', 'refused')
+    const source = m.cold<string>('#', undefined, error)
 
-      m.expect(source.pipe(retrying({ hasLimiter: false }))).toBeObservable('2ms 4ms #', undefined, error)
-    }),
-  )
+    m.expect(source.pipe(retrying({ hasLimiter: false }))).toBeObservable('2ms 4ms #', undefined, error)
+  })
 
-  it(
-    'passes on the answer of a later attempt',
-    marbles((m) => {
-      const refused = m.cold<string>('-#', undefined, new TransportError('reset', 'gone'))
-      const answer = m.cold<string>(' --(a|)')
-      const subs = '                  -----^-!'
-      const expected = '              -------(a|)'
-      const attempts = [refused, answer]
+  itWithMarbles('passes on the answer of a later attempt', (m) => {
+    const refused = m.cold<string>('-#', undefined, new TransportError('reset', 'gone'))
+    const answer = m.cold<string>(' --(a|)')
+    const subs = '                  -----^-!'
+    const expected = '              -------(a|)'
+    const attempts = [refused, answer]
 
-      m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable(expected)
-      m.expect(refused).toHaveSubscriptions('^!')
-      m.expect(answer).toHaveSubscriptions(subs)
-    }),
-  )
+    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable(expected)
+    m.expect(refused).toHaveSubscriptions('^!')
+    m.expect(answer).toHaveSubscriptions(subs)
+  })
 
   const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswerError('html', 'a page')]
   for (const error of retried)
-    it(
-      `retries after: ${error.message}`,
-      marbles((m) => {
-        const source = m.cold<string>('#', undefined, error)
+    itWithMarbles(`retries after: ${error.message}`, (m) => {
+      const source = m.cold<string>('#', undefined, error)
 
-        m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('----#', undefined, error)
-        m.expect(source).toHaveSubscriptions(['(^!)', '----(^!)'])
-      }),
-    )
+      m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('----#', undefined, error)
+      m.expect(source).toHaveSubscriptions(['(^!)', '----(^!)'])
+    })
 
   const final = [
     new HttpError(400),
@@ -132,99 +105,75 @@ describe('retryFailures', () => {
     new TypeError('a bug'),
   ]
   for (const error of final)
-    it(
-      `never retries after: ${error.message}`,
-      marbles((m) => {
-        const source = m.cold<string>('-#', undefined, error)
-
-        m.expect(source.pipe(retrying())).toBeObservable('-#', undefined, error)
-        m.expect(source).toHaveSubscriptions('            ^!')
-      }),
-    )
-
-  it(
-    'retries after 429s as often as permitted, even without retries',
-    marbles((m) => {
-      const error = new ThrottledError(undefined)
+    itWithMarbles(`never retries after: ${error.message}`, (m) => {
       const source = m.cold<string>('-#', undefined, error)
 
-      m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable('----#', undefined, error)
-    }),
-  )
+      m.expect(source.pipe(retrying())).toBeObservable('-#', undefined, error)
+      m.expect(source).toHaveSubscriptions('            ^!')
+    })
 
-  it(
-    'tries once if no retries are permitted',
-    marbles((m) => {
-      const error = new HttpError(503)
-      const source = m.cold<string>('-#', undefined, error)
+  itWithMarbles('retries after 429s as often as permitted, even without retries', (m) => {
+    const error = new ThrottledError(undefined)
+    const source = m.cold<string>('-#', undefined, error)
 
-      m.expect(source.pipe(retrying({ retries: 0 }))).toBeObservable('-#', undefined, error)
-      m.expect(source).toHaveSubscriptions('                          ^!')
-    }),
-  )
+    m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable('----#', undefined, error)
+  })
 
-  it(
-    'does not retry when it is unsubscribed during a back-off',
-    marbles((m) => {
-      const source = m.cold<string>('-#', undefined, new HttpError(503))
-      const unsub = '                ---!'
+  itWithMarbles('tries once if no retries are permitted', (m) => {
+    const error = new HttpError(503)
+    const source = m.cold<string>('-#', undefined, error)
 
-      m.expect(source.pipe(retrying()), unsub).toBeObservable('-')
-      m.expect(source).toHaveSubscriptions('                   ^!')
-    }),
-  )
+    m.expect(source.pipe(retrying({ retries: 0 }))).toBeObservable('-#', undefined, error)
+    m.expect(source).toHaveSubscriptions('                          ^!')
+  })
 
-  it(
-    'counts waits and retries separately',
-    marbles((m) => {
-      const [refused, failed, answer] = [new ThrottledError(undefined), new HttpError(503), m.cold<string>('-(a|)')]
-      const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
-      const source = defer(() => attempts.shift() ?? answer)
+  itWithMarbles('does not retry when it is unsubscribed during a back-off', (m) => {
+    const source = m.cold<string>('-#', undefined, new HttpError(503))
+    const unsub = '                ---!'
 
-      m.expect(source.pipe(retrying())).toBeObservable('-- 4ms -- 8ms -(a|)')
-    }),
-  )
+    m.expect(source.pipe(retrying()), unsub).toBeObservable('-')
+    m.expect(source).toHaveSubscriptions('                   ^!')
+  })
 
-  it(
-    'ends with a temporary copy of the last error if an earlier failure was temporary',
-    marbles((m) => {
-      const permanent = new BadAnswerError('schema', 'a text')
-      const attempts = [new HttpError(503), permanent].map((error) => m.cold<string>('-#', undefined, error))
-      const source = defer(() => attempts.shift() ?? NEVER)
+  itWithMarbles('counts waits and retries separately', (m) => {
+    const [refused, failed, answer] = [new ThrottledError(undefined), new HttpError(503), m.cold<string>('-(a|)')]
+    const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
+    const source = defer(() => attempts.shift() ?? answer)
 
-      m.expect(
-        source.pipe(
-          retrying({ retries: 1 }),
-          catchError((error: BadAnswerError) => of(`${error.message}, ${error.isTemporary}`)),
-        ),
-      ).toBeObservable('-- 4ms (a|)', { a: 'schema: a text, true' })
-      m.flush()
-      expect(permanent.isTemporary).toBe(false)
-    }),
-  )
+    m.expect(source.pipe(retrying())).toBeObservable('-- 4ms -- 8ms -(a|)')
+  })
 
-  it(
-    'starts the counts again for each subscription',
-    marbles((m) => {
-      const error = new ThrottledError(undefined)
-      const source = m.cold<string>('#', undefined, error).pipe(retrying({ throttleRetries: 1 }))
+  itWithMarbles('ends with a temporary copy of the last error if an earlier failure was temporary', (m) => {
+    const permanent = new BadAnswerError('schema', 'a text')
+    const attempts = [new HttpError(503), permanent].map((error) => m.cold<string>('-#', undefined, error))
+    const source = defer(() => attempts.shift() ?? NEVER)
 
-      m.expect(source).toBeObservable('#', undefined, error)
-      m.expect(source).toBeObservable('#', undefined, error)
-    }),
-  )
+    m.expect(
+      source.pipe(
+        retrying({ retries: 1 }),
+        catchError((error: BadAnswerError) => of(`${error.message}, ${error.isTemporary}`)),
+      ),
+    ).toBeObservable('-- 4ms (a|)', { a: 'schema: a text, true' })
+    m.flush()
+    expect(permanent.isTemporary).toBe(false)
+  })
 
-  it(
-    'ends with the error of a throwing random',
-    marbles((m) => {
-      const bug = new TypeError('a bug')
-      const throws = () => {
-        throw bug
-      }
-      const source = m.cold<string>('-#', undefined, new HttpError(503))
+  itWithMarbles('starts the counts again for each subscription', (m) => {
+    const error = new ThrottledError(undefined)
+    const source = m.cold<string>('#', undefined, error).pipe(retrying({ throttleRetries: 1 }))
 
-      m.expect(source.pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
-      m.expect(source).toHaveSubscriptions('^!')
-    }),
-  )
+    m.expect(source).toBeObservable('#', undefined, error)
+    m.expect(source).toBeObservable('#', undefined, error)
+  })
+
+  itWithMarbles('ends with the error of a throwing random', (m) => {
+    const bug = new TypeError('a bug')
+    const throws = () => {
+      throw bug
+    }
+    const source = m.cold<string>('-#', undefined, new HttpError(503))
+
+    m.expect(source.pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
+    m.expect(source).toHaveSubscriptions('^!')
+  })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { sortDescending } from '../../src/operators/sort-descending.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 interface Deal {
   readonly date: string
@@ -20,39 +20,30 @@ const anyDeals: fc.Arbitrary<readonly Deal[]> = fc.array(
 const bug = new TypeError('a bug')
 
 describe('sortDescending', () => {
-  it(
-    'sorts each list newest first, rows of one day in their order, undated rows last',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-a-b|', { a: [undated, old, recent, twin], b: [twin, recent] })
-      const expected = '                      -x-y|'
+  itWithMarbles('sorts each list newest first, rows of one day in their order, undated rows last', (m) => {
+    const source = m.cold<readonly Deal[]>('-a-b|', { a: [undated, old, recent, twin], b: [twin, recent] })
+    const expected = '                      -x-y|'
 
-      m.expect(source.pipe(sortDescending(byDate))).toBeObservable(expected, { x: [recent, twin, old, undated], y: [twin, recent] })
-      m.expect(source).toHaveSubscriptions('^---!')
-    }),
-  )
+    m.expect(source.pipe(sortDescending(byDate))).toBeObservable(expected, { x: [recent, twin, old, undated], y: [twin, recent] })
+    m.expect(source).toHaveSubscriptions('^---!')
+  })
 
-  it(
-    'leaves an empty list empty',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-(a|)', { a: [] })
+  itWithMarbles('leaves an empty list empty', (m) => {
+    const source = m.cold<readonly Deal[]>('-(a|)', { a: [] })
 
-      m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-(a|)', { a: [] })
-      m.expect(source).toHaveSubscriptions('                        ^!')
-    }),
-  )
+    m.expect(source.pipe(sortDescending(byDate))).toBeObservable('-(a|)', { a: [] })
+    m.expect(source).toHaveSubscriptions('                        ^!')
+  })
 
-  it(
-    'ends with the error of a key that throws',
-    marbles((m) => {
-      const source = m.cold<readonly Deal[]>('-a-|', { a: [old] })
-      const throws = (): never => {
-        throw bug
-      }
+  itWithMarbles('ends with the error of a key that throws', (m) => {
+    const source = m.cold<readonly Deal[]>('-a-|', { a: [old] })
+    const throws = (): never => {
+      throw bug
+    }
 
-      m.expect(source.pipe(sortDescending<Deal>(throws))).toBeObservable('-#', undefined, bug)
-      m.expect(source).toHaveSubscriptions('                              ^!')
-    }),
-  )
+    m.expect(source.pipe(sortDescending<Deal>(throws))).toBeObservable('-#', undefined, bug)
+    m.expect(source).toHaveSubscriptions('                              ^!')
+  })
 
   it('is stable, loses no row and does not change the given list', async () => {
     const property = fc.asyncProperty(anyDeals, async (given) => {

@@ -1,10 +1,10 @@
 import { EmptyError, of, repeat, SequenceError } from 'rxjs'
-import { describe, it } from 'vitest'
+import { describe } from 'vitest'
 import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../../src/model/outcome.js'
 import { createResult, skippedResult } from '../../src/model/outcome.js'
 import { toItemOutcome } from '../../src/operators/to-item-outcome.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
 const toOutcome = (facts: Omit<ItemOutcome, 'item'>): ItemOutcome => ({ item, ...facts })
@@ -27,16 +27,13 @@ describe('settle', () => {
     { what: 'nothing to do', result: skippedResult },
   ]
   for (const { what, result } of finds)
-    it(
-      `reports an item for which the work returns ${what} with its status`,
-      marbles((m) => {
-        const work = m.cold<ItemResult>('-a--|', { a: result })
-        const expected = '          ----(s|)'
+    itWithMarbles(`reports an item for which the work returns ${what} with its status`, (m) => {
+      const work = m.cold<ItemResult>('-a--|', { a: result })
+      const expected = '          ----(s|)'
 
-        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: toOutcome(result) })
-        m.expect(work).toHaveSubscriptions('^---!')
-      }),
-    )
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: toOutcome(result) })
+      m.expect(work).toHaveSubscriptions('^---!')
+    })
 
   const losses = [
     new ThrottledError(2_000),
@@ -46,69 +43,51 @@ describe('settle', () => {
     new NothingAnsweredError('none of the tiers'),
   ]
   for (const error of losses)
-    it(
-      `reports the item as ${error.status} with the reason: ${error.message}`,
-      marbles((m) => {
-        const work = m.cold<ItemResult>('--#', undefined, error)
-        const expected = '          --(s|)'
-
-        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: lost(error) })
-        m.expect(work).toHaveSubscriptions('^-!')
-      }),
-    )
-
-  for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
-    it(
-      `passes on an error that must end the run: ${error.message}`,
-      marbles((m) => {
-        const work = m.cold<ItemResult>('--#', undefined, error)
-        const expected = '          --#'
-
-        m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, error)
-        m.expect(work).toHaveSubscriptions('^-!')
-      }),
-    )
-
-  it(
-    'treats work that completes without a result as a bug',
-    marbles((m) => {
-      const work = m.cold<ItemResult>('--|')
-      const expected = '          --#'
-
-      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new EmptyError())
-      m.expect(work).toHaveSubscriptions('^-!')
-    }),
-  )
-
-  it(
-    'treats work with two results as a bug',
-    marbles((m) => {
-      const work = m.cold<ItemResult>('-a-b-|', { a: createResult([1]), b: createResult([2]) })
-      const expected = '          ---#'
-
-      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
-      m.expect(work).toHaveSubscriptions('^--!')
-    }),
-  )
-
-  it(
-    'stops work with endless results',
-    marbles((m) => {
-      const work = of(createResult([1])).pipe(repeat())
-
-      m.expect(work.pipe(toItemOutcome(item))).toBeObservable('#', undefined, new SequenceError('Too many matching values'))
-    }),
-  )
-
-  it(
-    'emits one failed outcome if work fails after its result',
-    marbles((m) => {
-      const error = new HttpError(503)
-      const work = m.cold<ItemResult>('-a-#', { a: createResult([1]) }, error)
-      const expected = '          ---(s|)'
+    itWithMarbles(`reports the item as ${error.status} with the reason: ${error.message}`, (m) => {
+      const work = m.cold<ItemResult>('--#', undefined, error)
+      const expected = '          --(s|)'
 
       m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: lost(error) })
-      m.expect(work).toHaveSubscriptions('^--!')
-    }),
-  )
+      m.expect(work).toHaveSubscriptions('^-!')
+    })
+
+  for (const error of [new StorageError('the disk is full'), new TypeError('a bug')])
+    itWithMarbles(`passes on an error that must end the run: ${error.message}`, (m) => {
+      const work = m.cold<ItemResult>('--#', undefined, error)
+      const expected = '          --#'
+
+      m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, error)
+      m.expect(work).toHaveSubscriptions('^-!')
+    })
+
+  itWithMarbles('treats work that completes without a result as a bug', (m) => {
+    const work = m.cold<ItemResult>('--|')
+    const expected = '          --#'
+
+    m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new EmptyError())
+    m.expect(work).toHaveSubscriptions('^-!')
+  })
+
+  itWithMarbles('treats work with two results as a bug', (m) => {
+    const work = m.cold<ItemResult>('-a-b-|', { a: createResult([1]), b: createResult([2]) })
+    const expected = '          ---#'
+
+    m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
+    m.expect(work).toHaveSubscriptions('^--!')
+  })
+
+  itWithMarbles('stops work with endless results', (m) => {
+    const work = of(createResult([1])).pipe(repeat())
+
+    m.expect(work.pipe(toItemOutcome(item))).toBeObservable('#', undefined, new SequenceError('Too many matching values'))
+  })
+
+  itWithMarbles('emits one failed outcome if work fails after its result', (m) => {
+    const error = new HttpError(503)
+    const work = m.cold<ItemResult>('-a-#', { a: createResult([1]) }, error)
+    const expected = '          ---(s|)'
+
+    m.expect(work.pipe(toItemOutcome(item))).toBeObservable(expected, { s: lost(error) })
+    m.expect(work).toHaveSubscriptions('^--!')
+  })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { firstValueFrom, from } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { uniqueBy } from '../../src/operators/unique-by.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 interface Filing {
   readonly id: string
@@ -27,46 +27,34 @@ const throws = (): never => {
 }
 
 describe('uniqueBy', () => {
-  it(
-    'emits one row per key on completion, the first of each key, in the order of the keys',
-    marbles((m) => {
-      const source = m.cold<Filing>('b-a-A-b-|', rows)
-      const expected = '             --------(x|)'
+  itWithMarbles('emits one row per key on completion, the first of each key, in the order of the keys', (m) => {
+    const source = m.cold<Filing>('b-a-A-b-|', rows)
+    const expected = '             --------(x|)'
 
-      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [rows.b, rows.a] })
-      m.expect(source).toHaveSubscriptions('^-------!')
-    }),
-  )
+    m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [rows.b, rows.a] })
+    m.expect(source).toHaveSubscriptions('^-------!')
+  })
 
-  it(
-    'replaces a row by a later one that is preferred',
-    marbles((m) => {
-      const source = m.cold<Filing>('a-b-A-o-|', rows)
-      const expected = '             --------(x|)'
+  itWithMarbles('replaces a row by a later one that is preferred', (m) => {
+    const source = m.cold<Filing>('a-b-A-o-|', rows)
+    const expected = '             --------(x|)'
 
-      m.expect(source.pipe(uniqueBy(byId, later))).toBeObservable(expected, { x: [rows.A, rows.b] })
-    }),
-  )
+    m.expect(source.pipe(uniqueBy(byId, later))).toBeObservable(expected, { x: [rows.A, rows.b] })
+  })
 
-  it(
-    'ends with the error of a key that throws',
-    marbles((m) => {
-      const source = m.cold<Filing>('-a-b|', rows)
+  itWithMarbles('ends with the error of a key that throws', (m) => {
+    const source = m.cold<Filing>('-a-b|', rows)
 
-      m.expect(source.pipe(uniqueBy<Filing>(throws))).toBeObservable('-#', undefined, bug)
-      m.expect(source).toHaveSubscriptions('                          ^!')
-    }),
-  )
+    m.expect(source.pipe(uniqueBy<Filing>(throws))).toBeObservable('-#', undefined, bug)
+    m.expect(source).toHaveSubscriptions('                          ^!')
+  })
 
-  it(
-    'ends with the error of a preference that throws',
-    marbles((m) => {
-      const source = m.cold<Filing>('-a-A|', rows)
+  itWithMarbles('ends with the error of a preference that throws', (m) => {
+    const source = m.cold<Filing>('-a-A|', rows)
 
-      m.expect(source.pipe(uniqueBy(byId, throws))).toBeObservable('---#', undefined, bug)
-      m.expect(source).toHaveSubscriptions('                        ^--!')
-    }),
-  )
+    m.expect(source.pipe(uniqueBy(byId, throws))).toBeObservable('---#', undefined, bug)
+    m.expect(source).toHaveSubscriptions('                        ^--!')
+  })
 
   it('emits exactly the first row of every key, whatever the rows', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {

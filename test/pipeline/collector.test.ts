@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { type CollectorOptions, createCollector, type RunOptions } from '../../src/collector.js'
 import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 describe('a collector', () => {
@@ -12,31 +12,25 @@ describe('a collector', () => {
     expect(() => createCollector({ settings: { retries: 99 } })).toThrow(/^retries must be a whole number from 0 to 10, but is 99$/)
   })
 
-  it(
-    'sends no request until it is subscribed, and starts again with each subscription',
-    marbles((m) => {
-      const answer = m.cold('-(r|)', { r: row })
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer })
-      const outcome = collector.run().pipe(map((report) => report.outcome))
+  itWithMarbles('sends no request until it is subscribed, and starts again with each subscription', (m) => {
+    const answer = m.cold('-(r|)', { r: row })
+    const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer })
+    const outcome = collector.run().pipe(map((report) => report.outcome))
 
-      m.expect(outcome, '--^').toBeObservable('   ---(a|)', { a: 'complete' })
-      m.expect(outcome, '-----^').toBeObservable('------(a|)', { a: 'complete' })
-      m.expect(answer).toHaveSubscriptions(['         --^!', '-----^!'])
-    }),
-  )
+    m.expect(outcome, '--^').toBeObservable('   ---(a|)', { a: 'complete' })
+    m.expect(outcome, '-----^').toBeObservable('------(a|)', { a: 'complete' })
+    m.expect(answer).toHaveSubscriptions(['         --^!', '-----^!'])
+  })
 
-  it(
-    'errors for an unknown stream when it is subscribed',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news')] })
-      const why = new UsageError('unknown stream: "new" (did you mean news?); streams: master-data, news')
+  itWithMarbles('errors for an unknown stream when it is subscribed', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')] })
+    const why = new UsageError('unknown stream: "new" (did you mean news?); streams: master-data, news')
 
-      m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
-      m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)
-      m.flush()
-      expect(collector.requested).toStrictEqual([])
-    }),
-  )
+    m.expect(collector.stream('new')).toBeObservable('         #', undefined, why)
+    m.expect(collector.run({ only: ['new'] })).toBeObservable('#', undefined, why)
+    m.flush()
+    expect(collector.requested).toStrictEqual([])
+  })
 })
 
 describe('a wrong option', () => {
@@ -58,142 +52,112 @@ describe('a wrong option', () => {
     expect(() => createCollector({ settings: {}, ...part } as unknown as CollectorOptions)).toThrow(why)
   })
 
-  it(
-    'that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news')] })
-      const rules = 'rules: shrink, count, fields, prices, rescale, identity, units'
-      const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
-      const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
+  itWithMarbles('that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')] })
+    const rules = 'rules: shrink, count, fields, prices, rescale, identity, units'
+    const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
+    const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
 
-      m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable('#', undefined, new UsageError(`${symbol} ${known}`))
-      m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
-        '#',
-        undefined,
-        new UsageError(`${symbol} symbols, asOf, consume`),
-      )
-      m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
-        '#',
-        undefined,
-        new UsageError(`accept: unknown rule: "shrnk" (did you mean shrink?); ${rules}`),
-      )
-      m.flush()
-      expect(collector.requested).toStrictEqual([])
-    }),
-  )
+    m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable('#', undefined, new UsageError(`${symbol} ${known}`))
+    m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
+      '#',
+      undefined,
+      new UsageError(`${symbol} symbols, asOf, consume`),
+    )
+    m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
+      '#',
+      undefined,
+      new UsageError(`accept: unknown rule: "shrnk" (did you mean shrink?); ${rules}`),
+    )
+    m.flush()
+    expect(collector.requested).toStrictEqual([])
+  })
 })
 
 describe('one stream of a collector', () => {
-  it(
-    'emits the items of that stream as they finish, and writes nothing',
-    marbles((m) => {
-      const files: MemoryFiles = new Map()
-      const collector = tinyCollector(m, {
-        streams: [tiny('news', { workers: 1 }), tiny('filings')],
-        storage: memory(files),
-        answers: (call) => m.cold('-(r|)', { r: call === 'news B' ? status(404) : row }),
-      })
-      const items = collector.stream('news').pipe(map(({ item, status: how }) => `${item.key} ${how}`))
+  itWithMarbles('emits the items of that stream as they finish, and writes nothing', (m) => {
+    const files: MemoryFiles = new Map()
+    const collector = tinyCollector(m, {
+      streams: [tiny('news', { workers: 1 }), tiny('filings')],
+      storage: memory(files),
+      answers: (call) => m.cold('-(r|)', { r: call === 'news B' ? status(404) : row }),
+    })
+    const items = collector.stream('news').pipe(map(({ item, status: how }) => `${item.key} ${how}`))
 
-      m.expect(items).toBeObservable('-ab(c|)', { a: 'A success', b: 'B http_404', c: 'C success' })
-      m.flush()
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '1 news B', '2 news C'])
-      expect(files.size).toBe(0)
-    }),
-  )
+    m.expect(items).toBeObservable('-ab(c|)', { a: 'A success', b: 'B http_404', c: 'C success' })
+    m.flush()
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '1 news B', '2 news C'])
+    expect(files.size).toBe(0)
+  })
 
-  it(
-    'can be limited to a few stocks',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news')] })
-      const keys = collector.stream('news', { symbols: ['b'] }).pipe(map(({ item }) => item.key))
+  itWithMarbles('can be limited to a few stocks', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')] })
+    const keys = collector.stream('news', { symbols: ['b'] }).pipe(map(({ item }) => item.key))
 
-      m.expect(keys).toBeObservable('(a|)', { a: 'B' })
-    }),
-  )
+    m.expect(keys).toBeObservable('(a|)', { a: 'B' })
+  })
 
-  it(
-    'completes without a request if it is limited to no stock',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news')] })
-      m.expect(collector.stream('news', { symbols: [] })).toBeObservable('|')
-      m.flush()
-      expect(collector.requested).toStrictEqual([])
-    }),
-  )
+  itWithMarbles('completes without a request if it is limited to no stock', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')] })
+    m.expect(collector.stream('news', { symbols: [] })).toBeObservable('|')
+    m.flush()
+    expect(collector.requested).toStrictEqual([])
+  })
 
-  it(
-    'runs without stocks if a run is limited to none',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news'), tinyOnce('lists')] })
-      m.expect(collector.run({ symbols: [] }).pipe(map(({ outcome, stocks }) => [outcome, stocks]))).toBeObservable('(a|)', {
-        a: ['complete', 0],
-      })
-      m.flush()
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 lists all'])
-    }),
-  )
+  itWithMarbles('runs without stocks if a run is limited to none', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news'), tinyOnce('lists')] })
+    m.expect(collector.run({ symbols: [] }).pipe(map(({ outcome, stocks }) => [outcome, stocks]))).toBeObservable('(a|)', {
+      a: ['complete', 0],
+    })
+    m.flush()
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 lists all'])
+  })
 
-  it(
-    'rejects symbols if it is not fetched stock by stock',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tinyOnce('lists')] })
-      const why = new UsageError('symbols: lists is not fetched stock by stock; leave them out, and select from its records')
-      m.expect(collector.stream('lists', { symbols: ['B'] })).toBeObservable('#', undefined, why)
-    }),
-  )
+  itWithMarbles('rejects symbols if it is not fetched stock by stock', (m) => {
+    const collector = tinyCollector(m, { streams: [tinyOnce('lists')] })
+    const why = new UsageError('symbols: lists is not fetched stock by stock; leave them out, and select from its records')
+    m.expect(collector.stream('lists', { symbols: ['B'] })).toBeObservable('#', undefined, why)
+  })
 
-  it(
-    'errors if its list of items is unavailable',
-    marbles((m) => {
-      const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
-      const why = new NothingAnsweredError('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
+  itWithMarbles('errors if its list of items is unavailable', (m) => {
+    const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
+    const why = new NothingAnsweredError('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
 
-      m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
-    }),
-  )
+    m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
+  })
 
-  it(
-    'aborts its requests when it is unsubscribed',
-    marbles((m) => {
-      const answer = m.cold('----(r|)', { r: row })
-      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => answer })
+  itWithMarbles('aborts its requests when it is unsubscribed', (m) => {
+    const answer = m.cold('----(r|)', { r: row })
+    const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => answer })
 
-      m.expect(collector.stream('news'), '^-!').toBeObservable('-')
-      m.expect(answer).toHaveSubscriptions(['     ^-!', '^-!'])
-    }),
-  )
+    m.expect(collector.stream('news'), '^-!').toBeObservable('-')
+    m.expect(answer).toHaveSubscriptions(['     ^-!', '^-!'])
+  })
 
-  it(
-    'sends requests no faster than its items are consumed, if it has a consumer',
-    marbles((m) => {
-      const stocks = Array.from({ length: 100 }, (_, place) => `S${place}`)
-      const collector = tinyCollector(m, { stocks, streams: [tiny('news', { workers: 1 })] })
-      const consumed: Subject<void>[] = []
-      const emitted: string[] = []
-      const consume = () => {
-        const consumed$ = new Subject<void>()
-        consumed.push(consumed$)
-        return consumed$
-      }
-      let isOver = false
-      collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
+  itWithMarbles('sends requests no faster than its items are consumed, if it has a consumer', (m) => {
+    const stocks = Array.from({ length: 100 }, (_, place) => `S${place}`)
+    const collector = tinyCollector(m, { stocks, streams: [tiny('news', { workers: 1 })] })
+    const consumed: Subject<void>[] = []
+    const emitted: string[] = []
+    const consume = () => {
+      const consumed$ = new Subject<void>()
+      consumed.push(consumed$)
+      return consumed$
+    }
+    let isOver = false
+    collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
 
-      expect(emitted).toEqual(['S0'])
-      expect(collector.requested.length).toBeLessThan(25)
-      for (let place = 0; place < stocks.length; place++) consumed[place]?.complete()
-      expect([emitted, isOver]).toEqual([stocks, true])
-    }),
-  )
+    expect(emitted).toEqual(['S0'])
+    expect(collector.requested.length).toBeLessThan(25)
+    for (let place = 0; place < stocks.length; place++) consumed[place]?.complete()
+    expect([emitted, isOver]).toEqual([stocks, true])
+  })
 
-  it(
-    'errors with what the consumer of its items errors with',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })] })
-      const full = new Error('the database is full')
-      const consume = () => m.cold('--#', undefined, full)
+  itWithMarbles('errors with what the consumer of its items errors with', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })] })
+    const full = new Error('the database is full')
+    const consume = () => m.cold('--#', undefined, full)
 
-      m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable('A-#', undefined, full)
-    }),
-  )
+    m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable('A-#', undefined, full)
+  })
 })

@@ -1,6 +1,6 @@
 import { map, of } from 'rxjs'
-import { describe, expect, it } from 'vitest'
-import { marbles } from '../support/marbles.js'
+import { describe, expect } from 'vitest'
+import { itWithMarbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
 import { page, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
@@ -13,40 +13,34 @@ describe('the critical step', () => {
     { how: 'keeps failing', reply: status(503), asked: [0, 375, 1_125], times: 3 },
     { how: 'answers a page', reply: page, asked: [0, 375, 1_125], times: 6 },
   ])
-    it(
-      `ends the run as failed, without another request, when it ${how}`,
-      marbles((m) => {
-        const collector = tinyCollector(m, {
-          streams: [tinyOnce('first', core), tiny('news'), tinyOnce('later'), tiny('ohlcv', candles)],
-          stocks: [],
-          answers: () => of(reply),
-        })
-        const lines = recordEvents(m, collector.events())
-        m.flush()
-
-        expect(collector.requested.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
-        expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
-        expect(
-          lines
-            .filter((line) => !line.includes('warning'))
-            .slice(-3)
-            .map((line) => line.replace(/^\d+ /, '')),
-        ).toStrictEqual(['stream-finished master-data failed', 'run-finished failed', 'COMPLETE'])
-      }),
-    )
-
-  it(
-    'reports why it failed, and that the others were skipped',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
-      const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
-        error,
-        scripts.news?.outcome,
-      ])
-
-      m.expect(collector.run().pipe(why)).toBeObservable('(a|)', {
-        a: ['master-data failed: POST static /master-data: the provider answered 403 (empty body)', 'skipped'],
+    itWithMarbles(`ends the run as failed, without another request, when it ${how}`, (m) => {
+      const collector = tinyCollector(m, {
+        streams: [tinyOnce('first', core), tiny('news'), tinyOnce('later'), tiny('ohlcv', candles)],
+        stocks: [],
+        answers: () => of(reply),
       })
-    }),
-  )
+      const lines = recordEvents(m, collector.events())
+      m.flush()
+
+      expect(collector.requested.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
+      expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
+      expect(
+        lines
+          .filter((line) => !line.includes('warning'))
+          .slice(-3)
+          .map((line) => line.replace(/^\d+ /, '')),
+      ).toStrictEqual(['stream-finished master-data failed', 'run-finished failed', 'COMPLETE'])
+    })
+
+  itWithMarbles('reports why it failed, and that the others were skipped', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
+    const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
+      error,
+      scripts.news?.outcome,
+    ])
+
+    m.expect(collector.run().pipe(why)).toBeObservable('(a|)', {
+      a: ['master-data failed: POST static /master-data: the provider answered 403 (empty body)', 'skipped'],
+    })
+  })
 })

@@ -5,19 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
-import { NothingAnsweredError, UsageError } from '../../src/model/errors.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 
 describe('a collector in another app', () => {
-  it('errors if the list of items of a stream is unavailable', async () => {
-    const faults = [{ on: 'indices', mode: 'status', status: 503 }] as const
-    const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2, faults })
-    onTestFinished(() => simulator.close())
-    const collector = createCollector({ settings: { ...simulator.settings, retries: 0, downMs: 0 } })
-    await expect(lastValueFrom(collector.stream('indices-ohlcv').pipe(toArray()))).rejects.toThrow(NothingAnsweredError)
-  })
-
   it('receives the candles of a stock as rows', async () => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2 })
     onTestFinished(() => simulator.close())
@@ -28,14 +19,6 @@ describe('a collector in another app', () => {
       expect(rows.at(-1)).toHaveLength(6)
       expect(rows.flat().every(Number.isFinite)).toBe(true)
     }
-  })
-
-  it('rejects an invalid time, and an empty selection', async () => {
-    const collector = createCollector({ settings: {}, storage: memory() })
-    await expect(lastValueFrom(collector.run({ asOf: Number.NaN }))).rejects.toThrow(UsageError)
-    await expect(lastValueFrom(collector.run({ only: ['all-indices'], skip: ['all-indices'] }))).rejects.toThrow(
-      'only and skip both name all-indices',
-    )
   })
 
   it('sends no request if the first event stops it', async () => {

@@ -1,8 +1,8 @@
 import { of } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { RunOptions } from '../../src/pipeline/run-options.js'
-import { type Context, marbles } from '../support/marbles.js'
+import { type Context, itWithMarbles } from '../support/marbles.js'
 import { row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 /** Runs over two stocks into one folder; each returns what is missing after it. */
@@ -21,27 +21,21 @@ const runsIn = (m: Context) => {
 }
 
 describe('the list of failed items', () => {
-  it(
-    'contains an item from its failure until it is fetched',
-    marbles((m) => {
-      const run = runsIn(m)
+  itWithMarbles('contains an item from its failure until it is fetched', (m) => {
+    const run = runsIn(m)
 
-      expect(run(['news A', 'news B', 'filings A'])).toEqual({ news: ['A', 'B'], filings: ['A'] })
-      expect(run(['news A'])).toEqual({ news: ['A'] })
-      expect(run([])).toEqual({})
-    }),
-  )
+    expect(run(['news A', 'news B', 'filings A'])).toEqual({ news: ['A', 'B'], filings: ['A'] })
+    expect(run(['news A'])).toEqual({ news: ['A'] })
+    expect(run([])).toEqual({})
+  })
 
-  it(
-    'stays unchanged by a run of other streams, stocks or items of the same stream',
-    marbles((m) => {
-      const run = runsIn(m)
-      run(['news A', 'news B', 'filings A'])
+  itWithMarbles('stays unchanged by a run of other streams, stocks or items of the same stream', (m) => {
+    const run = runsIn(m)
+    run(['news A', 'news B', 'filings A'])
 
-      expect(run([], { only: ['news'], pairs: { news: ['a'] } })).toEqual({ news: ['B'], filings: ['A'] })
-      expect(run([], { only: ['filings'] })).toEqual({ news: ['B'] })
-      expect(run(['filings A'], { symbols: ['A'] })).toEqual({ news: ['B'], filings: ['A'] })
-      expect(run(['news B'], { pairs: { news: ['B'], filings: ['A'] } })).toEqual({ news: ['B'] })
-    }),
-  )
+    expect(run([], { only: ['news'], pairs: { news: ['a'] } })).toEqual({ news: ['B'], filings: ['A'] })
+    expect(run([], { only: ['filings'] })).toEqual({ news: ['B'] })
+    expect(run(['filings A'], { symbols: ['A'] })).toEqual({ news: ['B'], filings: ['A'] })
+    expect(run(['news B'], { pairs: { news: ['B'], filings: ['A'] } })).toEqual({ news: ['B'] })
+  })
 })

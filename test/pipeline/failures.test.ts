@@ -1,43 +1,37 @@
 import { of } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { CollectError, NothingAnsweredError } from '../../src/model/errors.js'
 import type { PublicOutcome } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
-import { type Context, marbles } from '../support/marbles.js'
+import { type Context, itWithMarbles } from '../support/marbles.js'
 import { ok, page, row, status, type Tiny, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 describe('the outcome of a failed item', () => {
-  it(
-    'has the error with code, request and response, without secrets; others have none',
-    marbles((m) => {
-      const items: PublicOutcome[] = []
-      const settings = { retries: 0, headers: { authorization: 'Bearer s3cret-token' } }
-      const denied = { status: 403, body: Buffer.from('no right for s3cret-token'), contentType: 'text/plain' }
-      const collector = tinyCollector(m, { streams: [tiny('news')], settings, answers: (call) => of(call === 'news B' ? denied : row) })
-      collector.stream('news').subscribe((item) => items.push(item))
-      m.flush()
-      expect(items.map(({ item, error }) => [item.key, error instanceof CollectError])).toEqual([
-        ['A', false],
-        ['B', true],
-        ['C', false],
-      ])
-      expect(items[1]?.error).toMatchObject({
-        code: 'http_403',
-        request: { method: 'POST', host: 'static', path: '/news', stream: 'news', item: 'B' },
-        response: { status: 403, start: expect.stringContaining('[redacted]') },
-      })
-      expect(items.filter((item) => 'error' in item)).toHaveLength(1)
-    }),
-  )
+  itWithMarbles('has the error with code, request and response, without secrets; others have none', (m) => {
+    const items: PublicOutcome[] = []
+    const settings = { retries: 0, headers: { authorization: 'Bearer s3cret-token' } }
+    const denied = { status: 403, body: Buffer.from('no right for s3cret-token'), contentType: 'text/plain' }
+    const collector = tinyCollector(m, { streams: [tiny('news')], settings, answers: (call) => of(call === 'news B' ? denied : row) })
+    collector.stream('news').subscribe((item) => items.push(item))
+    m.flush()
+    expect(items.map(({ item, error }) => [item.key, error instanceof CollectError])).toEqual([
+      ['A', false],
+      ['B', true],
+      ['C', false],
+    ])
+    expect(items[1]?.error).toMatchObject({
+      code: 'http_403',
+      request: { method: 'POST', host: 'static', path: '/news', stream: 'news', item: 'B' },
+      response: { status: 403, start: expect.stringContaining('[redacted]') },
+    })
+    expect(items.filter((item) => 'error' in item)).toHaveLength(1)
+  })
 
-  it(
-    'has the last error of several sources as the cause',
-    marbles((m) => {
-      const failures = [new NothingAnsweredError('one'), new NothingAnsweredError('other')]
-      expect(new NothingAnsweredError('all', [...failures, { code: 'dns' }])).toMatchObject({ code: 'no-answer', cause: failures[1] })
-      m.flush()
-    }),
-  )
+  itWithMarbles('has the last error of several sources as the cause', (m) => {
+    const failures = [new NothingAnsweredError('one'), new NothingAnsweredError('other')]
+    expect(new NothingAnsweredError('all', [...failures, { code: 'dns' }])).toMatchObject({ code: 'no-answer', cause: failures[1] })
+    m.flush()
+  })
 })
 
 describe('the report of a failed stream', () => {
@@ -63,36 +57,27 @@ describe('the report of a failed stream', () => {
     ],
     ['all items were empty', 'all-empty', { streams: [tiny('news')], stocks: many, answers: () => of(ok()) }],
   ] as const)
-    it(
-      `has the code ${code} if ${why}`,
-      marbles((m) => {
-        const { scripts } = reportOf(m, { ...options, settings: { retries: 0 } })
-        expect(scripts.news).toMatchObject({ outcome: 'failed', code, error: expect.any(String) })
-        expect(scripts['master-data']).not.toHaveProperty('code')
-      }),
-    )
+    itWithMarbles(`has the code ${code} if ${why}`, (m) => {
+      const { scripts } = reportOf(m, { ...options, settings: { retries: 0 } })
+      expect(scripts.news).toMatchObject({ outcome: 'failed', code, error: expect.any(String) })
+      expect(scripts['master-data']).not.toHaveProperty('code')
+    })
 
-  it(
-    'has the code of the stream that it depends on; a failed run has that of the master list',
-    marbles((m) => {
-      const list = tinyOnce('list', { offers: () => [] })
-      const rows = tiny('rows', { work: { ...tiny('rows').work, of: 'list' } })
-      const answers = (call: string) => of(call === 'list all' ? page : row)
-      expect(reportOf(m, { streams: [list, rows], answers, settings: { retries: 0 } }).scripts.rows).toMatchObject({ code: 'html' })
-      const failed = reportOf(m, { streams: [list], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
-      expect(failed).toMatchObject({ outcome: 'failed', code: 'http_410', error: expect.stringContaining('410') })
-    }),
-  )
+  itWithMarbles('has the code of the stream that it depends on; a failed run has that of the master list', (m) => {
+    const list = tinyOnce('list', { offers: () => [] })
+    const rows = tiny('rows', { work: { ...tiny('rows').work, of: 'list' } })
+    const answers = (call: string) => of(call === 'list all' ? page : row)
+    expect(reportOf(m, { streams: [list, rows], answers, settings: { retries: 0 } }).scripts.rows).toMatchObject({ code: 'html' })
+    const failed = reportOf(m, { streams: [list], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
+    expect(failed).toMatchObject({ outcome: 'failed', code: 'http_410', error: expect.stringContaining('410') })
+  })
 
-  it(
-    'is the error of a subscribed stream with the same code',
-    marbles((m) => {
-      const errors: unknown[] = []
-      tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
-        .stream('news')
-        .subscribe({ error: (error: unknown) => errors.push(error) })
-      m.flush()
-      expect(errors).toMatchObject([{ name: 'NothingAnsweredError', code: 'http_410' }])
-    }),
-  )
+  itWithMarbles('is the error of a subscribed stream with the same code', (m) => {
+    const errors: unknown[] = []
+    tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
+      .stream('news')
+      .subscribe({ error: (error: unknown) => errors.push(error) })
+    m.flush()
+    expect(errors).toMatchObject([{ name: 'NothingAnsweredError', code: 'http_410' }])
+  })
 })

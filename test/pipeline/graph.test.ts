@@ -1,6 +1,6 @@
 import { map, NEVER, of, timer } from 'rxjs'
-import { describe, expect, it } from 'vitest'
-import { marbles } from '../support/marbles.js'
+import { describe, expect } from 'vitest'
+import { itWithMarbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
 import { ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
@@ -9,168 +9,138 @@ const core = { phase: 'core' } as const
 const candles = { phase: 'candles' } as const
 
 describe('the order of a run', () => {
-  it(
-    'emits its events in order: each stream, its items, their outcomes, and finally the run',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        streams: [tiny('news', { workers: 1 })],
-        stocks: ['A', 'B'],
-        answers: () => m.cold('-(r|)', { r: row }),
-      })
-      const lines = recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('emits its events in order: each stream, its items, their outcomes, and finally the run', (m) => {
+    const collector = tinyCollector(m, {
+      streams: [tiny('news', { workers: 1 })],
+      stocks: ['A', 'B'],
+      answers: () => m.cold('-(r|)', { r: row }),
+    })
+    const lines = recordEvents(m, collector.events())
+    m.flush()
 
-      expect(lines).toStrictEqual([
-        '0 run-started master-data:waiting news:waiting',
-        '0 stream-started master-data',
-        '0 items-known master-data 1',
-        '0 requested master-data',
-        '0 item-finished master-data all success',
-        '0 master-read 2',
-        '0 stored master-data',
-        '0 stream-finished master-data success',
-        '0 stream-started news',
-        '0 items-known news 2',
-        '0 requested news',
-        '1 item-finished news A success',
-        '1 stored news',
-        '1 requested news',
-        '2 item-finished news B success',
-        '2 stored news',
-        '2 stream-finished news success',
-        '2 run-finished complete',
-        '2 COMPLETE',
-      ])
-    }),
-  )
+    expect(lines).toStrictEqual([
+      '0 run-started master-data:waiting news:waiting',
+      '0 stream-started master-data',
+      '0 items-known master-data 1',
+      '0 requested master-data',
+      '0 item-finished master-data all success',
+      '0 master-read 2',
+      '0 stored master-data',
+      '0 stream-finished master-data success',
+      '0 stream-started news',
+      '0 items-known news 2',
+      '0 requested news',
+      '1 item-finished news A success',
+      '1 stored news',
+      '1 requested news',
+      '2 item-finished news B success',
+      '2 stored news',
+      '2 stream-finished news success',
+      '2 run-finished complete',
+      '2 COMPLETE',
+    ])
+  })
 
-  it(
-    'runs the core streams one after the other, and phase 2 only once phase 1 has ended',
-    marbles((m) => {
-      const answers = { first: m.cold('--(r|)', { r: row }), second: m.cold('---(r|)', { r: row }), later: m.cold('-(r|)', { r: row }) }
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('first', core), tinyOnce('later'), tinyOnce('second', core)],
-        answers: (call) => answers[call.split(' ')[0] as keyof typeof answers],
-      })
+  itWithMarbles('runs the core streams one after the other, and phase 2 only once phase 1 has ended', (m) => {
+    const answers = { first: m.cold('--(r|)', { r: row }), second: m.cold('---(r|)', { r: row }), later: m.cold('-(r|)', { r: row }) }
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('first', core), tinyOnce('later'), tinyOnce('second', core)],
+      answers: (call) => answers[call.split(' ')[0] as keyof typeof answers],
+    })
 
-      m.expect(collector.run().pipe(outcome)).toBeObservable('------(a|)', { a: 'complete' })
-      m.expect(answers.first).toHaveSubscriptions('           ^-!')
-      m.expect(answers.second).toHaveSubscriptions('          --^--!')
-      m.expect(answers.later).toHaveSubscriptions('           -----^!')
-    }),
-  )
+    m.expect(collector.run().pipe(outcome)).toBeObservable('------(a|)', { a: 'complete' })
+    m.expect(answers.first).toHaveSubscriptions('           ^-!')
+    m.expect(answers.second).toHaveSubscriptions('          --^--!')
+    m.expect(answers.later).toHaveSubscriptions('           -----^!')
+  })
 
-  it(
-    'starts no stream before the master list is available',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('first', core), tinyOnce('later')],
-        stocks: [],
-        answers: () => timer(5).pipe(map(() => ok({ Sym: 'A', Isin: 'INA' }))),
-      })
-      recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('starts no stream before the master list is available', (m) => {
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('first', core), tinyOnce('later')],
+      stocks: [],
+      answers: () => timer(5).pipe(map(() => ok({ Sym: 'A', Isin: 'INA' }))),
+    })
+    recordEvents(m, collector.events())
+    m.flush()
 
-      expect(collector.requested).toStrictEqual(['0 master-data all', '5 first all', '10 later all'])
-    }),
-  )
+    expect(collector.requested).toStrictEqual(['0 master-data all', '5 first all', '10 later all'])
+  })
 
-  it(
-    'runs phases 2 and 2.5 in parallel, and ends with the slower one',
-    marbles((m) => {
-      const slow = m.cold('  -----(r|)', { r: row })
-      const quick = m.cold(' --(r|)', { r: row })
-      const candle = m.cold('---(r|)', { r: row })
-      const answers = { slow, quick, candle }
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('slow'), tinyOnce('quick'), tinyOnce('candle', candles)],
-        answers: (call) => answers[call.split(' ')[0] as keyof typeof answers],
-      })
+  itWithMarbles('runs phases 2 and 2.5 in parallel, and ends with the slower one', (m) => {
+    const slow = m.cold('  -----(r|)', { r: row })
+    const quick = m.cold(' --(r|)', { r: row })
+    const candle = m.cold('---(r|)', { r: row })
+    const answers = { slow, quick, candle }
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('slow'), tinyOnce('quick'), tinyOnce('candle', candles)],
+      answers: (call) => answers[call.split(' ')[0] as keyof typeof answers],
+    })
 
-      m.expect(collector.run().pipe(outcome)).toBeObservable('-----(a|)', { a: 'complete' })
-      m.expect(slow).toHaveSubscriptions('                    ^----!')
-      m.expect(quick).toHaveSubscriptions('                   ^-!')
-      m.expect(candle).toHaveSubscriptions('                  ^--!')
-    }),
-  )
+    m.expect(collector.run().pipe(outcome)).toBeObservable('-----(a|)', { a: 'complete' })
+    m.expect(slow).toHaveSubscriptions('                    ^----!')
+    m.expect(quick).toHaveSubscriptions('                   ^-!')
+    m.expect(candle).toHaveSubscriptions('                  ^--!')
+  })
 })
 
 describe('the barrier', () => {
-  it(
-    'passes when there are no streams besides the master list',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [] })
+  itWithMarbles('passes when there are no streams besides the master list', (m) => {
+    const collector = tinyCollector(m, { streams: [] })
 
-      m.expect(collector.run().pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
-    }),
-  )
+    m.expect(collector.run().pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
+  })
 
-  it(
-    'passes when there is nothing to run at all',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tinyOnce('later')] })
+  itWithMarbles('passes when there is nothing to run at all', (m) => {
+    const collector = tinyCollector(m, { streams: [tinyOnce('later')] })
 
-      m.expect(collector.run({ only: [] }).pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
-    }),
-  )
+    m.expect(collector.run({ only: [] }).pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
+  })
 
-  it(
-    'passes when no stock is selected',
-    marbles((m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news'), tiny('ohlcv', candles)], stocks: [], answers: () => of(ok()) })
+  itWithMarbles('passes when no stock is selected', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news'), tiny('ohlcv', candles)], stocks: [], answers: () => of(ok()) })
 
-      m.expect(collector.run().pipe(map(({ outcome, stocks }) => ({ outcome, stocks })))).toBeObservable('(a|)', {
-        a: { outcome: 'complete', stocks: 0 },
-      })
-    }),
-  )
+    m.expect(collector.run().pipe(map(({ outcome, stocks }) => ({ outcome, stocks })))).toBeObservable('(a|)', {
+      a: { outcome: 'complete', stocks: 0 },
+    })
+  })
 
-  it(
-    'waits for the other streams when one fails, and the run is partial',
-    marbles((m) => {
-      const fails = m.cold('-(r|)', { r: status(404) })
-      const slow = m.cold(' -----(r|)', { r: row })
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('fails'), tinyOnce('slow')],
-        answers: (call) => (call === 'fails all' ? fails : slow),
-      })
-      const outcomes = map(({ outcome, scripts }: { outcome: string; scripts: Record<string, { outcome: string }> }) =>
-        [outcome, scripts.fails?.outcome, scripts.slow?.outcome].join(' '),
-      )
+  itWithMarbles('waits for the other streams when one fails, and the run is partial', (m) => {
+    const fails = m.cold('-(r|)', { r: status(404) })
+    const slow = m.cold(' -----(r|)', { r: row })
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('fails'), tinyOnce('slow')],
+      answers: (call) => (call === 'fails all' ? fails : slow),
+    })
+    const outcomes = map(({ outcome, scripts }: { outcome: string; scripts: Record<string, { outcome: string }> }) =>
+      [outcome, scripts.fails?.outcome, scripts.slow?.outcome].join(' '),
+    )
 
-      m.expect(collector.run().pipe(outcomes)).toBeObservable('-----(a|)', { a: 'partial failed success' })
-      m.expect(slow).toHaveSubscriptions('                     ^----!')
-    }),
-  )
+    m.expect(collector.run().pipe(outcomes)).toBeObservable('-----(a|)', { a: 'partial failed success' })
+    m.expect(slow).toHaveSubscriptions('                     ^----!')
+  })
 
-  it(
-    'continues with phase 2 after a failed core stream, unless it is the master list',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('first', core), tinyOnce('later')],
-        answers: (call) => of(call === 'first all' ? status(404) : row),
-      })
-      recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('continues with phase 2 after a failed core stream, unless it is the master list', (m) => {
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('first', core), tinyOnce('later')],
+      answers: (call) => of(call === 'first all' ? status(404) : row),
+    })
+    recordEvents(m, collector.events())
+    m.flush()
 
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 first all', '0 later all'])
-    }),
-  )
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 first all', '0 later all'])
+  })
 
-  it(
-    'waits for a slow stream until its time-out and retries are used up, then the stream fails',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        streams: [tinyOnce('slow', { timeoutMs: 1_000 })],
-        answers: () => NEVER,
-        settings: { backoffMs: 0 },
-      })
-      const outcomes: string[] = []
-      collector.run().subscribe((report) => outcomes.push(report.outcome))
-      m.flush()
+  itWithMarbles('waits for a slow stream until its time-out and retries are used up, then the stream fails', (m) => {
+    const collector = tinyCollector(m, {
+      streams: [tinyOnce('slow', { timeoutMs: 1_000 })],
+      answers: () => NEVER,
+      settings: { backoffMs: 0 },
+    })
+    const outcomes: string[] = []
+    collector.run().subscribe((report) => outcomes.push(report.outcome))
+    m.flush()
 
-      expect(outcomes).toStrictEqual(['partial'])
-      expect(collector.dropped).toHaveLength(3)
-    }),
-  )
+    expect(outcomes).toStrictEqual(['partial'])
+    expect(collector.dropped).toHaveLength(3)
+  })
 })

@@ -1,11 +1,11 @@
 import { map, type Observable, of, throwError } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { z } from 'zod'
 import { get } from '../../src/http/endpoint.js'
 import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
 import { fetchNewestFile } from '../../src/pipeline/list-sources.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 const table = get({
   name: 'table',
@@ -32,40 +32,31 @@ const looking = (answer: (date: string) => Observable<string>, now = '2026-03-02
 const resultOf = (text: string, newest: string) => ({ status: 'success' as const, rows: [{ text }], newest })
 
 describe('newestFile', () => {
-  it(
-    'fetches the file of today, and no other',
-    marbles((m) => {
-      const today = m.cold('--(a|)')
-      const { requestedDates, file$ } = looking(() => today)
+  itWithMarbles('fetches the file of today, and no other', (m) => {
+    const today = m.cold('--(a|)')
+    const { requestedDates, file$ } = looking(() => today)
 
-      m.expect(file$).toBeObservable('     --(a|)', { a: resultOf('a', '2026-03-02') })
-      m.expect(today).toHaveSubscriptions('^-!')
-      m.flush()
-      expect(requestedDates).toStrictEqual(['02032026'])
-    }),
-  )
+    m.expect(file$).toBeObservable('     --(a|)', { a: resultOf('a', '2026-03-02') })
+    m.expect(today).toHaveSubscriptions('^-!')
+    m.flush()
+    expect(requestedDates).toStrictEqual(['02032026'])
+  })
 
-  it(
-    'goes back day by day, over the end of a month, while a day has no file',
-    marbles((m) => {
-      const { requestedDates, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
+  itWithMarbles('goes back day by day, over the end of a month, while a day has no file', (m) => {
+    const { requestedDates, file$ } = looking((date) => (date === '27022026' ? of('friday') : notFound()))
 
-      m.expect(file$).toBeObservable('(a|)', { a: resultOf('friday', '2026-02-27') })
-      m.flush()
-      expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
-    }),
-  )
+    m.expect(file$).toBeObservable('(a|)', { a: resultOf('friday', '2026-02-27') })
+    m.flush()
+    expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026', '27022026'])
+  })
 
-  it(
-    'gives up after 8 days, today among them',
-    marbles((m) => {
-      const { requestedDates, file$ } = looking(notFound)
+  itWithMarbles('gives up after 8 days, today among them', (m) => {
+    const { requestedDates, file$ } = looking(notFound)
 
-      m.expect(file$).toBeObservable('#', undefined, new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'))
-      m.flush()
-      expect([requestedDates.length, requestedDates[0], requestedDates.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
-    }),
-  )
+    m.expect(file$).toBeObservable('#', undefined, new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'))
+    m.flush()
+    expect([requestedDates.length, requestedDates[0], requestedDates.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
+  })
 
   const outages = [
     new HttpError(503),
@@ -75,38 +66,29 @@ describe('newestFile', () => {
     new BadAnswerError('html', 'a page'),
   ]
   for (const error of [...outages, new TypeError('a bug')])
-    it(
-      `never takes an older day after: ${error.message}`,
-      marbles((m) => {
-        const { requestedDates, file$ } = looking(() => throwError(() => error))
+    itWithMarbles(`never takes an older day after: ${error.message}`, (m) => {
+      const { requestedDates, file$ } = looking(() => throwError(() => error))
 
-        m.expect(file$).toBeObservable('#', undefined, error)
-        m.flush()
-        expect(requestedDates).toStrictEqual(['02032026'])
-      }),
-    )
-
-  it(
-    'uses the day in India',
-    marbles((m) => {
-      const { requestedDates, file$ } = looking(() => of('a'), '2026-03-03T00:01')
-
-      m.expect(file$).toBeObservable('(a|)', { a: resultOf('a', '2026-03-03') })
+      m.expect(file$).toBeObservable('#', undefined, error)
       m.flush()
-      expect(requestedDates).toStrictEqual(['03032026'])
-    }),
-  )
+      expect(requestedDates).toStrictEqual(['02032026'])
+    })
 
-  it(
-    'requests an earlier day only after a 404, and aborts on unsubscribe',
-    marbles((m) => {
-      const refused = m.cold<string>('--#', undefined, new HttpError(404))
-      const { requestedDates, file$ } = looking(() => refused)
+  itWithMarbles('uses the day in India', (m) => {
+    const { requestedDates, file$ } = looking(() => of('a'), '2026-03-03T00:01')
 
-      m.expect(file$, '                        ^----!').toBeObservable('-')
-      m.expect(refused).toHaveSubscriptions([' ^-!', '--^-!', '----^!'])
-      m.flush()
-      expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026'])
-    }),
-  )
+    m.expect(file$).toBeObservable('(a|)', { a: resultOf('a', '2026-03-03') })
+    m.flush()
+    expect(requestedDates).toStrictEqual(['03032026'])
+  })
+
+  itWithMarbles('requests an earlier day only after a 404, and aborts on unsubscribe', (m) => {
+    const refused = m.cold<string>('--#', undefined, new HttpError(404))
+    const { requestedDates, file$ } = looking(() => refused)
+
+    m.expect(file$, '                        ^----!').toBeObservable('-')
+    m.expect(refused).toHaveSubscriptions([' ^-!', '--^-!', '----^!'])
+    m.flush()
+    expect(requestedDates).toStrictEqual(['02032026', '01032026', '28022026'])
+  })
 })

@@ -10,7 +10,7 @@ import type { Tools } from '../../src/pipeline/define-stream.js'
 import { oncePerRun } from '../../src/pipeline/item-work.js'
 import { fetchMissingCandles } from '../../src/pipeline/missing-candles.js'
 import type { Instrument, Series } from '../../src/pipeline/stored-candles.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
 /** Midnight in India, in seconds, as the provider dates its candles. */
@@ -171,20 +171,17 @@ describe('the requests for candles', () => {
     expect(endpoint.input.safeParse(inputs[0]).success).toBe(true)
   })
 
-  it(
-    'are aborted on unsubscribe',
-    marbles((m) => {
-      const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
-      m.expect(
-        fetchMissingCandles(
-          series,
-          toolsOf({ now: evening(friday) }, () => answer),
-        ),
-        '^--!',
-      ).toBeObservable('-')
-      m.expect(answer).toHaveSubscriptions('                             ^--!')
-    }),
-  )
+  itWithMarbles('are aborted on unsubscribe', (m) => {
+    const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
+    m.expect(
+      fetchMissingCandles(
+        series,
+        toolsOf({ now: evening(friday) }, () => answer),
+      ),
+      '^--!',
+    ).toBeObservable('-')
+    m.expect(answer).toHaveSubscriptions('                             ^--!')
+  })
 })
 
 describe('the join of stored and answered candles', () => {

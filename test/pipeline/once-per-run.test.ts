@@ -1,86 +1,68 @@
 import { describe, expect, it } from 'vitest'
 import { HttpError } from '../../src/model/errors.js'
 import { oncePerRun } from '../../src/pipeline/item-work.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles, marbles } from '../support/marbles.js'
 
 describe('oncePerRun', () => {
-  it(
-    'sends the request for the first subscriber, and gives all later ones the same answer',
-    marbles((m) => {
-      const answer = m.cold<string>('--(a|)')
-      const shared = oncePerRun()
-      const fetchShared = () => shared('build id', () => answer)
+  itWithMarbles('sends the request for the first subscriber, and gives all later ones the same answer', (m) => {
+    const answer = m.cold<string>('--(a|)')
+    const shared = oncePerRun()
+    const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(fetchShared(), '      ^').toBeObservable('     --(a|)')
-      m.expect(fetchShared(), '      -^').toBeObservable('    --(a|)')
-      m.expect(fetchShared(), '      -----^').toBeObservable('-----(a|)')
-      m.expect(answer).toHaveSubscriptions('^-!')
-    }),
-  )
+    m.expect(fetchShared(), '      ^').toBeObservable('     --(a|)')
+    m.expect(fetchShared(), '      -^').toBeObservable('    --(a|)')
+    m.expect(fetchShared(), '      -----^').toBeObservable('-----(a|)')
+    m.expect(answer).toHaveSubscriptions('^-!')
+  })
 
-  it(
-    'gives every subscriber the same error without another request',
-    marbles((m) => {
-      const error = new HttpError(404)
-      const answer = m.cold<string>('--#', undefined, error)
-      const shared = oncePerRun()
-      const fetchShared = () => shared('build id', () => answer)
+  itWithMarbles('gives every subscriber the same error without another request', (m) => {
+    const error = new HttpError(404)
+    const answer = m.cold<string>('--#', undefined, error)
+    const shared = oncePerRun()
+    const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(fetchShared(), '      ^').toBeObservable('     --#', undefined, error)
-      m.expect(fetchShared(), '      -----^').toBeObservable('-----#', undefined, error)
-      m.expect(answer).toHaveSubscriptions('^-!')
-    }),
-  )
+    m.expect(fetchShared(), '      ^').toBeObservable('     --#', undefined, error)
+    m.expect(fetchShared(), '      -----^').toBeObservable('-----#', undefined, error)
+    m.expect(answer).toHaveSubscriptions('^-!')
+  })
 
-  it(
-    'sends one request per key',
-    marbles((m) => {
-      const [one, other] = [m.cold<string>('-(a|)'), m.cold<string>('--(b|)')]
-      const shared = oncePerRun()
+  itWithMarbles('sends one request per key', (m) => {
+    const [one, other] = [m.cold<string>('-(a|)'), m.cold<string>('--(b|)')]
+    const shared = oncePerRun()
 
-      m.expect(shared('one', () => one)).toBeObservable('    -(a|)')
-      m.expect(shared('other', () => other)).toBeObservable('--(b|)')
-      m.expect(one).toHaveSubscriptions('                    ^!')
-      m.expect(other).toHaveSubscriptions('                  ^-!')
-    }),
-  )
+    m.expect(shared('one', () => one)).toBeObservable('    -(a|)')
+    m.expect(shared('other', () => other)).toBeObservable('--(b|)')
+    m.expect(one).toHaveSubscriptions('                    ^!')
+    m.expect(other).toHaveSubscriptions('                  ^-!')
+  })
 
-  it(
-    'does not share requests with another run',
-    marbles((m) => {
-      const answer = m.cold<string>('-(a|)')
+  itWithMarbles('does not share requests with another run', (m) => {
+    const answer = m.cold<string>('-(a|)')
 
-      m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
-      m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
-      m.expect(answer).toHaveSubscriptions(['^!', '^!'])
-    }),
-  )
+    m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
+    m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
+    m.expect(answer).toHaveSubscriptions(['^!', '^!'])
+  })
 
-  it(
-    'continues while a subscriber waits, and aborts when the last one unsubscribes',
-    marbles((m) => {
-      const answer = m.cold<string>('-----(a|)')
-      const shared = oncePerRun()
-      const fetchShared = () => shared('build id', () => answer)
+  itWithMarbles('continues while a subscriber waits, and aborts when the last one unsubscribes', (m) => {
+    const answer = m.cold<string>('-----(a|)')
+    const shared = oncePerRun()
+    const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(fetchShared(), '      ^-!').toBeObservable('-')
-      m.expect(fetchShared(), '      -^-!').toBeObservable('-')
-      m.expect(answer).toHaveSubscriptions('^--!')
-    }),
-  )
+    m.expect(fetchShared(), '      ^-!').toBeObservable('-')
+    m.expect(fetchShared(), '      -^-!').toBeObservable('-')
+    m.expect(answer).toHaveSubscriptions('^--!')
+  })
 
-  it(
-    'sends the request again after it was aborted',
-    marbles((m) => {
-      const answer = m.cold<string>('--(a|)')
-      const shared = oncePerRun()
-      const fetchShared = () => shared('build id', () => answer)
+  itWithMarbles('sends the request again after it was aborted', (m) => {
+    const answer = m.cold<string>('--(a|)')
+    const shared = oncePerRun()
+    const fetchShared = () => shared('build id', () => answer)
 
-      m.expect(fetchShared(), '      ^!').toBeObservable('-')
-      m.expect(fetchShared(), '      --^').toBeObservable('----(a|)')
-      m.expect(answer).toHaveSubscriptions(['^!', '--^-!'])
-    }),
-  )
+    m.expect(fetchShared(), '      ^!').toBeObservable('-')
+    m.expect(fetchShared(), '      --^').toBeObservable('----(a|)')
+    m.expect(answer).toHaveSubscriptions(['^!', '--^-!'])
+  })
 
   it('sends no request without a subscriber', () => {
     let requests = 0

@@ -10,7 +10,7 @@ import { perStock } from '../../src/pipeline/define-stream.js'
 import type { FinishedRequest } from '../../src/pipeline/telemetry.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { temporaryFolder } from '../support/folders.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 import { createCall, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const chain = { ...createCall('chain'), host: 'options' }
@@ -24,28 +24,25 @@ const urls = { static: 'http://provider.test' }
 const settings = { urls, hosts: { options: 'http://options.test/v1' }, throttleMs: 1_000 }
 
 describe('a host of an app', () => {
-  it(
-    'has an address and a limiter of its own, and is named in telemetry',
-    marbles((m) => {
-      const ended: FinishedRequest[] = []
-      const collector = tinyCollector(m, {
-        streams: [chains({ workers: 1 }), tiny('news', { workers: 1 })],
-        stocks: ['A', 'B'],
-        settings,
-        answers: (call) => (call === 'v1/chain A' && m.scheduler.now() < 500 ? of(status(429)) : m.cold('-(r|)', { r: row })),
-        telemetry: () => ({ event: () => undefined, request: (one) => void ended.push(one) }),
-      })
-      m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('1002ms (a|)', { a: 'complete' })
-      m.flush()
-      // The 429 of one host does not delay the other.
-      expect(collector.answered).toEqual(expect.arrayContaining(['1 news A', '2 news B', '1001 v1/chain A', '1002 v1/chain B']))
-      expect(ended.filter(({ endpoint }) => endpoint.host === 'options').map(({ status: code }) => code)).toEqual([429, 200, 200])
-    }),
-  )
+  itWithMarbles('has an address and a limiter of its own, and is named in telemetry', (m) => {
+    const ended: FinishedRequest[] = []
+    const collector = tinyCollector(m, {
+      streams: [chains({ workers: 1 }), tiny('news', { workers: 1 })],
+      stocks: ['A', 'B'],
+      settings,
+      answers: (call) => (call === 'v1/chain A' && m.scheduler.now() < 500 ? of(status(429)) : m.cold('-(r|)', { r: row })),
+      telemetry: () => ({ event: () => undefined, request: (one) => void ended.push(one) }),
+    })
+    m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('1002ms (a|)', { a: 'complete' })
+    m.flush()
+    // The 429 of one host does not delay the other.
+    expect(collector.answered).toEqual(expect.arrayContaining(['1 news A', '2 news B', '1001 v1/chain A', '1002 v1/chain B']))
+    expect(ended.filter(({ endpoint }) => endpoint.host === 'options').map(({ status: code }) => code)).toEqual([429, 200, 200])
+  })
 
-  it(
+  itWithMarbles(
     'must have an address; the error names the setting, the variable, the stream and the built-in host that may be meant',
-    marbles((m) => {
+    (m) => {
       const misspelt = { ...chain, host: 'statics' }
       const streams = [chains(), tiny('others', { endpoints: [misspelt] })]
       const messages: unknown[] = []
@@ -57,7 +54,7 @@ describe('a host of an app', () => {
       expect(messages[1]).toContain(
         'SCRIPSTREAM_STATICS_URL (hosts.statics, or did you mean the built-in host static?), needed by others\n',
       )
-    }),
+    },
   )
 
   it.each([

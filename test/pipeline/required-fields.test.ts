@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { lastValueFrom, map } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
@@ -14,6 +11,7 @@ import type { RunOptions } from '../../src/pipeline/run-options.js'
 import type { Storage } from '../../src/pipeline/storage.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
@@ -189,8 +187,7 @@ describe('drift that was accepted', () => {
   })
 
   it('was not, so the next run does not reuse this one', async () => {
-    const out = mkdtempSync(join(tmpdir(), 'scripstream-'))
-    onTestFinished(() => rmSync(out, { recursive: true }))
+    const out = temporaryFolder()
     const again = (more: Partial<Changing> = {}) => run({ storage: folder(out), only: ['market-news'], fresh: false, ...more })
     await again({ change })
     const second = await again()

@@ -6,7 +6,7 @@ import { createResult } from '../../src/model/outcome.js'
 import { toStockRecord } from '../../src/model/stock.js'
 import { perStock } from '../../src/pipeline/define-stream.js'
 import type { SortOrder } from '../../src/pipeline/output.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles, marbles } from '../support/marbles.js'
 import { createCall, ok, tiny, tinyCollector } from '../support/tiny.js'
 
 const interest: Readonly<Record<string, number>> = { A: 9, B: 100, C: 20, D: 100 }
@@ -37,16 +37,13 @@ const collect = (m: Parameters<typeof tinyCollector>[0], files: MemoryFiles, str
   return { requested: collector.requested.slice(1).map((call) => call.slice(-1)), totals }
 }
 
-it(
-  'requests the selected stocks only, and drops the records of those that are no longer selected',
-  marbles((m) => {
-    const files: MemoryFiles = new Map()
-    expect(collect(m, files, chains('ABC'))).toEqual({ requested: ['A', 'B', 'C'], totals: ['master-data', 1, 'chains', 3] })
-    expect(symbolsIn(files)).toEqual(['A', 'B', 'C'])
-    collect(m, files, chains('BD'))
-    expect(symbolsIn(files)).toEqual(['B', 'D'])
-  }),
-)
+itWithMarbles('requests the selected stocks only, and drops the records of those that are no longer selected', (m) => {
+  const files: MemoryFiles = new Map()
+  expect(collect(m, files, chains('ABC'))).toEqual({ requested: ['A', 'B', 'C'], totals: ['master-data', 1, 'chains', 3] })
+  expect(symbolsIn(files)).toEqual(['A', 'B', 'C'])
+  collect(m, files, chains('BD'))
+  expect(symbolsIn(files)).toEqual(['B', 'D'])
+})
 
 it.each([
   [undefined, ['B', 'D', 'C', 'A']],
@@ -66,15 +63,3 @@ it.each([
 ])('refuses an unknown stream in the settings of a collector: %j', (settings, why) => {
   expect(() => createCollector({ settings, streams: [chains('A')] })).toThrow(why)
 })
-
-it(
-  'refuses an unknown stream in the pairs of a run',
-  marbles((m) => {
-    const messages: string[] = []
-    tinyCollector(m, { streams: [chains('A')] })
-      .run({ pairs: { chain: ['A'] } })
-      .subscribe({ error: ({ message }: Error) => messages.push(message) })
-    m.flush()
-    expect(messages).toEqual(['unknown stream: "chain" (did you mean chains?); streams: master-data, chains'])
-  }),
-)

@@ -1,7 +1,7 @@
 import { map, of } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
-import { marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 import { answerInTurn, oneStock, summarizeRun } from '../support/one-stock.js'
 import { page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
@@ -16,79 +16,64 @@ const pauses = [
 
 describe('a 429', () => {
   for (const { named, retryAfter, frames } of pauses)
-    it(
-      `with ${named} is retried after ${frames}, without using up retries`,
-      marbles((m) => {
-        const answers = answerInTurn(status(429, retryAfter), row)
-        const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
+    itWithMarbles(`with ${named} is retried after ${frames}, without using up retries`, (m) => {
+      const answers = answerInTurn(status(429, retryAfter), row)
+      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
 
-        m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 requests, 1 retries' })
-      }),
-    )
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 requests, 1 retries' })
+    })
 
-  it(
-    'does not use up the retries of a failure after it',
-    marbles((m) => {
-      const answers = answerInTurn(status(429), status(503), page, row)
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
+  itWithMarbles('does not use up the retries of a failure after it', (m) => {
+    const answers = answerInTurn(status(429), status(503), page, row)
+    const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s 375ms 750ms (a|)', {
-        a: 'complete, 1 success, 4 requests, 3 retries',
-      })
-    }),
-  )
+    m.expect(collector.run().pipe(summarizeRun)).toBeObservable('2s 375ms 750ms (a|)', {
+      a: 'complete, 1 success, 4 requests, 3 retries',
+    })
+  })
 
-  it(
+  itWithMarbles(
     'ends its stock as rate_limit after as many further attempts as are granted in each of two passes, the last without a pause behind it',
-    marbles((m) => {
+    (m) => {
       const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
 
       m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 requests, 4 retries' })
-    }),
+    },
   )
 
-  it(
-    'without a Retry-After doubles the pause each time, until the host is given up',
-    marbles((m) => {
-      const answer = m.cold('(r|)', { r: status(429) })
-      const collector = oneStock(m, answer)
+  itWithMarbles('without a Retry-After doubles the pause each time, until the host is given up', (m) => {
+    const answer = m.cold('(r|)', { r: status(429) })
+    const collector = oneStock(m, answer)
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 requests, 6 retries' })
-      m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
-    }),
-  )
+    m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 requests, 6 retries' })
+    m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
+  })
 
-  it(
-    'pauses all streams that use the endpoint, but no other endpoint of the host',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        stocks: ['A'],
-        streams: [tiny('news'), tiny('filings'), tiny('ohlcv', { phase: 'candles' })],
-        answers: answerInTurn(status(429), row),
-      })
-      collector.run().subscribe()
-      m.flush()
+  itWithMarbles('pauses all streams that use the endpoint, but no other endpoint of the host', (m) => {
+    const collector = tinyCollector(m, {
+      stocks: ['A'],
+      streams: [tiny('news'), tiny('filings'), tiny('ohlcv', { phase: 'candles' })],
+      answers: answerInTurn(status(429), row),
+    })
+    collector.run().subscribe()
+    m.flush()
 
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
-    }),
-  )
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
+  })
 
-  it(
-    'is counted in the report, whatever the outcome, and reported once per endpoint',
-    marbles((m) => {
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(429), row) })
-      const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
+  itWithMarbles('is counted in the report, whatever the outcome, and reported once per endpoint', (m) => {
+    const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(429), row) })
+    const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
 
-      m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
-        a: [
-          1,
-          [
-            {
-              reason: 'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
-            },
-          ],
+    m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
+      a: [
+        1,
+        [
+          {
+            reason: 'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
+          },
         ],
-      })
-    }),
-  )
+      ],
+    })
+  })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Transport } from '../../src/http/transport.js'
 import { createResult } from '../../src/model/outcome.js'
 import { perStock } from '../../src/pipeline/define-stream.js'
-import { type Context, marbles } from '../support/marbles.js'
+import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
 import { createCall, masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
@@ -37,57 +37,45 @@ const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (cal
 }
 
 describe('the workers of a stream', () => {
-  it(
-    'request that many stocks at the same time, and the next one when one is done',
-    marbles((m) => {
-      const answer = m.cold('   ---(r|)', { r: row })
-      const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
-      const outcome = collector.run().pipe(map((report) => report.outcome))
+  itWithMarbles('request that many stocks at the same time, and the next one when one is done', (m) => {
+    const answer = m.cold('   ---(r|)', { r: row })
+    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
+    const outcome = collector.run().pipe(map((report) => report.outcome))
 
-      m.expect(outcome).toBeObservable('---------(a|)', { a: 'complete' })
-      m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
-    }),
-  )
+    m.expect(outcome).toBeObservable('---------(a|)', { a: 'complete' })
+    m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
+  })
 
-  it(
-    'take the stocks in the order of the master list',
-    marbles((m) => {
-      const collector = tinyCollector(m, {
-        stocks: five,
-        streams: [tiny('news', { workers: 2 })],
-        answers: () => m.cold('-(r|)', { r: row }),
-      })
-      recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('take the stocks in the order of the master list', (m) => {
+    const collector = tinyCollector(m, {
+      stocks: five,
+      streams: [tiny('news', { workers: 2 })],
+      answers: () => m.cold('-(r|)', { r: row }),
+    })
+    recordEvents(m, collector.events())
+    m.flush()
 
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
-    }),
-  )
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
+  })
 
-  it(
-    'are as many as the settings specify',
-    marbles((m) => {
-      const answer = m.cold('---(r|)', { r: row })
-      const collector = tinyCollector(m, {
-        stocks: ['A', 'B', 'C'],
-        streams: [tiny('news', { workers: 1 })],
-        answers: () => answer,
-        settings: { workers: { news: 3 } },
-      })
+  itWithMarbles('are as many as the settings specify', (m) => {
+    const answer = m.cold('---(r|)', { r: row })
+    const collector = tinyCollector(m, {
+      stocks: ['A', 'B', 'C'],
+      streams: [tiny('news', { workers: 1 })],
+      answers: () => answer,
+      settings: { workers: { news: 3 } },
+    })
 
-      m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('---(a|)', { a: 'complete' })
-      m.expect(answer).toHaveSubscriptions(['^--!', '^--!', '^--!'])
-    }),
-  )
+    m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('---(a|)', { a: 'complete' })
+    m.expect(answer).toHaveSubscriptions(['^--!', '^--!', '^--!'])
+  })
 
-  it(
-    'belong to one stream: a stream does not use those of another',
-    marbles((m) => {
-      const { most } = mostInFlight(m, { news: 2, filings: 3 }, () => 4, five)
+  itWithMarbles('belong to one stream: a stream does not use those of another', (m) => {
+    const { most } = mostInFlight(m, { news: 2, filings: 3 }, () => 4, five)
 
-      expect(most).toStrictEqual({ news: 2, filings: 3 })
-    }),
-  )
+    expect(most).toStrictEqual({ news: 2, filings: 3 })
+  })
 
   it('are all busy and never exceeded, however long each answer takes; each stock is requested once', () => {
     const property = fc.property(
@@ -107,109 +95,94 @@ describe('the workers of a stream', () => {
     fc.assert(property)
   })
 
-  it(
-    'continue if answers come synchronously',
-    marbles((m) => {
-      const many = Array.from({ length: 3_000 }, (_, place) => `S${place}`)
-      const collector = tinyCollector(m, { stocks: many, streams: [tiny('news'), tiny('filings')], answers: () => of(row) })
-      const counts = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => [
-        scripts.news?.items.success,
-        scripts.filings?.items.success,
-      ])
+  itWithMarbles('continue if answers come synchronously', (m) => {
+    const many = Array.from({ length: 3_000 }, (_, place) => `S${place}`)
+    const collector = tinyCollector(m, { stocks: many, streams: [tiny('news'), tiny('filings')], answers: () => of(row) })
+    const counts = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => [
+      scripts.news?.items.success,
+      scripts.filings?.items.success,
+    ])
 
-      m.expect(collector.run().pipe(counts)).toBeObservable('(a|)', { a: [3_000, 3_000] })
-    }),
-  )
+    m.expect(collector.run().pipe(counts)).toBeObservable('(a|)', { a: [3_000, 3_000] })
+  })
 
-  it(
-    'continue if answers come synchronously after busy workers',
-    marbles((m) => {
-      const many = Array.from({ length: 6_000 }, (_, place) => `S${place}`)
-      const collector = tinyCollector(m, {
-        stocks: many,
-        streams: [tiny('news')],
-        answers: (call) => (call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row)),
-      })
-      const count = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => scripts.news?.items.success)
+  itWithMarbles('continue if answers come synchronously after busy workers', (m) => {
+    const many = Array.from({ length: 6_000 }, (_, place) => `S${place}`)
+    const collector = tinyCollector(m, {
+      stocks: many,
+      streams: [tiny('news')],
+      answers: (call) => (call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row)),
+    })
+    const count = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => scripts.news?.items.success)
 
-      m.expect(collector.run().pipe(count)).toBeObservable('100ms (a|)', { a: 6_000 })
-    }),
-  )
+    m.expect(collector.run().pipe(count)).toBeObservable('100ms (a|)', { a: 6_000 })
+  })
 
-  it(
-    'keep their stocks during the back-off after a 429: no request until one has succeeded',
-    marbles((m) => {
-      let requests = 0
-      const isFirst = (): boolean => requests++ === 0
-      const collector = tinyCollector(m, {
-        stocks: ['A', 'B', 'C'],
-        streams: [tiny('news', { workers: 2 })],
-        answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
-        settings: { retries: 0 },
-      })
-      recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('keep their stocks during the back-off after a 429: no request until one has succeeded', (m) => {
+    let requests = 0
+    const isFirst = (): boolean => requests++ === 0
+    const collector = tinyCollector(m, {
+      stocks: ['A', 'B', 'C'],
+      streams: [tiny('news', { workers: 2 })],
+      answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
+      settings: { retries: 0 },
+    })
+    recordEvents(m, collector.events())
+    m.flush()
 
-      expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
-    }),
-  )
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
+  })
 })
 
 describe('a worker', () => {
-  it(
-    'requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well',
-    marbles((m) => {
-      let [inFlight, most] = [0, 0]
-      const requests: string[] = []
-      const transport: Transport = ({ url, body, arrived }) =>
-        defer(() => {
-          if (url.endsWith('master-data')) return of(masterList(...five))
-          const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
-          const isFirst = !requests.some((line) => line.endsWith(stock))
-          requests.push(`${m.scheduler.now()} ${stock}`)
-          inFlight += 1
-          most = Math.max(most, inFlight)
-          return timer(10).pipe(
-            tap(() => {
-              inFlight -= 1
-              arrived?.()
-            }),
-            delay(4),
-            map(() => (isFirst && stock === 'A' ? page : row)),
-          )
-        })
-      const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
-      const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
-
-      m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
-      m.flush()
-      expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
-      expect(most).toBe(2)
-    }),
-  )
-
-  it(
-    'requests the next stocks while files are read for one, at most as many as there are workers',
-    marbles((m) => {
-      const requests: string[] = []
-      const news = tiny('news', {
-        workers: 2,
-        work: perStock((stock, { ask }) =>
-          timer(10).pipe(
-            switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
-            map((rows) => createResult(rows)),
-          ),
-        ),
-      })
-      const answers = (call: string) =>
-        timer(5).pipe(
-          tap({ subscribe: () => requests.push(`${m.scheduler.now()} ${call}`) }),
-          map(() => row),
+  itWithMarbles('requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well', (m) => {
+    let [inFlight, most] = [0, 0]
+    const requests: string[] = []
+    const transport: Transport = ({ url, body, arrived }) =>
+      defer(() => {
+        if (url.endsWith('master-data')) return of(masterList(...five))
+        const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
+        const isFirst = !requests.some((line) => line.endsWith(stock))
+        requests.push(`${m.scheduler.now()} ${stock}`)
+        inFlight += 1
+        most = Math.max(most, inFlight)
+        return timer(10).pipe(
+          tap(() => {
+            inFlight -= 1
+            arrived?.()
+          }),
+          delay(4),
+          map(() => (isFirst && stock === 'A' ? page : row)),
         )
-      recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
-      m.flush()
+      })
+    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
+    const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
 
-      expect(requests).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
-    }),
-  )
+    m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
+    m.flush()
+    expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
+    expect(most).toBe(2)
+  })
+
+  itWithMarbles('requests the next stocks while files are read for one, at most as many as there are workers', (m) => {
+    const requests: string[] = []
+    const news = tiny('news', {
+      workers: 2,
+      work: perStock((stock, { ask }) =>
+        timer(10).pipe(
+          switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
+          map((rows) => createResult(rows)),
+        ),
+      ),
+    })
+    const answers = (call: string) =>
+      timer(5).pipe(
+        tap({ subscribe: () => requests.push(`${m.scheduler.now()} ${call}`) }),
+        map(() => row),
+      )
+    recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
+    m.flush()
+
+    expect(requests).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
+  })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EVENING } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { copyOf, journalsIn, STOCKS, type Trying, tryRun } from './support.js'
+import { copyOf, journalsIn, placesIn, STOCKS, type Trying, tryRun } from './support.js'
 
 const DAY = 86_400_000
 const stateOf = (out: string, name: string): string => join(out, '.scripstream', name)
@@ -95,7 +95,7 @@ describe('a smaller run after an unfinished run', () => {
     expect(hashOutputs(out)).toEqual(await golden())
   })
 
-  it('can be killed at any byte while its journals are taken over', async () => {
+  it('can be killed at any place of a line while its journals are taken over', async () => {
     const out = temporaryFolder()
     const only = ['market-news', 'new-announcements']
     await tryRun({ out, only, now: EVENING, isAway: isNewsOf('ALPHA') })
@@ -104,7 +104,7 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out: whole, only, now: EVENING })
     const part = readFileSync(stateOf(out, 'part/journals/market-news.ndjson'))
     expect(part.length).toBeGreaterThan(100)
-    for (let bytes = 0; bytes <= part.length; bytes += 7) {
+    for (const bytes of [...placesIn(part), part.length]) {
       const killed = copyOf(out)
       appendFileSync(stateOf(killed, 'journals/market-news.ndjson'), `\n${part.subarray(0, bytes)}`)
       expect((await tryRun({ out: killed, only, now })).requests).toEqual([])

@@ -146,3 +146,12 @@ export const copyOf = (path: string): string => {
   cpSync(path, copy, { recursive: true, preserveTimestamps: true })
   return copy
 }
+
+/** Where lines begin, their first byte, their middle, and their end without its line feed: any other byte of a line is as its middle. */
+export const placesIn = (text: Buffer): readonly number[] => {
+  const ends = [...text].flatMap((byte, at) => (byte === 10 ? [at] : []))
+  return ends.flatMap((end, line) => {
+    const begin = (ends[line - 1] ?? -1) + 1
+    return [begin, begin + 1, Math.floor((begin + end) / 2), end]
+  })
+}

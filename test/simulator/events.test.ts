@@ -44,10 +44,17 @@ const collectAnswers = async (market: SampleMarket) => {
 const options = { seed: 1, stocks: 60, asOf: toInstant('2026-02-13', '20:30'), exchange: 'NSE', candleDays: 40 }
 const YEAR = ['2026-01-01', '2026-12-31'] as const
 
+/** The endpoints of the built-in streams: another stream does not change their answers. */
+const BUILT_IN =
+  'master fundamental listing_dates corporate_actions sheet circuit deal eq_band_changes sec_list indices index_ohlcv company_filings lodr announcements indicator news ohlcv'
+
 it('leaves the market as it was without events', async () => {
   const answers = await collectAnswers(createTimeline(options)(options.asOf))
-  const texts = answers.map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`).toSorted()
-  // Of the market before there were any events. It changes with the samples and with the requests of the streams.
+  const texts = answers
+    .filter(({ name }) => BUILT_IN.split(' ').includes(name))
+    .map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`)
+    .toSorted()
+  // Of the market before there were any events. It changes with the samples and with the requests of these streams.
   expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('3ce02d55660ac2c9')
 }, 60_000)
 

@@ -1,11 +1,11 @@
-import { firstValueFrom, from, lastValueFrom, map, mergeMap, toArray } from 'rxjs'
+import { firstValueFrom, from, lastValueFrom, map, mergeMap, ReplaySubject, toArray } from 'rxjs'
 import { expect } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import type { Output } from '../../src/pipeline/output.js'
-import type { JournalFacts, SinkItem } from '../../src/pipeline/session.js'
+import type { JournalFacts, Session, SessionRequest, SinkItem } from '../../src/pipeline/session.js'
 import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
@@ -60,22 +60,20 @@ export interface Wrote {
 
 const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 
+/** Opens the session of a run, which holds its lock until `release`. */
+export const openSession = async (storage: Pick<Storage, 'openSession'>, more: Partial<SessionRequest> = {}) => {
+  const begun = new ReplaySubject<Session>(1)
+  const usual = { folders: [], streams: [], outputs: [], session: '2026-02-12', isReusable: () => false, isPartOf: () => false }
+  const holding = storage.openSession({ ...usual, choose: () => ({ run: 'r', asOf: NOW, configuration: '' }), ...more }).subscribe(begun)
+  return { session: await firstValueFrom(begun), release: () => holding.unsubscribe() }
+}
+
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
 export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
   const isGathered = output.shape === 'rows-in-one-file'
   const sortBy = isGathered ? output.sortBy : undefined
   const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(sortBy ? { sortBy } : {}) }
-  const session = await firstValueFrom(
-    memory().openSession({
-      folders: [],
-      streams: [facts],
-      outputs: [],
-      session: '2026-02-12',
-      isReusable: () => false,
-      isPartOf: () => false,
-      choose: () => ({ run: 'r', asOf: NOW, configuration: '' }),
-    }),
-  )
+  const { session } = await openSession(memory(), { streams: [facts] })
   const journal = session.journals.get('any')
   if (journal === undefined) throw new Error('no journal')
   const wrote: number[] = []

@@ -1,14 +1,14 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
+import { lastValueFrom } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
-import type { Session } from '../../src/pipeline/session.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { disk } from '../../src/storage/disk.js'
 import { toStorageError } from '../../src/storage/file-system.js'
 import { createJournalFile } from '../../src/storage/folder-journal.js'
+import { openSession } from '../sinks/support.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 /** Replaces a call of the disk until the test ends. */
@@ -120,26 +120,13 @@ describe('a failure of the file system', () => {
     ['EINVAL', true],
   ])('answers the sync of its folders with %s lets a run be complete: %s', async (code, isComplete) => {
     const root = temporaryFolder()
-    const record = { run: 'r', asOf: 0, configuration: 'c' }
-    const begun = new Subject<Session>()
-    const holding = folder(root)
-      .openSession({
-        folders: [],
-        streams: [],
-        outputs: [],
-        session: '2026-02-12',
-        isReusable: () => false,
-        isPartOf: () => false,
-        choose: () => record,
-      })
-      .subscribe(begun)
-    const session = await firstValueFrom(begun)
+    const { session, release } = await openSession(folder(root))
     if (session.commit) await lastValueFrom(session.commit())
     spyOn('fsync').mockRejectedValue(failure(code))
     const finishing = lastValueFrom(session.finish())
     if (isComplete) await finishing
     else await expect(finishing).rejects.toThrow('the disk reports an error')
     expect(readdirSync(join(root, '.scripstream')).includes('run.json')).toBe(!isComplete)
-    holding.unsubscribe()
+    release()
   })
 })

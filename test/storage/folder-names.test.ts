@@ -1,31 +1,16 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { firstValueFrom, lastValueFrom, Subject } from 'rxjs'
+import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import type { Session } from '../../src/pipeline/session.js'
+import { openSession } from '../sinks/support.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
-
-const RECORD = { run: 'r', asOf: 0, configuration: 'c' }
 
 /** Locks a folder for a run; returns the function that releases it. */
 const openLocked = async (root: string) => {
   const storage = folder(root)
-  const begun$ = new Subject<Session>()
-  const began = firstValueFrom(begun$)
-  const holding = storage
-    .openSession({
-      folders: ['', 'news'],
-      streams: [],
-      outputs: [],
-      session: '2026-02-12',
-      isReusable: () => false,
-      isPartOf: () => false,
-      choose: () => RECORD,
-    })
-    .subscribe(begun$)
-  await began
-  return { storage, giveBack: () => holding.unsubscribe() }
+  const { release } = await openSession(storage, { folders: ['', 'news'] })
+  return { storage, giveBack: release }
 }
 
 describe('a locked folder', () => {

@@ -11,13 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { EMPTY, firstValueFrom, lastValueFrom, Subject } from 'rxjs'
+import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import type { Session } from '../../src/pipeline/session.js'
 import { type WriteOptions, writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { compactOutputDigests, createDigestLog, DAMAGED, digestFile, readOutputDigests } from '../../src/storage/output-digests.js'
 import { isSameStamp } from '../../src/storage/output-files.js'
+import { openSession } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
 
 const SIZES = [0, 1, 1_048_575, 1_048_576, 2_500_000]
@@ -140,22 +140,9 @@ it('records nothing outside a run, and no files about runs', async () => {
 
 it.runIf(existsSync('/proc/self/fd'))('does not stay open if the run is broken off while it begins', async () => {
   const root = temporaryFolder()
-  const record = { run: 'r', asOf: 0, configuration: 'c' }
-  const begun = new Subject<Session>()
-  const holding = folder(root)
-    .openSession({
-      folders: [],
-      streams: [],
-      outputs: [],
-      session: '2026-02-12',
-      isReusable: () => false,
-      isPartOf: () => false,
-      choose: () => record,
-    })
-    .subscribe(begun)
-  const { commit } = await firstValueFrom(begun)
-  const committing = lastValueFrom(commit?.() ?? EMPTY)
-  holding.unsubscribe()
+  const { session, release } = await openSession(folder(root))
+  const committing = lastValueFrom(session.commit?.() ?? EMPTY)
+  release()
   await committing
   const opened = readdirSync('/proc/self/fd').map((fd) => {
     const path = join('/proc/self/fd', fd)

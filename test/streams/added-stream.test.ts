@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asyncScheduler, map } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
@@ -19,6 +18,7 @@ import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 import { duckdb } from '../analysis/support.js'
 import { createTestDependencies, createTestIo } from '../cli/support.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const Rating = row({
   agency: column(z.string(), { about: 'who rated the stock', sql: 'agency', required: true, key: true }),
@@ -59,8 +59,7 @@ const stockRatings = defineStream({
   ],
 })
 
-const out = mkdtempSync(join(tmpdir(), 'scripstream-added-'))
-afterAll(() => rmSync(out, { recursive: true, force: true }))
+const out = temporaryFolder()
 
 /** Runs a command with the stream added to the built-in ones. */
 const command = async (...args: readonly string[]) => {

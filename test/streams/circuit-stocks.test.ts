@@ -137,9 +137,4 @@ describe('circuit-stocks', () => {
     expect(text(UPPER)).toBe('[]\n')
     expect(text(LOWER)).toBe(arrayOf(RECORD))
   })
-
-  it('leaves an earlier list alone when no tier answers', async () => {
-    const { text } = await collected(circuits(500, 500), { files: withFile(LOWER, 'the good one') })
-    expect(text(LOWER)).toBe('the good one')
-  })
 })

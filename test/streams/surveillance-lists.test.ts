@@ -186,12 +186,6 @@ describe('surveillance-lists', () => {
     })
   })
 
-  it('leaves an earlier list alone when no tier answers', async () => {
-    const { text } = await lists({}, { files: withFile('nse_asm_list.json', 'the good one') })
-    expect(text('nse_asm_list.json')).toBe('the good one')
-    expect(text('nse_gsm_list.json')).toBe('[]\n')
-  })
-
   it('names files and web keys by the exchange in lower case', async () => {
     const { files, requests } = await lists({ [GSM]: sheet }, { settings: { exchange: 'BSE', retries: 0 } })
     expect([...files.keys()]).toEqual(expect.arrayContaining(['bse_asm_list.json', 'bse_gsm_list.json']))

@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
-/** Creates a folder that is deleted when the test ends. */
+/** Creates a folder that is deleted when the test ends, or, outside of one, when all tests of the file have ended. */
 export const temporaryFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'scripstream-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  const remove = (): void => rmSync(path, { recursive: true, force: true })
+  try {
+    onTestFinished(remove)
+  } catch {
+    afterAll(remove)
+  }
   return path
 }
 

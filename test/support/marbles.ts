@@ -1,5 +1,5 @@
-import { configure } from 'rxjs-marbles'
-import { expect } from 'vitest'
+import { type Context, configure } from 'rxjs-marbles'
+import { expect, it } from 'vitest'
 
 export type { Context } from 'rxjs-marbles'
 
@@ -12,3 +12,6 @@ export const { marbles } = configure({
   frameworkMatcher: true,
   assertDeepEqual: (actual: unknown, expected: unknown) => expect(actual).toStrictEqual(expected),
 })
+
+/** A test on virtual time. */
+export const itWithMarbles = (title: string, test: (m: Context) => void): void => it(title, marbles(test))

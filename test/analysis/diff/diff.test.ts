@@ -1,23 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { filter, firstValueFrom } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Change } from '../../../src/analysis/diff/change.js'
 import { diff } from '../../../src/analysis/diff/diff.js'
 import { createCollector } from '../../../src/collector.js'
 import { UsageError } from '../../../src/model/errors.js'
 import type { Row } from '../../../src/model/row.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, EVENING, type OutputFolder, outputFolder, runInto, streams } from '../verify/support.js'
 
-const first = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const first = temporaryFolder()
 const STOCKS = 8
 /** No candles: diff ignores them, and they take most of the time. */
 const SKIP = ['all-ohlcv', 'indices-ohlcv']
 
 beforeAll(() => runInto(first, { stocks: STOCKS, skip: SKIP }), 120_000)
-afterAll(() => rmSync(first, { recursive: true }))
 
 const again = (folder: OutputFolder, run: Parameters<typeof runInto>[1] = {}): Promise<void> =>
   runInto(folder.path, { stocks: STOCKS, fresh: true, skip: SKIP, ...run })

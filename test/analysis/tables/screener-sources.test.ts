@@ -143,6 +143,10 @@ describe.skipIf(!duckdb)('the screener reads results', () => {
 })
 
 describe.skipIf(!duckdb)('the screener reads lists', () => {
+  const deal = (sym: string, isin: string) => ({
+    ...{ date: '2026-02-11 00:00:00', sym, isin, exch: 'NSE', deal: 'BULK', bs: 'B', cname: 'X', qty: 10, avgprice: 5 },
+  })
+
   it('the latest filing and news without values of older ones', async () => {
     const filing = {
       news_date: '2026-02-11 10:00:00',
@@ -174,30 +178,7 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
 
   it('lists that have another ISIN of the stock since a split', async () => {
     const row = await screen('deals_7d, asm_stage, face_value_inr', {
-      'bulk_block_deals.json': [
-        {
-          date: '2026-02-11 00:00:00',
-          sym: 'A',
-          isin: 'INE009A01039',
-          exch: 'NSE',
-          deal: 'BULK',
-          bs: 'B',
-          cname: 'X',
-          qty: 10,
-          avgprice: 5,
-        },
-        {
-          date: '2026-02-11 00:00:00',
-          sym: 'A',
-          isin: 'INE777Z01011',
-          exch: 'NSE',
-          deal: 'BULK',
-          bs: 'B',
-          cname: 'X',
-          qty: 10,
-          avgprice: 5,
-        },
-      ],
+      'bulk_block_deals.json': [deal('A', 'INE009A01039'), deal('A', 'INE777Z01011')],
       'nse_asm_list.json': [{ Symbol: 'A', ISIN: 'INE009A01039', Name: 'A', Stage: 'LTASM - I (13)' }],
       'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,06-OCT-2008,5,1,INE009A01039,2\n`,
     })
@@ -205,19 +186,8 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
   })
 
   it('no deals as 0, and without a list of deals as NULL', async () => {
-    const deal = {
-      date: '2026-02-11 00:00:00',
-      sym: 'B',
-      isin: 'INE002A01018',
-      exch: 'NSE',
-      deal: 'BULK',
-      bs: 'B',
-      cname: 'X',
-      qty: 10,
-      avgprice: 5,
-    }
     const columns = 'deals_7d, deals_bought_7d_cr, deals_net_7d_cr'
-    expect(Object.values((await screen(columns, { 'bulk_block_deals.json': [deal] })) ?? {})).toEqual([0, 0, 0])
+    expect(Object.values((await screen(columns, { 'bulk_block_deals.json': [deal('B', 'INE002A01018')] })) ?? {})).toEqual([0, 0, 0])
     expect(Object.values((await screen(columns, {})) ?? {})).toEqual([null, null, null])
   })
 

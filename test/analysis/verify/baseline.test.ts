@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Finding, sortFindings } from '../../../src/analysis/verify/finding.js'
 import { StorageError } from '../../../src/model/errors.js'
 import type { Row } from '../../../src/model/row.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const FILE = '.scripstream/accepted-findings.json'
-const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const clean = temporaryFolder()
 const names = { a: '', b: '', c: '' }
 
 beforeAll(async () => {
@@ -19,7 +17,6 @@ beforeAll(async () => {
     .map(({ Symbol: symbol }) => String(symbol))
   Object.assign(names, { a, b, c })
 })
-afterAll(() => rmSync(clean, { recursive: true }))
 
 const repeatLast = (folder: OutputFolder, symbol: string): void => {
   const candles = folder.candles(symbol)

@@ -1,19 +1,7 @@
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RunOptions } from '../../../src/collector.js'
 import { acquireLock } from '../../../src/storage/lock.js'
 import { type Trying, tryRun } from '../../resume/support.js'
@@ -22,10 +10,9 @@ import { copyOf, EVENING, outputFolder, runInto, verified } from './support.js'
 
 const DAY = 86_400_000
 const NEWS = 'market_news/ALPHA_news.json'
-const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const clean = temporaryFolder()
 
 beforeAll(() => runInto(clean))
-afterAll(() => rmSync(clean, { recursive: true }))
 
 /** What a deep check finds in files, by file. */
 const filesWrong = async (path: string, deep = true): Promise<readonly string[]> =>

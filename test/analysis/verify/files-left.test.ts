@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { RunOptions } from '../../../src/collector.js'
 import { type Trying, tryRun } from '../../resume/support.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, EVENING, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 const NEXT_EVENING = EVENING + 86_400_000
-const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const clean = temporaryFolder()
 const names = { a: '', b: '' }
 
 beforeAll(async () => {
@@ -19,7 +18,6 @@ beforeAll(async () => {
     .map(({ Symbol: symbol }) => String(symbol))
   Object.assign(names, { a, b })
 })
-afterAll(() => rmSync(clean, { recursive: true }))
 
 /** A folder with a complete run and further runs on the next day. */
 const folderAfter = async (...runs: readonly RunOptions[]): Promise<OutputFolder> => {

@@ -1,15 +1,14 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { checkNames, type Finding } from '../../../src/analysis/verify/finding.js'
 import type { Row } from '../../../src/model/row.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
 type Candles = readonly (readonly number[])[]
 
-const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
-afterAll(() => rmSync(clean, { recursive: true }))
+const clean = temporaryFolder()
 
 const DAY_S = 86_400
 const [DEALS, MASTER, RESULTS, ACTIONS] = [

@@ -1,14 +1,13 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstValueFrom } from 'rxjs'
-import { onTestFinished } from 'vitest'
 import type { Finding, Verification } from '../../../src/analysis/verify/finding.js'
 import { verify } from '../../../src/analysis/verify/verify.js'
 import { createCollector, type RunOptions } from '../../../src/collector.js'
 import type { Row } from '../../../src/model/row.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
 import { streams as allStreams } from '../../../streams/registry.js'
+import { temporaryFolder } from '../../support/folders.js'
 
 /** 20:00 on a Thursday. The Sunday before the last had a special session. */
 export const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
@@ -68,8 +67,7 @@ export const outputFolder = (path: string): OutputFolder => {
 
 /** A temporary copy of a folder. */
 export const copyOf = (path: string): OutputFolder => {
-  const copy = mkdtempSync(join(tmpdir(), 'scripstream-'))
-  onTestFinished(() => rmSync(copy, { recursive: true }))
+  const copy = temporaryFolder()
   cpSync(path, copy, { recursive: true, preserveTimestamps: true })
   return outputFolder(copy)
 }

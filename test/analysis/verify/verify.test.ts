@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from '../../../src/analysis/verify/finding.js'
 import { UsageError } from '../../../src/model/errors.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { HISTORY_CHECKS } from '../history/ten-days.js'
 import { copyOf, gist, type OutputFolder, outputFolder, runInto, verified } from './support.js'
 
-const clean = mkdtempSync(join(tmpdir(), 'scripstream-'))
+const clean = temporaryFolder()
 const names = { a: '', b: '', c: '' }
 
 beforeAll(async () => {
@@ -19,7 +18,6 @@ beforeAll(async () => {
     .map(({ Symbol: symbol }) => String(symbol))
   Object.assign(names, { a, b, c })
 })
-afterAll(() => rmSync(clean, { recursive: true }))
 
 /** The candles of a stock after a change to them. */
 const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
