@@ -102,7 +102,11 @@ export const invariants: readonly Invariant[] = [
   [
     'what was stored before a kill is not requested again',
     ({ runs, kills }) =>
-      runs.slice(1).flatMap((run, index) => (kills[index] === 'process' ? listRepeated(runs[index] as RunEnd, run) : [])),
+      runs
+        .slice(1)
+        .flatMap((run, index) =>
+          kills[index] === 'process' && hasDisk(runs.slice(0, index + 2)) ? listRepeated(runs[index] as RunEnd, run) : [],
+        ),
   ],
   ['a second pass is announced as soon as its items are deferred', ({ runs }) => runs.flatMap(({ events }) => listUnannounced(events))],
   ['a record of the history is never changed', ({ runs }) => runs.flatMap(({ overwritten }) => overwritten)],
@@ -165,9 +169,11 @@ const listUnannounced = (events: RunEnd['events']): readonly string[] => {
 }
 
 /** A file that cannot be looked at counts as changed: its item is requested again. */
-const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end, diskFaults }: RunEnd): readonly string[] => {
+const hasDisk = (runs: readonly RunEnd[]): boolean => runs.every(({ diskFaults }) => diskFaults === 0)
+
+const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end }: RunEnd): readonly string[] => {
   const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
-  if (!isContinued || end !== 'finished' || diskFaults > 0) return []
+  if (!isContinued || end !== 'finished') return []
   return [...journaled].flatMap(([stream, stored]) => {
     const taken = events.filter((event) => event.type === 'item-finished' && event.stream === stream && event.isTakenOver).length
     return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]
