@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { diff } from '../analysis/diff/diff.js'
 import type { Day } from '../model/trading-day.js'
+import { MASTER_MAP } from '../pipeline/known-stocks.js'
+import { statFile } from '../storage/file-system.js'
 import { chooseEachDay } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
@@ -17,7 +20,9 @@ export interface Known {
 /** Asks the readers of a folder: `diff`, and the record of each day from `since` on. */
 export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
   world.read(async () => {
-    const { changes } = await diff(ROOT, { exchange: EXCHANGE })
+    // Streams without a master list have nothing that diff could name.
+    const isListed = statFile(join(ROOT, MASTER_MAP)) !== undefined
+    const { changes } = isListed ? await diff(ROOT, { exchange: EXCHANGE }) : { changes: [] }
     const history = await openHistory(ROOT)
     const read = createListReader(history)
     const record = new Map<string, string>()

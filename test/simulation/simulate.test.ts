@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
+import { allIndices } from '../../streams/index.js'
 
 /** More of them: `npm run simulate -- --seeds 10000`. */
 const SEEDS = 200
@@ -17,6 +18,10 @@ describe('whole evenings on virtual time', () => {
     const result = await simulate({ seed: 3, days: 12 })
     expect(result.checks['diff says what it says without faults']).toBe(12)
     expect(result.planted.length).toBeGreaterThan(0)
+  })
+
+  it('need no master list', async () => {
+    expect(await simulate({ seed: 1, seeds: 3, streams: [allIndices] })).toMatchObject({ seeds: 3 })
   })
 
   it('are the same for the same seed, and others for another one', async () => {
