@@ -20,6 +20,7 @@ export const SIMULATED_FAULTS = [
   'midnight', // the run begins just before midnight
   'two-starts', // the command is started once more while it runs
 ] as const
+/** One of the kinds of faults of a simulation. */
 export type SimulatedFault = (typeof SIMULATED_FAULTS)[number]
 
 /** An invariant does not hold. The same options, with this seed alone, repeat it. */

@@ -11,7 +11,7 @@ import { createRouter } from '../simulator/router.js'
 
 /** What can go wrong with a request. All of it is detectable: a wrong answer that nobody can tell from a right one is no fault of a network. */
 export const NETWORK_FAULTS = [
-  'status', // 500, 502, 503, 504, or a 404 that is gone the next time
+  'status', // 500, 502, 503 or 504
   'throttled', // a single 429, with or without Retry-After
   'limit', // a token bucket for each host
   'reset', // the connection ends before the reply

@@ -6,6 +6,7 @@ import { createStage, FIRST_EVENING } from './stage.js'
 import { createTotals, type SimulationResult } from './totals.js'
 import { startVirtualTime } from './virtual-time.js'
 
+/** What is simulated, and how often. Only `seed` is required. */
 export interface SimulationOptions {
   /** Everything that happens follows from it: latencies, order, faults, kills. The market is the same for all seeds. */
   readonly seed: number

@@ -39,6 +39,8 @@ export const createMarket = (options: MarketOptions): SampleMarket => createTime
 /**
  * The market at any instant (epoch milliseconds): stocks and past events stay the same, only "now" moves. Each call is cheap.
  * `options.asOf` only determines the listing dates and the first day of the planned events.
+ *
+ * @example createTimeline({ seed: 1, stocks: 50, asOf: Date.now(), exchange: 'NSE', events: true }).plan('2026-01-01', '2026-12-31')
  */
 export const createTimeline = (options: MarketOptions): Timeline => {
   const { seed, exchange } = options
