@@ -81,7 +81,11 @@ export const invariants: readonly Invariant[] = [
   ],
   [
     'only the disk ends a run early',
-    ({ runs }) => runs.flatMap(({ error }) => (error === undefined || (isRow(error) && error.code === 'storage') ? [] : [String(error)])),
+    ({ runs }) =>
+      runs.flatMap(({ error }, index) => {
+        const isOfDisk = isRow(error) && error.code === 'storage' && !hasDisk(runs.slice(0, index + 1))
+        return error === undefined || isOfDisk ? [] : [String(error)]
+      }),
   ],
   [
     'each output is that of a run without faults, or named as missing',
@@ -173,7 +177,8 @@ const hasDisk = (runs: readonly RunEnd[]): boolean => runs.every(({ diskFaults }
 
 const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end }: RunEnd): readonly string[] => {
   const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
-  if (!isContinued || end !== 'finished') return []
+  if (end !== 'finished') return []
+  if (!isContinued) return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []
   return [...journaled].flatMap(([stream, stored]) => {
     const taken = events.filter((event) => event.type === 'item-finished' && event.stream === stream && event.isTakenOver).length
     return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]

@@ -35,7 +35,7 @@ export interface Network {
   readonly requests: () => number
   /** A new process: it has no requests in flight, and knows of no pause. */
   readonly connect: () => void
-  /** Begins the outages and limits of an evening. */
+  /** Begins outages and limits of a start, at the instant of the clock. */
   readonly begin: () => void
   /** From now on, nothing goes wrong. */
   readonly calm: () => void
@@ -145,6 +145,15 @@ const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<str
   const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
   return {
     violations,
+    /** What the simulated provider refuses, and the product may take for a failure of the item. */
+    check: <T>(act: () => T): T => {
+      try {
+        return act()
+      } catch (error) {
+        violate(String(error))
+        throw error
+      }
+    },
     observe: (request: HttpRequest, endpoint: string, reply$: Observable<HttpReply>): Observable<HttpReply> => {
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
@@ -186,10 +195,20 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
   let outages: readonly Outage[] = []
   let exceeds = createRateLimits({}, asyncScheduler.now)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
-  const count = (kind: NetworkFault): void => void faults.set(kind, (faults.get(kind) ?? 0) + 1)
+  const count = <T>(kind: NetworkFault, made: T): T => {
+    faults.set(kind, (faults.get(kind) ?? 0) + 1)
+    return made
+  }
 
   const watch = createWatch(limits, kinds)
-  const transport: Transport = (request) => defer(() => watch.observe(request, answer(request).endpoint, respond(request)))
+  const transport: Transport = (request) =>
+    defer(() =>
+      watch.observe(
+        request,
+        watch.check(() => answer(request).endpoint),
+        respond(request),
+      ),
+    )
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
@@ -200,18 +219,11 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
       const good = answer(request).reply
       if (isCalm) return timer(ms).pipe(map(() => good))
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
-      if (outage) {
-        count('outage')
-        return suffer(outage.kind, ms)
-      }
-      if (exceeds(hostname)) {
-        count('limit')
-        return timer(ms).pipe(map(() => reply(429)))
-      }
+      if (outage) return suffer(count('outage', outage.kind), ms)
+      if (exceeds(hostname)) return timer(ms).pipe(map(() => reply(count('limit', 429))))
       if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
       const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
-      count(kind)
-      return damage(kind, good, { ms, random })
+      return damage(count(kind, kind), good, { ms, random })
     })
   return {
     transport,
@@ -221,7 +233,6 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
     connect: watch.reset,
     begin: () => {
       const now = asyncScheduler.now()
-      isCalm = false
       const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
       outages = plan.map((from) => ({
         host: hosts[random.int(0, hosts.length - 1)] ?? '',

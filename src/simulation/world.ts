@@ -1,4 +1,4 @@
-import { asyncScheduler, type Observable, Subscription } from 'rxjs'
+import { asyncScheduler, filter, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
@@ -50,8 +50,8 @@ export interface World {
   readonly pass: (ms: number) => Promise<void>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
-  /** Starts the command once more, in the same process. Calls back with its error; with nothing if it ran. */
-  readonly startAgain: (network: Network, ended: (error?: unknown) => void) => void
+  /** Starts the command once more, in the same process; calls back with each request of it. */
+  readonly startAgain: (network: Network, requested: () => void) => void
 }
 
 export interface WorldOptions {
@@ -113,10 +113,11 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       restoreDisk()
     }
   }
-  const startAgain: World['startAgain'] = (network, ended) =>
+  const startAgain: World['startAgain'] = (network, requested) =>
     void open(network)
-      .run()
-      .subscribe({ error: ended, complete: () => ended() })
+      .events()
+      .pipe(filter(({ type }) => type === 'requested'))
+      .subscribe({ next: requested, error: () => undefined })
   return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
 }
 
@@ -176,8 +177,10 @@ const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed
 }
 
 /** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
-const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> =>
-  new Map(
+const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
+  // A run that has just ended has no record any more: its journals are ignored.
+  if (!files().has('/data/.scripstream/run.json')) return new Map()
+  return new Map(
     [...files()].flatMap(([path, bytes]) => {
       const stream = /^\/data\/\.scripstream\/journals\/(.+)\.ndjson$/.exec(path)?.[1]
       if (stream === undefined) return []
@@ -189,6 +192,7 @@ const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, reado
       return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
     }),
   )
+}
 
 /** Describes how a start ended, with its problems. */
 export const describeEnd = ({ error, report, end }: Partial<RunEnd> = {}): string => {

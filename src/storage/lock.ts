@@ -236,7 +236,7 @@ export const acquireLock = async (path: string, now: number, options: LockOption
       }
     } catch (error) {
       // The process may go on after a failed run: it must not be the holder of a lock that nobody releases.
-      for (const own of [file, path]) removeInTime(own, mine)
+      for (const own of new Set([file, path])) removeInTime(own, mine)
       throw error
     }
     await pause(RETRY_DELAY_MS)

@@ -23,11 +23,18 @@ try {
     ...(values.faults ? { faults: values.faults.split(',') } : {}),
     ...(values.verbose ? { log: console.log } : {}),
   })
-  console.log({ ...result, virtualHours: Math.round(result.virtualMs / 36_000) / 100, cpuSeconds: cpuSeconds() })
+  console.log({
+    ...result,
+    planted: result.planted.length,
+    virtualHours: Math.round(result.virtualMs / 36_000) / 100,
+    cpuSeconds: cpuSeconds(),
+  })
 } catch (error) {
   if (error?.name !== 'SimulationError') throw error
   const { seed, days, stocks } = { ...numbers, seed: error.seed }
-  console.error(`${error.message}\nRepeat it with: npm run simulate -- --seed ${seed} --days ${days} --stocks ${stocks} --verbose`)
+  console.error(
+    `${error.message}\nRepeat it with: npm run simulate -- --seed ${seed} --days ${days} --stocks ${stocks}${values.faults ? ` --faults ${values.faults}` : ''} --verbose`,
+  )
   console.error(`${cpuSeconds()} s CPU`)
   process.exitCode = 1
 }

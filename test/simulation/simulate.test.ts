@@ -11,13 +11,16 @@ describe('whole evenings on virtual time', () => {
     expect(result.kills).toBeGreaterThan(20)
     for (const kind of SIMULATED_FAULTS.filter((one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts'].includes(one)))
       expect(result.faults[kind], kind).toBeGreaterThan(0)
-    expect(Object.values(result.checks).every((times) => times >= SEEDS)).toBe(true)
+    expect(Object.keys(result.checks).length).toBeGreaterThan(14)
+    // What diff and the record say is compared where the disk has not failed.
+    expect(Math.min(...Object.values(result.checks))).toBeGreaterThan(SEEDS / 2)
   })
 
   it('follow each other, with events in the market', async () => {
-    const result = await simulate({ seed: 3, days: 12 })
+    const result = await simulate({ seed: 3, days: 12, faults: ['kill', 'power-cut', 'status', 'outage'] })
     expect(result.checks['diff says what it says without faults']).toBe(12)
-    expect(result.planted.length).toBeGreaterThan(0)
+    expect(result.checks['each list is recorded as it is without faults']).toBe(12)
+    expect(result.checks['each planted event is in diff once']).toBeGreaterThan(0)
   })
 
   it('need no master list', async () => {

@@ -152,8 +152,11 @@ const SYMBOL_FIELDS = ['Symbol', 'Sym', 'sym'] as const
 /** Gives a row of an earlier list the present symbol and ISIN of its stock: a rename is a change of the stock, not of its rows. */
 const createRenaming = (before: readonly Stock[], after: readonly Stock[]): ((row: Row) => Row) => {
   const [byIsin, bySymbol] = [new Map(after.map((stock) => [stock.ISIN, stock])), new Map(after.map((stock) => [stock.Symbol, stock]))]
+  const known = new Set(before.map(({ ISIN }) => ISIN))
   const renamed = before.flatMap((stock): readonly (readonly [string, Stock])[] => {
-    const now = byIsin.get(stock.ISIN) ?? bySymbol.get(stock.Symbol)
+    const heir = bySymbol.get(stock.Symbol)
+    // A symbol may have gone to a stock that had another one before.
+    const now = byIsin.get(stock.ISIN) ?? (heir && !known.has(heir.ISIN) ? heir : undefined)
     if (now === undefined || (now.ISIN === stock.ISIN && now.Symbol === stock.Symbol)) return []
     return [stock.ISIN, stock.Symbol].map((name) => [name, now])
   })
