@@ -143,18 +143,19 @@ const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<str
   const inFlight = new Map<string, number>()
   const pausedUntil = new Map<string, number>()
   const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
+  /** What the simulated provider refuses, the product may take for a failure of the item. */
+  const findEndpoint = (request: HttpRequest, answer: NetworkOptions['answer']): string => {
+    try {
+      return answer(request).endpoint
+    } catch (error) {
+      violate(String(error))
+      throw error
+    }
+  }
   return {
     violations,
-    /** What the simulated provider refuses, and the product may take for a failure of the item. */
-    check: <T>(act: () => T): T => {
-      try {
-        return act()
-      } catch (error) {
-        violate(String(error))
-        throw error
-      }
-    },
-    observe: (request: HttpRequest, endpoint: string, reply$: Observable<HttpReply>): Observable<HttpReply> => {
+    observe: (request: HttpRequest, answer: NetworkOptions['answer'], reply$: Observable<HttpReply>): Observable<HttpReply> => {
+      const endpoint = findEndpoint(request, answer)
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
       inFlight.set(endpoint, running)
@@ -199,16 +200,8 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
     faults.set(kind, (faults.get(kind) ?? 0) + 1)
     return made
   }
-
   const watch = createWatch(limits, kinds)
-  const transport: Transport = (request) =>
-    defer(() =>
-      watch.observe(
-        request,
-        watch.check(() => answer(request).endpoint),
-        respond(request),
-      ),
-    )
+  const transport: Transport = (request) => defer(() => watch.observe(request, answer, respond(request)))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
