@@ -71,6 +71,9 @@ export interface HostContext {
   readonly settings: LimiterSettings
 }
 
+/** A back-off that began with this very refusal may end some milliseconds before its pause. */
+const MAX_EARLY_MS = 100
+
 interface Admission {
   readonly endpoint: EndpointLimiter
   readonly permits: Permits
@@ -107,8 +110,9 @@ export const observeAttempt = <T>(
       const failure = isOutage ? new HostDownError(formatError(error), { cause: error }) : reclassified
       if (signal.kind !== 'refused') return subscriber.error(failure)
       const pauseMs = computeRefusalPause(signal.retryAfterMs, host.settings)
-      // A back-off that ends before the pause that this reply asked for holds others, but not this request for long enough.
-      const isHeld = [host.limiter, admission.endpoint].some((limiter) => isRefusing(limiter.state(), host.now() + pauseMs - 1))
+      // A back-off that ends clearly before the pause that this reply asked for does not hold this request for long enough.
+      const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
+      const isHeld = [host.limiter, admission.endpoint].some((limiter) => isRefusing(limiter.state(), dueAt))
       if (isHeld) return subscriber.error(failure)
       options.onOwnPause?.()
       subscriber.add(timer(pauseMs).subscribe(() => subscriber.error(failure)))
