@@ -1,5 +1,5 @@
 /**
- * Streams on scripted answers and virtual time, for marble tests; and whole evenings from a seed, with everything that can go wrong.
+ * Streams on scripted answers and virtual time, for marble tests; and whole daily runs from a seed, with everything that can go wrong.
  *
  * @module scripstream/testing
  * @public
@@ -15,11 +15,11 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 import { defineStream, MASTER, once, type StreamDefinition } from './pipeline/define-stream.js'
 
-export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/evening.js'
-export type { Evening, Files } from './simulation/invariants.js'
+export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
+export type { DailyRun, Files } from './simulation/invariants.js'
 export { type SimulationOptions, simulate } from './simulation/simulate.js'
 export type { SimulationResult } from './simulation/totals.js'
-export type { RunEnd } from './simulation/world.js'
+export type { SimulatedRun } from './simulation/world.js'
 
 /** A request that a scripted provider received. */
 export interface ScriptedRequest {

@@ -1,4 +1,4 @@
-/** Evenings with everything that can go wrong, on virtual time: outages, wrong answers, full disks, kills, power cuts. Works with any test runner. */
+/** Daily runs with everything that can go wrong, on virtual time: outages, wrong answers, full disks, kills, power cuts. Works with any test runner. */
 import { marketNews, masterData } from 'scripstream/streams'
 import { type SimulationResult, simulate } from 'scripstream/testing'
 

@@ -3,22 +3,22 @@ import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
 import { toFilePath } from '../pipeline/output.js'
-import type { RunEnd } from './world.js'
+import type { SimulatedRun } from './world.js'
 
 /** The files of an output folder, by path relative to it. */
 export type Files = ReadonlyMap<string, Buffer>
 
-/** An evening after which nothing runs any more. */
-export interface Evening {
+/** A daily run after which nothing runs any more. */
+export interface DailyRun {
   readonly day: Day
   /** The files when it began, */
   readonly before: Files
   /** now, */
   readonly after: Files
-  /** and after the same evening without any fault; of a run that passes midnight, also those of one that begins after it. */
+  /** and after the same daily run without any fault; of a run that passes midnight, also those of one that begins after it. */
   readonly expected: readonly Files[]
   /** All starts of the command, in order. */
-  readonly runs: readonly RunEnd[]
+  readonly runs: readonly SimulatedRun[]
   /** How runs before this one were killed. */
   readonly kills: readonly ('process' | 'power' | undefined)[]
   readonly streams: readonly StreamDefinition[]
@@ -29,8 +29,8 @@ export interface Evening {
   readonly left: { readonly timers: number; readonly descriptors: number }
 }
 
-/** What must be true of every evening: its name, and a check that returns what is wrong. */
-export type Invariant = readonly [name: string, check: (evening: Evening) => readonly string[]]
+/** What must be true of every daily run: its name, and a check that returns what is wrong. */
+export type Invariant = readonly [name: string, check: (dailyRun: DailyRun) => readonly string[]]
 
 const STATE = /^\.scripstream\//
 const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !STATE.test(file))
@@ -44,7 +44,7 @@ export const readFailed = (files: Files): FailedItems => {
 }
 
 /** The stream and the name of the item that a file belongs to; the name is empty for a file of many items. */
-const findOwner = (file: string, { streams, exchange }: Evening): { readonly stream: string; readonly item: string } | undefined => {
+const findOwner = (file: string, { streams, exchange }: DailyRun): { readonly stream: string; readonly item: string } | undefined => {
   for (const { name, outputs } of streams)
     for (const output of outputs) {
       const [head = '', tail] = toFilePath(output, exchange, { fileName: '\0' }).split('\0')
@@ -55,8 +55,8 @@ const findOwner = (file: string, { streams, exchange }: Evening): { readonly str
 }
 
 /** Whether the folder says that what this file holds is missing. */
-const isNamed = (file: string, failed: FailedItems, evening: Evening): boolean => {
-  const owner = findOwner(file, evening)
+const isNamed = (file: string, failed: FailedItems, dailyRun: DailyRun): boolean => {
+  const owner = findOwner(file, dailyRun)
   const items = owner && failed[owner.stream]
   if (owner === undefined || items === undefined) return false
   // The file of an item whose symbol is not unique has its id behind a tilde.
@@ -64,16 +64,16 @@ const isNamed = (file: string, failed: FailedItems, evening: Evening): boolean =
 }
 
 /** The outputs that are not as expected. */
-const findDifferences = ({ after, expected }: Evening): readonly string[] =>
+const findDifferences = ({ after, expected }: DailyRun): readonly string[] =>
   [...new Set([after, ...expected].flatMap(outputsIn))].filter(
     (file) => !expected.some((files) => isSame(after.get(file), files.get(file))),
   )
 
-const lastOf = ({ runs }: Evening): RunEnd | undefined => runs.at(-1)
+const lastOf = ({ runs }: DailyRun): SimulatedRun | undefined => runs.at(-1)
 
-const isComplete = (evening: Evening): boolean => lastOf(evening)?.report?.outcome === 'complete'
+const isComplete = (dailyRun: DailyRun): boolean => lastOf(dailyRun)?.report?.outcome === 'complete'
 
-/** Every invariant of an evening, in the order in which they are checked. */
+/** Every invariant of a daily run, in the order in which they are checked. */
 export const invariants: readonly Invariant[] = [
   [
     'every run ends',
@@ -89,15 +89,15 @@ export const invariants: readonly Invariant[] = [
   ],
   [
     'each output is that of a run without faults, or named as missing',
-    (evening) => {
-      const failed = isComplete(evening) ? {} : readFailed(evening.after)
-      return findDifferences(evening).filter((file) => !isNamed(file, failed, evening))
+    (dailyRun) => {
+      const failed = isComplete(dailyRun) ? {} : readFailed(dailyRun.after)
+      return findDifferences(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
     },
   ],
   [
     'nothing good is replaced by worse',
-    (evening) =>
-      findDifferences(evening).flatMap((file) => (countLost(file, evening) > 0 ? [`${file} lost ${countLost(file, evening)}`] : [])),
+    (dailyRun) =>
+      findDifferences(dailyRun).flatMap((file) => (countLost(file, dailyRun) > 0 ? [`${file} lost ${countLost(file, dailyRun)}`] : [])),
   ],
   [
     'each item of a run that ends has one outcome',
@@ -109,7 +109,7 @@ export const invariants: readonly Invariant[] = [
       runs
         .slice(1)
         .flatMap((run, index) =>
-          kills[index] === 'process' && hasDisk(runs.slice(0, index + 2)) ? listRepeated(runs[index] as RunEnd, run) : [],
+          kills[index] === 'process' && hasDisk(runs.slice(0, index + 2)) ? listRepeated(runs[index] as SimulatedRun, run) : [],
         ),
   ],
   ['a second pass is announced as soon as its items are deferred', ({ runs }) => runs.flatMap(({ events }) => listUnannounced(events))],
@@ -117,14 +117,14 @@ export const invariants: readonly Invariant[] = [
   ['caps and pauses are kept', ({ violations }) => violations],
   [
     'no timer, lock, descriptor or temporary file is left',
-    (evening) => {
-      const { timers, descriptors } = evening.left
+    (dailyRun) => {
+      const { timers, descriptors } = dailyRun.left
       // The temporary lock of a killed process that has the id of a running one, as here, stays until that one ends.
-      const names = [...evening.after.keys()].filter((file) =>
+      const names = [...dailyRun.after.keys()].filter((file) =>
         /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(file),
       )
       // Journals without a record are ignored, and deleted by the next run.
-      const journals = isComplete(evening) ? [...evening.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
+      const journals = isComplete(dailyRun) ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
       return [
         ...(timers > 0 ? [`${timers} timers`] : []),
         ...(descriptors > 0 ? [`${descriptors} descriptors`] : []),
@@ -136,7 +136,7 @@ export const invariants: readonly Invariant[] = [
 ]
 
 /** How many records a file has lost that were there before and are still right. */
-const countLost = (file: string, { after, expected, before }: Evening): number => {
+const countLost = (file: string, { after, expected, before }: DailyRun): number => {
   const now = new Set(listRecords(after.get(file)))
   const right = new Set(expected.flatMap((files) => listRecords(files.get(file))))
   return listRecords(before.get(file)).filter((record) => right.has(record) && !now.has(record)).length
@@ -151,7 +151,7 @@ const listRecords = (bytes: Buffer | undefined): readonly string[] => {
   return (lists[0] ?? [document]).map((record: unknown) => JSON.stringify(record))
 }
 
-const countOutcomes = (events: RunEnd['events']): readonly string[] => {
+const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {
   const [known, finished] = [new Map<string, number>(), new Map<string, string[]>()]
   for (const event of events) {
     if (event.type === 'items-known') known.set(event.stream, event.total)
@@ -163,7 +163,7 @@ const countOutcomes = (events: RunEnd['events']): readonly string[] => {
   })
 }
 
-const listUnannounced = (events: RunEnd['events']): readonly string[] => {
+const listUnannounced = (events: SimulatedRun['events']): readonly string[] => {
   const deferred = new Map<string, number>()
   return events.flatMap((event) => {
     if (event.type === 'items-deferred') deferred.set(event.stream, event.items)
@@ -173,9 +173,9 @@ const listUnannounced = (events: RunEnd['events']): readonly string[] => {
 }
 
 /** A file that cannot be looked at counts as changed: its item is requested again. */
-const hasDisk = (runs: readonly RunEnd[]): boolean => runs.every(({ diskFaults }) => diskFaults === 0)
+const hasDisk = (runs: readonly SimulatedRun[]): boolean => runs.every(({ diskFaults }) => diskFaults === 0)
 
-const listRepeated = ({ journaled = new Map() }: RunEnd, { events, end }: RunEnd): readonly string[] => {
+const listRepeated = ({ journaled = new Map() }: SimulatedRun, { events, end }: SimulatedRun): readonly string[] => {
   const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
   if (end !== 'finished') return []
   if (!isContinued) return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []

@@ -76,7 +76,7 @@ const reply = (status: number, body: string | Uint8Array = '', more: Partial<Htt
 const fail = (reason: 'reset' | 'dns' | 'connect', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
-/** The right answers of an evening, each made once. @throws an error for a request that the contract does not have */
+/** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
 export const createAnswers = (
   endpoints: readonly AnyEndpoint[],
   market: SampleMarket,

@@ -1,7 +1,7 @@
 import type { Change } from '../analysis/diff/change.js'
 import type { PlantedEvent } from '../model/market.js'
 import type { Day } from '../model/trading-day.js'
-import type { Stage } from './stage.js'
+import type { Scenario } from './scenario.js'
 
 type StockEvent = Extract<PlantedEvent, { readonly symbol: string }>
 
@@ -23,7 +23,7 @@ const SHOWN_BY: Readonly<Partial<Record<PlantedEvent['kind'], readonly [Change['
 const isWeekend = (day: Day): boolean => new Date(`${day}T00:00:00Z`).getUTCDay() % 6 === 0
 
 /** Whether the changes of a session show an event. A run on a weekend requests nothing: it has the session before. */
-export const isShownOn = (event: PlantedEvent, session: number, { sessions }: Stage): boolean => {
+export const isShownOn = (event: PlantedEvent, session: number, { sessions }: Scenario): boolean => {
   const day = 'announcedOn' in event ? event.announcedOn : event.day
   const [today, before] = [sessions[session] as Day, sessions[session - 1]]
   if (session === 0 || isWeekend(today)) return false

@@ -7,7 +7,7 @@ import { statFile } from '../storage/file-system.js'
 import { chooseEachDay } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
-import { EXCHANGE, ROOT, type World } from './world.js'
+import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */
 export interface Known {
@@ -22,7 +22,7 @@ export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
   world.read(async () => {
     // Streams without a master list have nothing that diff could name.
     const isListed = statFile(join(ROOT, MASTER_MAP)) !== undefined
-    const { changes } = isListed ? await diff(ROOT, { exchange: EXCHANGE }) : { changes: [] }
+    const { changes } = isListed ? await diff(ROOT, { exchange: SIMULATED_EXCHANGE }) : { changes: [] }
     const history = await openHistory(ROOT)
     const read = createListReader(history)
     const record = new Map<string, string>()
@@ -39,8 +39,12 @@ export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
 /** When a row became known, and from which other one it differs, depends on the run. */
 const digest = (rows: unknown): string =>
   createHash('sha256')
-    .update(JSON.stringify(rows, (name, value: unknown) => (OWN.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value)))
+    .update(
+      JSON.stringify(rows, (name, value: unknown) =>
+        RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value,
+      ),
+    )
     .digest('hex')
     .slice(0, 16)
 
-const OWN: ReadonlySet<string> = new Set([KNOWN_AT, CHANGE, BASE_ROW])
+const RUN_COLUMNS: ReadonlySet<string> = new Set([KNOWN_AT, CHANGE, BASE_ROW])

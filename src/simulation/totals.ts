@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PlantedEvent } from '../model/market.js'
-import type { RunEnd } from './world.js'
+import type { SimulatedRun } from './world.js'
 
 /** What a simulation did. */
 export interface SimulationResult {
@@ -30,7 +30,7 @@ export const createTotals = () => {
   return {
     countFault: (kind: string, by?: number) => increase(faults, kind, by),
     countCheck: (name: string) => increase(checks, name),
-    countRun: (run: RunEnd) => {
+    countRun: (run: SimulatedRun) => {
       runs += 1
       kills += run.end === 'killed' ? 1 : 0
       requests += run.requests

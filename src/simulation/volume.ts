@@ -32,7 +32,7 @@ export type Node = FileNode | FolderNode
 /** What a name becomes; undefined: it is removed. */
 type NameChange = readonly [folder: FolderNode, name: string, node: Node | undefined]
 
-const EMPTY = { bytes: Buffer.alloc(0), mtimeMs: 0 }
+const NO_CONTENT = { bytes: Buffer.alloc(0), mtimeMs: 0 }
 
 /** Files and folders by name: as they are, and as far as they are synced. */
 export class Volume {
@@ -52,7 +52,7 @@ export class Volume {
   }
 
   private createFile(): FileNode {
-    return { ino: ++this.lastIno, mtimeMs: this.now(), bytes: EMPTY.bytes, room: EMPTY.bytes, synced: EMPTY }
+    return { ino: ++this.lastIno, mtimeMs: this.now(), bytes: NO_CONTENT.bytes, room: NO_CONTENT.bytes, synced: NO_CONTENT }
   }
 
   find(path: string, call: string): Node {
@@ -103,7 +103,7 @@ export class Volume {
     if (node?.names && flags !== 'r') throw fail('EISDIR', 'open', path)
     const opened = node ?? this.createFile()
     if (node === undefined) this.change([folder, name, opened])
-    else if (flags.startsWith('w')) Object.assign(node, { bytes: EMPTY.bytes, room: EMPTY.bytes, mtimeMs: this.now() })
+    else if (flags.startsWith('w')) Object.assign(node, { bytes: NO_CONTENT.bytes, room: NO_CONTENT.bytes, mtimeMs: this.now() })
     return opened
   }
 

@@ -16,10 +16,10 @@ import type { VirtualTime } from './virtual-time.js'
 
 /** The output folder of every simulated run. */
 export const ROOT = '/data'
-export const EXCHANGE = 'NSE'
+export const SIMULATED_EXCHANGE = 'NSE'
 
 /** How a start of the command ended. */
-export interface RunEnd {
+export interface SimulatedRun {
   /** `killed` by the simulation; `failed` with an error, such as a full disk. */
   readonly end: 'finished' | 'killed' | 'failed' | 'stalled' | 'late'
   readonly report?: RunReport
@@ -45,7 +45,11 @@ export interface Kill {
 export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
-  readonly run: (network: Network, kill?: Kill, meanwhile?: readonly (readonly [act: () => void, afterMs: number])[]) => Promise<RunEnd>
+  readonly run: (
+    network: Network,
+    kill?: Kill,
+    meanwhile?: readonly (readonly [act: () => void, afterMs: number])[],
+  ) => Promise<SimulatedRun>
   /** Lets time pass between two starts. */
   readonly pass: (ms: number) => Promise<void>
   /** Runs a reader of the folder, with this disk. */
@@ -195,7 +199,7 @@ const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, reado
 }
 
 /** Describes how a start ended, with its problems. */
-export const describeEnd = ({ error, report, end }: Partial<RunEnd> = {}): string => {
+export const describeEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {
   const problems = Object.entries(report?.scripts ?? {}).flatMap(([name, script]) =>
     script.problems.map(({ reason }) => `${name}: ${reason}`),
   )

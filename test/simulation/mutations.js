@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-/** `find` occurs once in the file. `days`: what one evening cannot show. */
+/** `find` occurs once in the file. `days`: what one daily run cannot show. */
 const mutations = [
   {
     name: 'a journal line is dropped',

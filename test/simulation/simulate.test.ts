@@ -5,7 +5,7 @@ import { allIndices } from '../../streams/index.js'
 /** More of them: `npm run simulate -- --seeds 10000`. */
 const SEEDS = 200
 
-describe('whole evenings on virtual time', () => {
+describe('whole daily runs on virtual time', () => {
   it(`keep every invariant, whatever goes wrong, with ${SEEDS} seeds`, async () => {
     const result = await simulate({ seed: 1, seeds: SEEDS })
     expect(result.kills).toBeGreaterThan(20)

@@ -8,7 +8,7 @@ import type { Files } from './invariants.js'
 import { createAnswers, createNetwork, type Network } from './network.js'
 import { type Known, readKnown } from './read-known.js'
 import type { VirtualTime } from './virtual-time.js'
-import { createWorld, describeEnd, EXCHANGE, ROOT, type World } from './world.js'
+import { createWorld, describeEnd, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 const MARKET_SEED = 1
 const FIRST_DAY: Day = '2026-02-12'
@@ -20,8 +20,8 @@ export interface Truth extends Known {
   readonly problem?: string
 }
 
-/** The market, and what the evenings of a simulation have in common. */
-export interface Stage {
+/** The market, and what the daily runs of a simulation have in common. */
+export interface Scenario {
   readonly time: VirtualTime
   readonly streams: readonly StreamDefinition[]
   readonly sessions: readonly Day[]
@@ -37,40 +37,40 @@ export interface Stage {
 
 type NetworkConditions = Pick<Parameters<typeof createNetwork>[0], 'random' | 'kinds' | 'share'>
 
-export interface StageOptions extends Pick<Stage, 'time' | 'streams'> {
+export interface ScenarioOptions extends Pick<Scenario, 'time' | 'streams'> {
   readonly days: number
   readonly stocks: number
 }
 
 /** When the data of a session is complete. */
-export const eveningOf = (day: Day): number => toInstant(day, '20:30')
-export const FIRST_EVENING = eveningOf(FIRST_DAY)
+export const instantOf = (day: Day): number => toInstant(day, '20:30')
+export const FIRST_INSTANT = instantOf(FIRST_DAY)
 
-/** Builds the market and its evenings without faults, each when it is first needed. */
-export const createStage = ({ time, streams, days, stocks }: StageOptions): Stage => {
-  const options = { seed: MARKET_SEED, stocks, exchange: EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_EVENING }
+/** Builds the market and its daily runs without faults, each when it is first needed. */
+export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions): Scenario => {
+  const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_DAY, '2029-12-31').slice(0, days)
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const hosts = listEndpointHosts(endpoints)
-  const { sheet } = marketAt(FIRST_EVENING)
+  const { sheet } = marketAt(FIRST_INSTANT)
   const settings = {
     hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
     ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
   }
   const limits = countWorkers(streams)
   let [answers, answersOf]: [ReturnType<typeof createAnswers> | undefined, number] = [undefined, -1]
-  const open: Stage['open'] = (session, conditions) => {
-    if (session !== answersOf) answers = createAnswers(endpoints, marketAt(eveningOf(sessions[session] as Day)))
+  const open: Scenario['open'] = (session, conditions) => {
+    if (session !== answersOf) answers = createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day)))
     answersOf = session
     return createNetwork({ ...conditions, hosts, limits, answer: answers as ReturnType<typeof createAnswers> })
   }
-  const create = (delayMs: number): Stage['expect'] => {
+  const create = (delayMs: number): Scenario['expect'] => {
     const world = createWorld({ time, random: createRandom(0, 'calm'), streams, settings })
     const truths: Truth[] = []
     return async (session) => {
       for (let next = truths.length; next <= session; next += 1) {
-        time.setClock(eveningOf(sessions[next] as Day) + delayMs)
+        time.setClock(instantOf(sessions[next] as Day) + delayMs)
         const end = await world.run(open(next, { random: createRandom(0, 'calm', next), kinds: new Set(), share: 0 }))
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
         const known = isWhole ? await readKnown(world, sessions[next]) : { changes: [], record: new Map(), problem: describeEnd(end) }

@@ -1,13 +1,13 @@
 import type { Random } from '../model/market.js'
 import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
-import { type Evening, type Files, invariants } from './invariants.js'
+import { type DailyRun, type Files, invariants } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
 import { isShownOn, listMisses } from './planted.js'
 import { readKnown } from './read-known.js'
-import { eveningOf, filesOf, type Stage, type Truth } from './stage.js'
+import { filesOf, instantOf, type Scenario, type Truth } from './scenario.js'
 import type { Totals } from './totals.js'
-import { createWorld, describeEnd, EXCHANGE, type Kill, type RunEnd, type World } from './world.js'
+import { createWorld, describeEnd, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [
@@ -28,18 +28,18 @@ export class SimulationError extends Error {
   override readonly name = 'SimulationError'
   constructor(
     readonly seed: number,
-    readonly evening: Pick<Evening, 'day'> & Partial<Evening>,
+    readonly dailyRun: Pick<DailyRun, 'day'> & Partial<DailyRun>,
     readonly invariant: string,
     readonly details: readonly string[],
   ) {
     const more = details.length > 5 ? [`and ${details.length - 5} more`] : []
-    super(`seed ${seed}, ${evening.day}: it is not true that ${invariant}: ${[...details.slice(0, 5), ...more].join('; ')}`)
+    super(`seed ${seed}, ${dailyRun.day}: it is not true that ${invariant}: ${[...details.slice(0, 5), ...more].join('; ')}`)
   }
 }
 
 interface Simulation {
-  readonly stage: Stage
-  readonly check?: ((evening: Evening) => readonly string[]) | undefined
+  readonly scenario: Scenario
+  readonly check?: ((dailyRun: DailyRun) => readonly string[]) | undefined
   readonly log?: ((line: string) => void) | undefined
   readonly faults: readonly SimulatedFault[]
   readonly totals: Totals
@@ -58,11 +58,11 @@ interface Machine {
   readonly setDiskFaults: (areOn: boolean) => void
 }
 
-/** Simulates all evenings of a seed. @throws SimulationError */
-export const simulateEvenings = async (seed: number, simulation: Simulation): Promise<void> => {
+/** Simulates all daily runs of a seed. @throws SimulationError */
+export const simulateDailyRuns = async (seed: number, simulation: Simulation): Promise<void> => {
   const machine = createMachine(seed, simulation)
   simulation.log?.(`seed ${seed}: ${[...machine.kinds].join(', ')}; ${machine.share * 100} % of the requests`)
-  for (const session of simulation.stage.sessions.keys()) await simulateEvening(session, machine, simulation)
+  for (const session of simulation.scenario.sessions.keys()) await simulateDailyRun(session, machine, simulation)
 }
 
 /** After this time a system has written what it holds back. */
@@ -70,7 +70,7 @@ const SETTLE_MS = 30_000
 
 const DISK_ERRORS = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const
 
-const createMachine = (seed: number, { stage, faults, totals }: Simulation): Machine => {
+const createMachine = (seed: number, { scenario, faults, totals }: Simulation): Machine => {
   const [plan, random] = [createRandom(seed, 'plan'), createRandom(seed, 'disk')]
   const kinds = new Set(faults.filter(() => plan.chance(0.5)))
   let areOn = false
@@ -82,7 +82,7 @@ const createMachine = (seed: number, { stage, faults, totals }: Simulation): Mac
     totals.countFault(isShort ? 'short-write' : 'disk')
     return isShort ? 'short' : random.pick(DISK_ERRORS)
   }
-  const { time, streams, settings } = stage
+  const { time, streams, settings } = scenario
   const latencyMs = (call: string): number => (call === 'fdatasync' ? random.int(0, 8) : 0)
   return {
     ...{ seed, plan, kinds },
@@ -95,39 +95,47 @@ const createMachine = (seed: number, { stage, faults, totals }: Simulation): Mac
   }
 }
 
-/** An evening under way: the starts so far, and its checks. */
-const openEvening = async (session: number, machine: Machine, simulation: Simulation) => {
+/** A daily run under way: the starts so far, and its checks. */
+const openDailyRun = async (session: number, machine: Machine, simulation: Simulation) => {
   const { seed, world, plan, kinds, share } = machine
-  const { stage, totals, check, log } = simulation
-  const { time, streams } = stage
-  const day = stage.sessions[session] as Day
+  const { scenario, totals, check, log } = simulation
+  const { time, streams } = scenario
+  const day = scenario.sessions[session] as Day
   world.disk.settle()
-  const truths: readonly Truth[] = [await stage.expect(session), ...(kinds.has('midnight') ? [await stage.expectLate(session)] : [])]
-  const network = stage.open(session, { random: createRandom(seed, 'network', session), kinds, share })
-  const [runs, kills]: [RunEnd[], Evening['kills'][number][]] = [[], []]
-  const evening = { day, before: filesOf(world), expected: truths.map(({ files }) => files), runs, kills, streams, exchange: EXCHANGE }
+  const truths: readonly Truth[] = [await scenario.expect(session), ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : [])]
+  const network = scenario.open(session, { random: createRandom(seed, 'network', session), kinds, share })
+  const [runs, kills]: [SimulatedRun[], DailyRun['kills'][number][]] = [[], []]
+  const dailyRun = {
+    day,
+    before: filesOf(world),
+    expected: truths.map(({ files }) => files),
+    runs,
+    kills,
+    streams,
+    exchange: SIMULATED_EXCHANGE,
+  }
   const assert = (name: string, wrong: readonly string[]): void => {
     totals.countCheck(name)
-    if (wrong.length > 0) throw new SimulationError(seed, { ...evening, after: filesOf(world) }, name, wrong)
+    if (wrong.length > 0) throw new SimulationError(seed, { ...dailyRun, after: filesOf(world) }, name, wrong)
   }
   assert(
     'a run without faults is complete',
     truths.flatMap(({ problem = [] }) => problem),
   )
-  let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : eveningOf(day) + plan.int(0, 90) * 60_000
+  let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : instantOf(day) + plan.int(0, 90) * 60_000
   return {
     ...{ day, truths, network, runs, assert },
     assertAll: (): void => {
       const left = { timers: time.pending(), descriptors: world.disk.openDescriptors() }
-      const whole: Evening = { ...evening, left, after: filesOf(world), violations: network.violations }
+      const whole: DailyRun = { ...dailyRun, left, after: filesOf(world), violations: network.violations }
       for (const [name, find] of invariants) assert(name, find(whole))
       if (check) assert('the check of the caller holds', check(whole))
     },
-    start: async (kill?: Kill): Promise<RunEnd> => {
+    start: async (kill?: Kill): Promise<SimulatedRun> => {
       time.setClock(clock)
       network.begin()
       const seconds: string[] = []
-      const run = await world.run(network, kill, planMeanwhile(machine, stage, { network, seconds }))
+      const run = await world.run(network, kill, planMeanwhile(machine, scenario, { network, seconds }))
       totals.countRun(run)
       log?.(`seed ${seed} ${day}: ${describeEnd(run)}, ${run.requests} requests`)
       assert('a folder is used by one run at a time', seconds)
@@ -147,13 +155,13 @@ const openEvening = async (session: number, machine: Machine, simulation: Simula
 }
 
 /**
- * One evening: the command is started up to four times while things go wrong, then once more if the last start did not end, and, once all is
+ * One daily run: the command is started up to four times while things go wrong, then once more if the last start did not end, and, once all is
  * quiet, until the folder is complete.
  */
-const simulateEvening = async (session: number, machine: Machine, simulation: Simulation): Promise<void> => {
-  const { stage } = simulation
+const simulateDailyRun = async (session: number, machine: Machine, simulation: Simulation): Promise<void> => {
+  const { scenario } = simulation
   const { world, plan, unrecorded } = machine
-  const { day, truths, network, runs, assert, assertAll, start, isComplete, isStale } = await openEvening(session, machine, simulation)
+  const { day, truths, network, runs, assert, assertAll, start, isComplete, isStale } = await openDailyRun(session, machine, simulation)
   machine.setDiskFaults(true)
   for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) {
     await start(planKill(machine))
@@ -163,17 +171,17 @@ const simulateEvening = async (session: number, machine: Machine, simulation: Si
   assertAll()
   network.calm()
   for (let tries = 3; tries > 0 && !isComplete(); tries -= 1) await start()
-  assert('a quiet evening completes the folder', isComplete() || isStale() ? [] : [describeEnd(runs.at(-1))])
+  assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeEnd(runs.at(-1))])
   assertAll()
   const known = await readKnown(world, day)
   // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
   if (!isWhole) unrecorded.add(day)
   // A session on a weekend is compared with the one before the session before.
-  const isBefore = stage.sessions.slice(Math.max(0, session - 2), session + 1).every((one) => !unrecorded.has(one))
+  const isBefore = scenario.sessions.slice(Math.max(0, session - 2), session + 1).every((one) => !unrecorded.has(one))
   if (isBefore) {
     assert('diff says what it says without faults', listOtherChanges(known.changes, truths))
-    const shown = stage.planted.filter((event) => isShownOn(event, session, stage))
+    const shown = scenario.planted.filter((event) => isShownOn(event, session, scenario))
     if (shown.length > 0)
       assert(
         'each planted event is in diff once',
@@ -191,7 +199,7 @@ const simulateEvening = async (session: number, machine: Machine, simulation: Si
 /** What happens while a run lasts. */
 const planMeanwhile = (
   { world, plan, kinds }: Machine,
-  { time }: Stage,
+  { time }: Scenario,
   { network, seconds }: { readonly network: Parameters<World['run']>[0]; readonly seconds: string[] },
 ): Parameters<World['run']>[2] => {
   const jump = (): void => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
