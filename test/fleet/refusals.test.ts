@@ -41,6 +41,8 @@ const WAYS: readonly (readonly [
     'MASTERDOWN',
     async (control) => {
       await control('config', 'set', 'replica-serve-stale-data', 'no')
+      // A read-only replica refuses writes with READONLY, and which refusal is shown would be chance.
+      await control('config', 'set', 'replica-read-only', 'no')
       await control('replicaof', '127.0.0.1', '1')
     },
     (control) => control('replicaof', 'no', 'one'),
