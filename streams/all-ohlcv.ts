@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createCandleEndpoint } from '../src/market/candles.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { CandleRow } from '../src/model/candle.js'
 import { ITEM_SYMBOL } from '../src/model/row-schema.js'
 import { requireSid } from '../src/model/stock.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createCandleEndpoint } from '../src/market/candles.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
 import { ITEM_SYMBOL, type TableColumn } from '../src/model/row-schema.js'

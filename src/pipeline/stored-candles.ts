@@ -1,6 +1,6 @@
 import { map, type Observable, of, switchMap } from 'rxjs'
+import type { createCandleEndpoint } from '../market/candle-answer.js'
 import { candleAt, findFileFault, readCandleFile } from '../market/candle-file.js'
-import type { createCandleEndpoint } from '../market/candles.js'
 import type { Candle, Candles } from '../model/candle.js'
 import { isRow, readText } from '../model/row.js'
 import { type Day, toDay } from '../model/trading-day.js'
