@@ -1,13 +1,13 @@
 import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
-import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { compareIdentifiers } from '../src/market/identifiers.js'
+import { readCountedRows } from '../src/market/list-sources.js'
 import { formatSentence, readStoredRows } from '../src/market/listings.js'
-import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
+import { rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createFileNames } from '../src/model/file-name.js'
-import { type Row, Rows, readText } from '../src/model/row.js'
+import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 
@@ -49,11 +49,10 @@ const indices = post({
   host: 'analytics',
   path: '/customscan/fetchdt',
   input: z.strictObject({ data: exactly(REQUEST.data) }),
-  read: (text, _, seen): CountedRows<MarketIndex> => {
-    const { data, tot_rec } = json(Rows)(text, undefined, seen)
-    const rows = (data ?? []) as readonly MarketIndex[]
-    if (rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
-    return { rows, total: parseTotal(tot_rec) }
+  read: (text, _, seen) => {
+    const answer = readCountedRows<MarketIndex>(text, seen)
+    if (answer.rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
+    return answer
   },
   shape: dataEnvelope(z.array(MarketIndex)),
   sample: (_, market) => ({

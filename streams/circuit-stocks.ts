@@ -1,8 +1,8 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
-import { exactly, post } from '../src/http/endpoint.js'
-import { buildIdPage, condition, createWebTiers, webData, webPage } from '../src/market/list-sources.js'
+import { post } from '../src/http/endpoint.js'
+import { condition, constants, createWebSource } from '../src/market/list-sources.js'
 import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
@@ -63,30 +63,27 @@ const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'sto
 
 const MAX_ROWS = 500
 
-const Scan = z.strictObject({
-  data: z.strictObject({
-    sort: z.literal('Mcap'),
-    sorder: z.literal('desc'),
-    count: z.literal(MAX_ROWS),
-    fields: exactly(FIELDS),
-    params: z.tuple([
-      z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
-      condition('OgInst', 'ES'),
-      condition('Seg', 'E'),
-    ]),
-    pgno: z.literal(1),
-  }),
-})
+const SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_ROWS, fields: FIELDS } as const
 
 const circuit = post({
   name: 'circuit',
   host: 'analytics',
   path: '/customscan/fetchdt',
-  input: Scan,
+  input: z.strictObject({
+    data: z.strictObject({
+      ...constants(SCAN),
+      params: z.tuple([
+        z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
+        condition('OgInst', 'ES'),
+        condition('Seg', 'E'),
+      ]),
+      pgno: z.literal(1),
+    }),
+  }),
   read: (text, _, seen): readonly Row[] => {
-    const { data: circuitWebData } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
-    if (circuitWebData === undefined) throw new BadAnswerError('schema', 'the scan answer has no list')
-    return circuitWebData
+    const { data } = json(z.looseObject({ data: z.array(Row).optional() }))(text, undefined, seen)
+    if (data === undefined) throw new BadAnswerError('schema', 'the scan answer has no list')
+    return data
   },
   shape: dataEnvelope(z.array(ScannedStock)),
   sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
@@ -120,24 +117,7 @@ const sampleCircuitPage = (key: string, market: SampleMarket): readonly Row[] | 
   return side && sampleStocks(side, market)
 }
 
-const CircuitWebKey = z.enum(WEB_KEYS)
-const data = webData(CircuitWebKey, sampleCircuitPage)
-const circuitWebPage = webPage(CircuitWebKey, sampleCircuitPage)
-
-const createScan = (side: Side): z.output<typeof Scan> => ({
-  data: {
-    sort: 'Mcap',
-    sorder: 'desc',
-    count: MAX_ROWS,
-    fields: FIELDS,
-    params: [
-      { field: FLAGS[side], op: '', val: '1' },
-      { field: 'OgInst', op: '', val: 'ES' },
-      { field: 'Seg', op: '', val: 'E' },
-    ],
-    pgno: 1,
-  },
-})
+const web = createWebSource(z.enum(WEB_KEYS), sampleCircuitPage)
 
 /** A stock as answered by the scan or the web site, which has other names for two fields. */
 type CircuitRow = RowOf<typeof ScannedStock> & { readonly sym?: string | null; readonly Name?: string | null }
@@ -165,12 +145,18 @@ export const circuitStocks = defineStream({
   position: 10,
   workers: 2,
   timeoutMs: 10_000,
-  endpoints: [circuit, buildIdPage, data, circuitWebPage],
+  endpoints: [circuit, ...web.endpoints],
   work: perPart(['upper', 'lower'], (side, tools) => {
     const { ask, warn } = tools
     // Not compared with its `tot_rec`: that was 62 for both sides, although one list had 52 stocks.
-    const scan = () => ask(circuit, createScan(side), { failFast: true }).pipe(warnIfFull(MAX_ROWS, tools, side))
-    const sources = [{ name: 'scan', ask: scan }, ...createWebTiers(data, circuitWebPage, WEB_KEYS[side], tools)]
+    const params = [
+      { field: FLAGS[side], op: '', val: '1' },
+      { field: 'OgInst', op: '', val: 'ES' },
+      { field: 'Seg', op: '', val: 'E' },
+    ] as const
+    const scan = () =>
+      ask(circuit, { data: { ...SCAN, params: [...params], pgno: 1 } }, { failFast: true }).pipe(warnIfFull(MAX_ROWS, tools, side))
+    const sources = [{ name: 'scan', ask: scan }, ...web.tiers(WEB_KEYS[side], tools)]
     const tiers = sources.map((source) => ({ ...source, ask: (isLast: boolean) => source.ask(isLast).pipe(rejectOtherUnits(tools)) }))
     return firstThatAnswers(tiers, (failure) => warn(`${side}: a source failed: ${failure}`)).pipe(
       map((rows) => createResult(withoutCopies(rows, tools, side).map(toCircuitStock))),

@@ -119,20 +119,20 @@ export const corporateActions = defineStream({
   work: perPart(['upcoming', 'history'], (mode, tools, file) => {
     const today = toDay(tools.asOf)
     const { from, to } = computeWindow(mode, today)
-    const filters: [{ field: 'CorpAct.ActDate'; op: 'GT' | 'LT'; val: Day }] = [
-      { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today },
-    ]
-    const action$ = tools.ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters, count: MAX_ROWS, page: 1 } }).pipe(
-      warnIfFull(MAX_ROWS, tools, mode),
-      map((rows) =>
-        createResult(
-          withoutCopies(rows, tools, mode).filter((row) => {
-            const days = listActionDays(row)
-            return days.length === 0 || days.some((day) => day >= from && day <= to)
-          }),
+    const filter = { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today } as const
+    const action$ = tools
+      .ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ROWS, page: 1 } })
+      .pipe(
+        warnIfFull(MAX_ROWS, tools, mode),
+        map((rows) =>
+          createResult(
+            withoutCopies(rows, tools, mode).filter((row) => {
+              const days = listActionDays(row)
+              return days.length === 0 || days.some((day) => day >= from && day <= to)
+            }),
+          ),
         ),
-      ),
-    )
+      )
     return mode === 'history' ? action$.pipe(rejectShrunk(file, tools)) : action$
   }),
   outputs: [

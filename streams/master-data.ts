@@ -1,13 +1,12 @@
 import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
-import { json } from '../src/http/answer.js'
-import { exactly, post } from '../src/http/endpoint.js'
+import { post } from '../src/http/endpoint.js'
 import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
-import { condition, exchangeCondition } from '../src/market/list-sources.js'
+import { condition, constants, exchangeCondition, readCountedRows } from '../src/market/list-sources.js'
 import { listingWarnings, MASTER_FIGURES, MASTER_MAP, readStoredStocks } from '../src/market/listings.js'
-import { type CountedRows, keepUnits, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
+import { keepUnits, refuse, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { isRow, Rows } from '../src/model/row.js'
+import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { defineStream, MASTER, once } from '../src/pipeline/define-stream.js'
@@ -47,6 +46,8 @@ const FIELDS = [
 
 const MAX_ROWS = 5000
 
+const SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_ROWS, fields: FIELDS } as const
+
 const master = post({
   name: 'master',
   host: 'analytics',
@@ -54,19 +55,15 @@ const master = post({
   headers: 'origin',
   input: z.strictObject({
     data: z.strictObject({
-      sort: z.literal('Mcap'),
-      sorder: z.literal('desc'),
-      count: z.literal(MAX_ROWS),
-      fields: exactly(FIELDS),
+      ...constants(SCAN),
       params: z.tuple([condition('OgInst', 'ES'), exchangeCondition]),
       pgno: z.literal(0),
     }),
   }),
-  read: (text, _, seen): CountedRows<MasterRow> => {
-    const { data, tot_rec } = json(Rows)(text, undefined, seen)
-    const rows = (data ?? []) as readonly MasterRow[]
-    if (toStocks(rows).length === 0) throw new BadAnswerError('schema', 'the master list has no stock')
-    return { rows, total: parseTotal(tot_rec) }
+  read: (text, _, seen) => {
+    const answer = readCountedRows<MasterRow>(text, seen)
+    if (toStocks(answer.rows).length === 0) throw new BadAnswerError('schema', 'the master list has no stock')
+    return answer
   },
   shape: dataEnvelope(z.array(MasterRow)),
   sample: (_, market) => ({
@@ -105,10 +102,7 @@ export const masterData = defineStream({
     tools
       .ask(master, {
         data: {
-          sort: 'Mcap',
-          sorder: 'desc',
-          count: MAX_ROWS,
-          fields: FIELDS,
+          ...SCAN,
           params: [
             { field: 'OgInst', op: '', val: 'ES' },
             { field: 'Exch', op: '', val: tools.settings.exchange },

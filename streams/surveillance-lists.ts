@@ -2,7 +2,7 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { buildIdPage, createWebTiers, webData, webPage } from '../src/market/list-sources.js'
+import { createWebSource } from '../src/market/list-sources.js'
 import { rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
@@ -85,9 +85,7 @@ const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | und
 
 const toWebKey = (list: ListName, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const ListWebKey = z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list')
-const data = webData(ListWebKey, sampleListPage)
-const page = webPage(ListWebKey, sampleListPage)
+const web = createWebSource(z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list'), sampleListPage)
 
 const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Symbol: readText(row.sym ?? row.Sym),
@@ -105,13 +103,13 @@ export const surveillanceLists = defineStream({
   workers: 2,
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],
-  endpoints: [sheet, buildIdPage, data, page],
+  endpoints: [sheet, ...web.endpoints],
   work: perPart(['asm', 'gsm'], (list, tools, file) => {
-    const { ask, shared, settings, stored, accepts, warn } = tools
+    const { ask, settings, stored, accepts, warn } = tools
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
     const sources = [
       { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }) },
-      ...createWebTiers(data, page, toWebKey(list, settings.exchange), { ask, shared }).map((tier) => ({
+      ...web.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
         ...tier,
         ask: (isLast: boolean) =>
           tier.ask(isLast).pipe(map((rows) => rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== ''))),

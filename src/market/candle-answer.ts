@@ -74,9 +74,10 @@ const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
 const VOLUME = 5
 
 const HEADS = ['{"success":true,"data":{', '{"data":{'] as const
-const COLUMN_STARTS = ['"Time":[', '"o":[', '"h":[', '"l":[', '"c":[', '"v":['] as const
+const COLUMN_STARTS: readonly string[] = ['"Time":[', '"o":[', '"h":[', '"l":[', '"c":[', '"v":[']
+const MAX_START_LENGTH = 8
 
-const [LINE_FEED, COMMA, POINT, ZERO, NINE, LIST_END, OBJECT_END] = [10, 44, 46, 48, 57, 93, 125] as const
+const [LINE_FEED, COMMA, POINT, ZERO, NINE, LIST_START, LIST_END, OBJECT_END] = [10, 44, 46, 48, 57, 91, 93, 125] as const
 
 /** A decimal of up to this many characters is exactly what JavaScript prints for its number. */
 const MAX_DIGITS = 15
@@ -97,14 +98,14 @@ export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
 
 /** Finds the first value of each of the six columns, without reading the columns. */
 const findColumns = (bytes: Buffer): readonly number[] | undefined => {
-  const startsWith = (text: string, at: number): boolean => bytes.toString('latin1', at, at + text.length) === text
-  const starts = COLUMN_STARTS.map(() => 0)
-  let at = HEADS.find((head) => startsWith(head, 0))?.length ?? 0
+  const starts = [0, 0, 0, 0, 0, 0]
+  let at = HEADS.find((head) => bytes.toString('latin1', 0, head.length) === head)?.length ?? 0
   do {
-    const column = COLUMN_STARTS.findIndex((start) => startsWith(start, at))
+    const first = bytes.indexOf(LIST_START, at) + 1
+    const column = first - at > MAX_START_LENGTH ? -1 : COLUMN_STARTS.indexOf(bytes.toString('latin1', at, first))
     if (column < 0 || starts[column] !== 0) return undefined
-    starts[column] = at + (COLUMN_STARTS[column] as string).length
-    at = bytes.indexOf(LIST_END, at) + 1
+    starts[column] = first
+    at = bytes.indexOf(LIST_END, first) + 1
     if (at === 0) return undefined
   } while (bytes[at++] === COMMA)
   const isWhole = bytes[at - 1] === OBJECT_END && bytes[at] === OBJECT_END && bytes.length === at + 1

@@ -1,12 +1,10 @@
 import type { Candle, Candles } from '../model/candle.js'
 import { formatThousands } from '../model/text.js'
-import { type Day, toDay } from '../model/trading-day.js'
-import { type CandleArrays, candleAt, isSameDay, toDayNumber } from './candle-file.js'
+import { toDay } from '../model/trading-day.js'
+import { type CandleArrays, candleAt, isSameDay, toCandleDay, toDayNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
 const DAY_SECONDS = 86_400
-
-export const toCandleDay = (candle: Candle): Day => toDay(candle[0] * 1_000)
 
 /** Why a candle is impossible; undefined if it is possible. */
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
@@ -19,10 +17,9 @@ export const findCandleFault = ([, open, high, low, close, volume]: Candle): str
 
 /**
  * Why a whole history must not be stored, although older candles are stored as served: a volume that is no number of shares, or a new day
- * with two candles. Lines of CSV were checked when they were decoded.
+ * with two candles.
  */
 export const findHistoryFault = (candles: Candles): string | undefined => {
-  if (candles.csv !== undefined) return undefined
   const rows = [...candles]
   const negative = rows.find((candle) => candle[5] < 0)
   if (negative !== undefined) return `volume ${negative[5]} on ${toCandleDay(negative)}`

@@ -179,6 +179,9 @@ const DAY_SECONDS = 86_400
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
 export const toDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / DAY_SECONDS)
 
+/** The day of a candle in India. */
+export const toCandleDay = ([time]: Candle): Day => toDay(time * 1_000)
+
 /** Whether two ascending times are on one day. */
 export const isSameDay = (earlier: number, later: number): boolean =>
   later - earlier < DAY_SECONDS && toDayNumber(later) === toDayNumber(earlier)

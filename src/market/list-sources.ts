@@ -1,11 +1,11 @@
 import { catchError, defer, map, type Observable, switchMap, throwError } from 'rxjs'
 import { z } from 'zod'
 import { json, pageJson } from '../http/answer.js'
-import { type AnswerInspector, type Endpoint, get } from '../http/endpoint.js'
+import { type AnswerInspector, type Endpoint, exactly, get } from '../http/endpoint.js'
 import { BadAnswerError, HttpError, NothingAnsweredError } from '../model/errors.js'
 import type { SampleMarket, SampleStock } from '../model/market.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { isRow, type Row } from '../model/row.js'
+import { isRow, type Row, Rows } from '../model/row.js'
 import { addDays, type Day, formatCompactDmy, toDay, toInstant } from '../model/trading-day.js'
 import type { Tier } from '../operators/first-that-answers.js'
 import { withoutCopies } from './refuse.js'
@@ -29,9 +29,12 @@ export const buildIdPage = get({
   sample: (_, { buildId }) => renderPage({ props: { pageProps: {} }, page: '/all-indices', buildId }),
 })
 
-/** Defines the endpoint of the site's data files: the rows of the pages with the given keys. */
-export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
-  get({
+/**
+ * The web site of the provider as second and third source of the lists with the given keys: its data file, then the page. Fetches the build
+ * id once per run.
+ */
+export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) => {
+  const data = get({
     name: 'web_data',
     host: 'web',
     path: '/_next/data/{buildId}/{key}.json',
@@ -42,10 +45,7 @@ export const webData = (key: z.ZodType<string>, sampleRows: SampleRows) =>
       return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
     },
   })
-
-/** Defines the endpoint of the pages themselves, with the same rows. */
-export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
-  get({
+  const page = get({
     name: 'web_page',
     host: 'web',
     path: '/{key}/',
@@ -57,9 +57,23 @@ export const webPage = (key: z.ZodType<string>, sampleRows: SampleRows) =>
       return rows && renderPage({ props: { pageProps: { data: { list: rows } } }, buildId: market.buildId })
     },
   })
+  return {
+    endpoints: [buildIdPage, data, page],
+    tiers: (key: string, { ask, shared }: Pick<Tools, 'ask' | 'shared'>): readonly Tier<readonly Row[]>[] => [
+      {
+        name: 'web data',
+        ask: () =>
+          shared('build id', () => ask(buildIdPage, {}, { failFast: true })).pipe(
+            switchMap((buildId) => ask(data, { buildId, key }, { failFast: true })),
+          ),
+      },
+      { name: 'web page', ask: (isLast) => ask(page, { key }, { failFast: !isLast }) },
+    ],
+  }
+}
 
 /** The rows of the simulated page with a key; nothing if there is no such page. */
-export type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
+type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
 
 /** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
 const findStockList = (root: unknown): readonly Row[] => {
@@ -80,23 +94,6 @@ const findList = (value: unknown, depth: number): readonly Row[] | undefined => 
 
 const renderPage = (data: unknown): string =>
   `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`
-
-/** The web site of the provider as second and third source of a list: its data file, then the page. Fetches the build id once per run. */
-export const createWebTiers = (
-  data: ReturnType<typeof webData>,
-  page: ReturnType<typeof webPage>,
-  key: string,
-  { ask, shared }: Pick<Tools, 'ask' | 'shared'>,
-): readonly Tier<readonly Row[]>[] => [
-  {
-    name: 'web data',
-    ask: (): Observable<readonly Row[]> =>
-      shared('build id', () => ask(buildIdPage, {}, { failFast: true })).pipe(
-        switchMap((buildId) => ask(data, { buildId, key }, { failFast: true })),
-      ),
-  },
-  { name: 'web page', ask: (isLast) => ask(page, { key }, { failFast: !isLast }) },
-]
 
 /** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
@@ -156,3 +153,14 @@ export const exchangeCondition = z.strictObject({
   op: z.literal(''),
   val: z.string().regex(/^[A-Z]+$/, 'must be an exchange code'),
 })
+
+/** The schemas of the parts of a request that are always the same. */
+export const constants = <const T extends Readonly<Record<string, unknown>>>(values: T) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, exactly(value)])) as { [Name in keyof T]: z.ZodType<T[Name]> }
+
+/** Reads the rows of an answer, and the total that it reports (`tot_rec`), if it does. */
+export const readCountedRows = <R>(text: string, inspect?: AnswerInspector) => {
+  const { data, tot_rec } = json(Rows)(text, undefined, inspect)
+  const total = typeof tot_rec === 'string' && tot_rec.trim() !== '' ? Number(tot_rec) : tot_rec
+  return { rows: (data ?? []) as readonly R[], total: typeof total === 'number' && total >= 0 ? total : undefined }
+}

@@ -111,18 +111,6 @@ export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction
     ),
   )
 
-/** The rows of an answer, and the total that it reports (`tot_rec`), if it does. */
-export interface CountedRows<R> {
-  readonly rows: readonly R[]
-  readonly total?: number | undefined
-}
-
-/** Reads the reported total of an answer. */
-export const parseTotal = (value: unknown): number | undefined => {
-  const total = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof total === 'number' && total >= 0 ? total : undefined
-}
-
 /**
  * Compares a list, without copies of records, with its reported total. Errors with a `RefusedError` (`count`) if rows are missing, unless the run accepts that. A list
  * of as many rows as requested may be cut off, because one request returns no more: that is a warning, or, if its total is higher, the
@@ -131,7 +119,7 @@ export const parseTotal = (value: unknown): number | undefined => {
 export const rejectTruncated = <R>(
   limit: number,
   { accepts, warn }: Pick<Tools, 'accepts' | 'warn'>,
-): OperatorFunction<CountedRows<R>, ItemResult<R>> =>
+): OperatorFunction<{ readonly rows: readonly R[]; readonly total?: number | undefined }, ItemResult<R>> =>
   map(({ rows: answered, total = 0 }) => {
     const isFull = answered.length >= limit
     const rows = withoutCopies(answered, { warn })

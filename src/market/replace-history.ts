@@ -13,10 +13,9 @@ import {
   isOtherInstrument,
   type SeriesComparison,
   type StoredHistory,
-  toCandleDay,
   toStoredHistory,
 } from './candle-checks.js'
-import { readCandleFile, toDayNumber } from './candle-file.js'
+import { readCandleFile, toCandleDay, toDayNumber } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { type RescaleCounts, thresholds } from './refusal-policy.js'
 import { refuse } from './refuse.js'

@@ -7,8 +7,8 @@ import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import type { createCandleEndpoint } from './candle-answer.js'
-import { describeRewriting, isDifferentPrice, toCandleDay } from './candle-checks.js'
-import { candleAt, findFileFault, formatCandleFile, readCandleFile } from './candle-file.js'
+import { describeRewriting, isDifferentPrice } from './candle-checks.js'
+import { candleAt, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { createRescaleDetector, type RescaleDetector } from './refusal-policy.js'
 import { acceptHistory, checkHistory, checkMoves, checkNewCandles, pairWithPrevious, type RefetchReason } from './replace-history.js'
@@ -62,7 +62,8 @@ export const updateCandles = (series: Series, tools: Tools): Observable<ItemResu
 const fetchFirst = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   fetchCandles(FIRST_CANDLE, series, tools).pipe(
     map((rows) => {
-      checkHistory(rows, tools)
+      // Lines of CSV were checked when they were decoded.
+      if (rows.csv === undefined) checkHistory(rows, tools)
       return addNewest(createResult(rows))
     }),
   )
