@@ -6,6 +6,9 @@ var LEAST = [20, 19]
 var found = process.versions.node.split('.').map(Number)
 
 if (found[0] > LEAST[0] || (found[0] === LEAST[0] && found[1] >= LEAST[1])) {
+  // Compiled code is stored for the next start, by versions of Node that can (22.8): the command then starts in a third of the time.
+  var compileCache = require('node:module').enableCompileCache
+  if (compileCache) compileCache()
   void import('./main.js')
 } else {
   console.error(
