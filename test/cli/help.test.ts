@@ -11,7 +11,12 @@ import { createTestDependencies, createTestIo } from './support.js'
 const dependencies = createTestDependencies(undefined, { streams, createCollector })
 /** The real program; its commands do nothing. */
 const dry = (args: readonly string[]) =>
-  createProgram(commands, { args, io: createTestIo({ now: Date.parse('2026-02-13T00:00:00Z') }), dependencies, act: () => Promise.resolve() })
+  createProgram(commands, {
+    args,
+    io: createTestIo({ now: Date.parse('2026-02-13T00:00:00Z') }),
+    dependencies,
+    act: () => Promise.resolve(),
+  })
 const names = dry([]).commands.map((command) => command.name())
 
 const helpOf = async (...args: readonly string[]): Promise<string> => {

@@ -74,7 +74,9 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
 /** The commands whose answer is for programs: a script, a table of settings, a document, a protocol. Their help is for people. */
 const FOR_PROGRAMS = ['completion', 'graph', 'init', 'mcp', 'schedule', 'simulate']
 
-const names = createProgram(commands, { args: [], io: createTestIo(), dependencies, act: () => Promise.resolve() }).commands.map((one) => one.name())
+const names = createProgram(commands, { args: [], io: createTestIo(), dependencies, act: () => Promise.resolve() }).commands.map((one) =>
+  one.name(),
+)
 
 describe('on a terminal', () => {
   beforeAll(async () => {
