@@ -12,7 +12,7 @@ import {
   timeout,
 } from 'rxjs'
 import type { HttpRequest } from '../http/transport.js'
-import { openConnections } from '../http/undici.js'
+import { openConnections } from '../http/connections.js'
 import { CollectError, formatError, HttpError, ThrottledError } from '../model/errors.js'
 import { deadline } from '../operators/deadline.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs'
-import type { HttpDispatcher } from '../http/dispatch.js'
+import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
