@@ -107,9 +107,9 @@ export {
   type Tools,
   type Work,
 } from './pipeline/define-stream.js'
-export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
+export type { Engine } from './pipeline/run.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
 export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/telemetry.js'

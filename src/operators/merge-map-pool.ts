@@ -44,77 +44,63 @@ export const mergeMapPool =
   <T, R>(work: (item: T, slot: WorkerSlot) => Observable<R>, workers: number, room = UNLIMITED): OperatorFunction<T, R> =>
   (item$) =>
     new Observable((subscriber) => {
-      const items = createQueue<T>()
+      /** Those from `next` on have not begun: `shift` would move the whole list for each. */
+      const items: T[] = []
+      let next = 0
       let active = 0
       let hasEnded = false
-      const completeIfDone = (): void => {
-        if (hasEnded && active === 0 && items.isEmpty()) subscriber.complete()
+      const fail = (error: unknown): void => subscriber.error(error)
+      const add = (item: T): void => {
+        items.push(item)
+        pool.handOut()
       }
-      const begin = (): void => {
-        active += 1
+      const begin = (item: T): void => {
         const slot = createWorkerSlot(pool)
         let hasCompleted = false
-        const observer = {
-          next: (value: R) => subscriber.next(value),
-          error: fail,
-          complete: () => {
-            hasCompleted = true
-          },
+        const complete = (): void => {
+          hasCompleted = true
         }
-        const subscription = work(items.take(), slot).subscribe(observer)
+        const subscription = work(item, slot).subscribe({ next: (value) => subscriber.next(value), error: fail, complete })
         subscriber.add(subscription)
         // Not in `complete`: the request is unsubscribed after that, and the next one would start too early.
         subscription.add(() => {
           if (!hasCompleted) return
           active -= 1
           slot.release()
-          completeIfDone()
+          if (hasEnded && active === 0) completeIfDone()
         })
         // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
         slot.releaseIfIdle()
       }
-      const fail = (error: unknown): void => subscriber.error(error)
-      const mayBegin = (): boolean => !items.isEmpty() && active < workers + room.backlog && room.isFree()
-      const pool = createWorkerPool(workers, () => (mayBegin() ? begin : undefined), fail)
+      const beginNext = (): boolean => {
+        if (next === items.length || active >= workers + room.backlog || !room.isFree()) return false
+        active += 1
+        next += 1
+        begin(items[next - 1] as T)
+        return true
+      }
+      const completeIfDone = (): void => {
+        hasEnded = true
+        if (active === 0 && next === items.length) subscriber.complete()
+      }
+      const pool = createWorkerPool(workers, beginNext, fail)
       // Closed before the items are unsubscribed: a worker that one of them releases must not start another.
       subscriber.add(pool.close)
       subscriber.add(room.freed$.subscribe(pool.handOut))
-      const add = (item: T): void => {
-        items.add(item)
-        pool.handOut()
-      }
-      const end = (): void => {
-        hasEnded = true
-        completeIfDone()
-      }
-      subscriber.add(item$.subscribe({ next: add, error: fail, complete: end }))
+      subscriber.add(item$.subscribe({ next: add, error: fail, complete: completeIfDone }))
     })
 
-/** A queue without `shift`, which moves the whole list for each element. */
-const createQueue = <T>() => {
-  const list: T[] = []
-  let from = 0
-  return {
-    isEmpty: (): boolean => from === list.length,
-    add: (element: T): void => void list.push(element),
-    take: (): T => {
-      const element = list[from] as T
-      from += 1
-      if (from === list.length) from = list.length = 0
-      return element
-    },
-  }
-}
-
-/** Hands free workers to items that need one again, then to new ones. */
-const createWorkerPool = (workers: number, findNew: () => (() => void) | undefined, fail: (error: unknown) => void) => {
+/** Hands free workers to items that need one again, then to new ones. `beginNext` begins a new item, unless none may begin. */
+const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (error: unknown) => void) => {
   const returning = new Set<() => void>()
   let freeWorkers = workers
   let isHandingOut = false
-  const takeReturning = (): (() => void) | undefined => {
+  const resumeNext = (): boolean => {
     const [start] = returning
-    if (start) returning.delete(start)
-    return start
+    if (start === undefined) return false
+    returning.delete(start)
+    start()
+    return true
   }
   /** A loop, not recursion: synchronous work must not grow the stack. */
   const handOut = (): void => {
@@ -122,10 +108,11 @@ const createWorkerPool = (workers: number, findNew: () => (() => void) | undefin
     isHandingOut = true
     try {
       while (freeWorkers > 0) {
-        const start = (returning.size > 0 ? takeReturning() : undefined) ?? findNew()
-        if (start === undefined) break
+        // Taken before: what begins may end at once, and release it.
         freeWorkers -= 1
-        start()
+        if ((returning.size > 0 && resumeNext()) || beginNext()) continue
+        freeWorkers += 1
+        break
       }
     } catch (error) {
       fail(error)

@@ -4,6 +4,7 @@ import {
   filter,
   finalize,
   from,
+  identity,
   map,
   merge,
   mergeMap,
@@ -25,9 +26,8 @@ import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { secondPass } from '../operators/item-outcome.js'
 import type { StreamDefinition } from './define-stream.js'
-import { MAX_BACKLOG, type RunContext } from './engine.js'
 import type { Output } from './output.js'
-import type { ActivityCounter } from './run.js'
+import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
 import { isSelectedBy } from './select-items.js'
 import type { Journal, SinkItem } from './session.js'
 import type { SinkContext } from './storage.js'
@@ -42,10 +42,24 @@ export interface BranchEnd extends StreamOutcome {
   readonly stream: string
 }
 
-/** One stream of a run. */
-interface Branch {
-  readonly stream: StreamDefinition
+/** The streams of a run at work. */
+export interface Graph {
   readonly run: RunContext
+  readonly executor: Executor
+  /** When the streams retry the items that failed for a temporary reason. */
+  readonly passes: {
+    /** Emits once, as soon as a stream may begin its second pass. */
+    readonly whenSecondPass: (stream: StreamDefinition) => Observable<void>
+    /** Marks the first pass of a stream as finished; also called if the stream fails early. */
+    readonly endFirstPass: (stream: StreamDefinition) => void
+  }
+  /** Wraps the sinks of a stream, if something must happen before it stores. */
+  readonly wrapStore?: (store: OperatorFunction<ItemOutcome, number>) => OperatorFunction<ItemOutcome, number>
+}
+
+/** One stream of a run. */
+interface Branch extends Graph {
+  readonly stream: StreamDefinition
   readonly journal: Journal
   /** Counts items from the beginning of their work until they are stored. */
   readonly activeItems: ActivityCounter
@@ -56,18 +70,19 @@ interface Branch {
  * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
  * error; only a failure that must stop the run is an error.
  */
-export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run: RunContext): Observable<BranchEnd> =>
+export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, graph: Graph): Observable<BranchEnd> =>
   defer(() => {
+    const { run, passes } = graph
     const { name } = stream
     const journal = run.session.journals.get(name)
     if (journal === undefined) throw new Error(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
-    return processItems({ stream, run, journal, activeItems: run.activity.createCounter() }, item$).pipe(
+    return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, item$).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
       single(),
       map((end) => {
         // Also after an early failure: other streams must not wait for this one.
-        run.passes.endFirstPass(stream)
+        passes.endFirstPass(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
         return { stream: name, ...end }
       }),
@@ -75,10 +90,9 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run
   })
 
 const processItems = (branch: Branch, item$: Observable<Item>): Observable<StreamOutcome> => {
-  const { stream, run, activeItems } = branch
+  const { stream, run, activeItems, wrapStore = identity } = branch
   const offer = createOffer(stream, run)
   const counts = createOutcomeCounts(stream)
-  const store = storeItems(branch)
   const finished = (outcome: ItemOutcome): void => {
     emitOutcome(branch, outcome)
     offer.add(outcome)
@@ -87,21 +101,21 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   return item$.pipe(
     workInTwoPasses(branch),
     tap({ next: finished, error: offer.fail, complete: offer.complete }),
-    run.wrapStore?.(store) ?? store,
+    wrapStore(storeItems(branch)),
     map(counts.toStreamOutcome),
     finalize(activeItems.close),
   )
 }
 
 /** Works on all items, then once more, with half the workers, on those that failed for a temporary reason. */
-const workInTwoPasses = ({ stream, run, journal, activeItems }: Branch): OperatorFunction<Item, ItemOutcome> => {
+const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }: Branch): OperatorFunction<Item, ItemOutcome> => {
   const { name } = stream
   const most = run.settings.workers[name] ?? stream.workers
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
     // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
-    const hasRoom = (): boolean => !run.activity.isStopping() && activeItems.count() < workers + MAX_BACKLOG
+    const hasRoom = (): boolean => !run.activity.isStopping && activeItems.active < workers + MAX_BACKLOG
     const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
-    return run.executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
+    return executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
   }
   /** The item to retry if it failed wholly or in part for a temporary reason; until then it does not count as active. */
   const toRetryItem = ({ item, isTemporary }: ItemOutcome): Item | undefined => {
@@ -111,16 +125,16 @@ const workInTwoPasses = ({ stream, run, journal, activeItems }: Branch): Operato
   }
   const again = (items: readonly Item[]): Observable<ItemOutcome> => {
     run.emit({ type: 'items-deferred', stream: name, items: items.length })
-    return run.passes.whenSecondPass(stream).pipe(
+    return passes.whenSecondPass(stream).pipe(
       mergeMap(() => {
-        if (run.activity.isStopping()) return NEVER
+        if (run.activity.isStopping) return NEVER
         run.emit({ type: 'second-pass', stream: name, items: items.length })
         return from(items)
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
   }
-  return (item$) => item$.pipe(pass(most, false), tap({ complete: () => run.passes.endFirstPass(stream) }), secondPass(toRetryItem, again))
+  return (item$) => item$.pipe(pass(most, false), tap({ complete: () => passes.endFirstPass(stream) }), secondPass(toRetryItem, again))
 }
 
 /** Reports the outcome of an item. */

@@ -13,7 +13,7 @@ import * as realFleet from '../../src/fleet/index.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { FleetState } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
-import type { Engine } from '../../src/pipeline/engine.js'
+import type { Engine } from '../../src/pipeline/run.js'
 import { advance, createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']

@@ -6,7 +6,7 @@ import { DamagedFileError } from '../../src/model/errors.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createAdjustmentFinder } from '../../src/pipeline/adjustments.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 
