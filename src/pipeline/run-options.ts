@@ -9,9 +9,9 @@ import { createSettingsError, findSettingsIssues } from '../model/settings-issue
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { Engine } from './engine.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
 import type { Log } from './log.js'
+import type { Engine } from './run.js'
 import type { Storage } from './storage.js'
 import type { AllTelemetry } from './telemetry.js'
 

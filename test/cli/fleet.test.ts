@@ -14,7 +14,7 @@ import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress } from '../../src/model/progress.js'
 import type { FleetState } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
-import type { Engine } from '../../src/pipeline/engine.js'
+import type { Engine } from '../../src/pipeline/run.js'
 import { advance, createTestDependencies, createTestIo, playEvents, runReport, type TestIo } from './support.js'
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
