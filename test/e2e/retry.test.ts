@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
 import { temporaryFolder } from '../support/folders.js'
-import { endOf, provider, run, start } from './command.js'
+import { provider, run } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -77,54 +76,6 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
   const nothing = await command('--retry-failed')
   expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing to retry: no item failed. No request was sent.\n'])
   expect(requestsOf(simulator)).toEqual({})
-})
-
-it('remembers what still fails, also after other runs in between', async () => {
-  const { simulator, command, reported, stocks } = await market()
-  const [first, second] = stocks.map(({ ISIN }) => ISIN) as [string, string]
-  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [first, second] }] })
-  await command()
-  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [second] }] })
-  const still = await reported('--retry-failed')
-  expect([still.outcome, still.missing]).toEqual(['partial', { 'market-news': 1 }])
-
-  const other = await command('--only', 'circuit-stocks')
-  expect(other.code).toBe(0)
-  expect(other.stdout).toContain('Missing from earlier runs\n  market-news: 1 item\n')
-  simulator.control({ faults: [], reset: true })
-  expect((await reported('--retry-failed')).missing).toBeUndefined()
-  expect(requestsOf(simulator)).toEqual({ master: 1, news: 1 })
-})
-
-it('resumes an interrupted run and an interrupted retry', async () => {
-  const { simulator, env, cwd, out, command, clean, stocks } = await market()
-  const [first = '', second = ''] = stocks.map(({ ISIN }) => ISIN)
-  const interrupted = async (...args: readonly string[]): Promise<void> => {
-    const child = start(['run', '--out', out, ...DAY_ARGS, '--only', 'market-news,new-announcements', ...args], { cwd, env })
-    const ended = endOf(child)
-    while ((simulator.stats().endpoints.news?.requests ?? 0) < 1) await new Promise((resolve) => setImmediate(resolve))
-    child.kill('SIGINT')
-    await once(child, 'exit')
-    expect((await ended).code).toBe(130)
-  }
-  simulator.control({
-    faults: [
-      { on: 'news', mode: 'hang', items: [second] },
-      { on: 'announcements', mode: 'status', status: 404, items: [first] },
-    ],
-  })
-  await interrupted()
-  simulator.control({ faults: [{ on: 'announcements', mode: 'status', status: 404, items: [first] }], reset: true })
-  const resumed = await command('--retry-failed')
-  expect(resumed.stderr).toContain('Resuming the last run, which did not finish')
-  expect(resumed.code).toBe(3)
-  expect(requestsOf(simulator).announcements).toBeLessThanOrEqual(12)
-
-  simulator.control({ faults: [], reset: true })
-  expect((await command('--retry-failed')).code).toBe(0)
-  expect(requestsOf(simulator)).toEqual({ master: 1, announcements: 1 })
-  const { '/all_company_announcements.json': announcements } = textsIn(out)
-  expect(announcements).toBe((await clean())['/all_company_announcements.json'])
 })
 
 it('retries every stream that could not start without the master list', async () => {

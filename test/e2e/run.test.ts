@@ -77,27 +77,6 @@ it('sends no request for a complete day and says so, until a file is missing', a
   expect(hashOutputs(out)).toEqual(before)
 })
 
-it.each([
-  { actions: 'known', only: 'all-ohlcv,corporate-actions', further: 0 },
-  { actions: 'unknown', only: 'all-ohlcv', further: 1 },
-])('fetches the whole history of a split stock again, with actions $actions', async ({ only, further }) => {
-  const { simulator, env } = await provider({ asOf: Date.parse('2026-02-12T20:00:00+05:30') })
-  const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
-  const candles = async (folder: string, asOf: string) => {
-    const { stdout } = await run(['run', '--out', folder, '--only', only, '--as-of', asOf, '--json'], { cwd, env })
-    return (JSON.parse(stdout) as RunReport).scripts['all-ohlcv']
-  }
-  const split = simulator.market.stocks.filter(({ split }) => split?.on === '2026-02-13').map((stock) => stock.Symbol)
-  expect(split).toHaveLength(1)
-  await candles(out, '2026-02-12T20:00:00+05:30')
-  simulator.control({ asOf: Date.parse('2026-02-13T20:00:00+05:30'), reset: true })
-  const script = await candles(out, '2026-02-13T20:00:00+05:30')
-  expect(script?.rewritten?.map(({ item }) => item)).toEqual(split)
-  expect(script?.requests).toBe(12 + further)
-  await candles(whole, '2026-02-13T20:00:00+05:30')
-  expect(hashOutputs(out)).toEqual(hashOutputs(whole))
-})
-
 it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
   const { env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
