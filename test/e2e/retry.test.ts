@@ -1,25 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
-import { temporaryFolder } from '../support/folders.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { provider, run } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
-const textsIn = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.parentPath.includes('.scripstream'))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]),
-  )
-
 const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]))
 
-/** A market of 12 stocks, the command with environment and folder, and the outputs of a clean run. */
+/** A market of 12 stocks, the command, and the outputs of a clean run. */
 const market = async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
@@ -28,9 +18,9 @@ const market = async () => {
   const clean = async (): Promise<Readonly<Record<string, string>>> => {
     const other = temporaryFolder()
     await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })
-    return textsIn(other)
+    return hashOutputs(other)
   }
-  return { simulator, env, cwd, out, command, reported, clean, stocks: simulator.market.stocks }
+  return { simulator, out, command, reported, clean, stocks: simulator.market.stocks }
 }
 
 it('requests exactly the failed stocks, lists and streams, and writes the files of a clean run', async () => {
@@ -70,7 +60,7 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
   })
   const requested = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
   expect([first, second, third].map((isin) => requested.includes(isin))).toEqual([true, true, false])
-  expect(textsIn(out)).toEqual(await clean())
+  expect(hashOutputs(out)).toEqual(await clean())
 
   simulator.control({ reset: true })
   const nothing = await command('--retry-failed')
