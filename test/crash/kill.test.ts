@@ -9,7 +9,7 @@ import { damagedIn, killedAfter, seeded, temporariesIn } from './support.js'
 /** The number of kills in all; set it with `npm run test:crash -- 1000`. The simulation kills far more, without a process. */
 const KILLS = Number(process.env.KILLS ?? 4)
 const SEED = Number(process.env.CRASH_SEED ?? 1)
-const MS_PER_KILL = 20_000
+const MS_PER_KILL = 60_000
 
 const FIRST_DAY = '2026-02-11T20:00:00+05:30'
 const SECOND_DAY = '2026-02-12T20:00:00+05:30'
