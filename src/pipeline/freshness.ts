@@ -6,9 +6,9 @@ import type { StreamStats } from '../model/run-stats.js'
 import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { StreamDefinition } from './define-stream.js'
-import { type FinishedRun, hasSelectedItems } from './failed-items.js'
+import { hasSelectedItems } from './failed-items.js'
 import { isEvidence, listSessionEvidence } from './history-request.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import { REPORT_FILE, type Stored } from './storage.js'
 
 /**
@@ -17,10 +17,8 @@ import { REPORT_FILE, type Stored } from './storage.js'
  */
 export const addFreshness = (
   report: RunReport,
-  run: RunServices,
-  { plan, stats }: Pick<FinishedRun, 'plan' | 'stats'>,
+  { plan, stats, storage, settings, holidays, chosen }: RunContext,
 ): Observable<RunReport> => {
-  const { storage, settings, holidays, chosen } = run
   const enabled = plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [stream]))
   const sessions$ = storage.readSessionDays?.(listSessionEvidence(enabled, settings.exchange)) ?? of([])
   return forkJoin([readEarlier(storage.stored), sessions$]).pipe(
@@ -47,11 +45,11 @@ export const addFreshness = (
 }
 
 /** On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure either. */
-const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunServices['settings']): boolean =>
+const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['settings']): boolean =>
   stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
 
 /** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */
-export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunServices): boolean => {
+export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunContext): boolean => {
   const session = findDueSession(asOf, holidays)
   const isOver = asOf >= toInstant(session, SESSION_END) && chosen.symbols === undefined
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)

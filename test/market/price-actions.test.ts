@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { findAction, readPriceActions, readStockActions } from '../../src/market/price-actions.js'
 import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 

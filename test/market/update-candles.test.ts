@@ -10,7 +10,7 @@ import { updateCandles } from '../../src/market/update-candles.js'
 import { type Candle, type Candles, createCsvCandles } from '../../src/model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../../src/model/outcome.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
