@@ -64,34 +64,27 @@ const toListings = (stocks: readonly Stock[]): readonly Listing[] =>
     .sort((one, other) => (getKey(one) < getKey(other) ? -1 : 1))
 
 const getKey = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
-const getSymbol = ({ stock }: Listing): string => stock.Symbol
-const getIsin = ({ stock }: Listing): string => stock.ISIN
 
 /** How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else by symbol. */
 const matchListings = (earlier: readonly Listing[], present: readonly Listing[]) => {
-  const same = findPairs(getKey, earlier, present)
-  const renamed = findPairs(getIsin, ...removePairs(earlier, present, same))
-  const known = [...same, ...renamed]
-  const reissued = findPairs(getSymbol, ...removePairs(earlier, present, known))
-  return { same, renamed, reissued, gone: removePairs(earlier, present, [...known, ...reissued])[0] }
-}
-
-/** The stocks of both lists with the same key, if exactly one stock of each list has it. */
-const findPairs = (of: (listing: Listing) => string, earlier: readonly Listing[], present: readonly Listing[]): readonly Pair[] => {
-  const [were, are] = [groupBy(earlier, of), groupBy(present, of)]
-  return [...were].flatMap(([key, [before, otherBefore]]) => {
-    const [now, otherNow] = are.get(key) ?? []
-    return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
-  })
-}
-
-const removePairs = (
-  earlier: readonly Listing[],
-  present: readonly Listing[],
-  pairs: readonly Pair[],
-): [readonly Listing[], readonly Listing[]] => {
-  const [were, are] = [new Set(pairs.map(({ before }) => before)), new Set(pairs.map(({ now }) => now))]
-  return [earlier.filter((listing) => !were.has(listing)), present.filter((listing) => !are.has(listing))]
+  const [gone, added] = [new Set(earlier), new Set(present)]
+  /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
+  const takePairs = (of: (listing: Listing) => string): readonly Pair[] => {
+    const are = groupBy(added, of)
+    const pairs = [...groupBy(gone, of)].flatMap(([key, [before, otherBefore]]): readonly Pair[] => {
+      const [now, otherNow] = are.get(key) ?? []
+      return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
+    })
+    for (const { before, now } of pairs) {
+      gone.delete(before)
+      added.delete(now)
+    }
+    return pairs
+  }
+  const same = takePairs(getKey)
+  const renamed = takePairs(({ stock }) => stock.ISIN)
+  const reissued = takePairs(({ stock }) => stock.Symbol)
+  return { same, renamed, reissued, gone: [...gone] }
 }
 
 /** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */
@@ -100,7 +93,7 @@ const describeFileChanges = (
   present: readonly Listing[],
   { same, renamed, reissued }: ReturnType<typeof matchListings>,
 ): readonly string[] => {
-  const sharing = groupBy(present, getSymbol)
+  const sharing = groupBy(present, ({ stock }) => stock.Symbol)
   const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
   const matched = new Map([...same, ...reissued].map(({ before, now }) => [now, before]))
   const origins = new Map([...matched, ...renamed.map(({ before, now }) => [now, before] as const)])
