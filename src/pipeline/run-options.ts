@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs'
-import type { HttpDispatcher } from '../http/dispatch.js'
+import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
@@ -8,9 +8,9 @@ import { createSettingsError, findSettingsIssues } from '../model/settings-issue
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { Engine } from './engine.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
 import type { Log } from './log.js'
+import type { Engine } from './run.js'
 import type { Storage } from './storage.js'
 import type { AllTelemetry } from './telemetry.js'
 
