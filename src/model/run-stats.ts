@@ -171,21 +171,7 @@ const applyEvent = (stats: StreamStats | undefined, event: EngineEvent): void =>
       stats.rateLimited += 1
       break
     case 'item-finished':
-      stats.finished += 1
-      if (event.isTakenOver) stats.takenOver += 1
-      stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
-      if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
-      if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
-      if (event.isTemporary) stats.temporary += 1
-      if (event.newest !== undefined) stats.newest.set(event.newest, (stats.newest.get(event.newest) ?? 0) + 1)
-      addCauses(stats, event)
-      if (isLost(event)) {
-        stats.lost += 1
-        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
-      } else if (event.degraded !== undefined) {
-        stats.degraded += 1
-        addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
-      }
+      finishItem(stats, event)
       break
     case 'items-deferred':
       stats.deferred = event.items
@@ -210,6 +196,24 @@ const applyEvent = (stats: StreamStats | undefined, event: EngineEvent): void =>
       stats.finishedAt = event.at
       stats.error = event.error
       stats.code = event.code
+  }
+}
+
+const finishItem = (stats: StreamStats, event: RunEvent & { readonly type: 'item-finished' }): void => {
+  stats.finished += 1
+  if (event.isTakenOver) stats.takenOver += 1
+  stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
+  if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
+  if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
+  if (event.isTemporary) stats.temporary += 1
+  if (event.newest !== undefined) stats.newest.set(event.newest, (stats.newest.get(event.newest) ?? 0) + 1)
+  addCauses(stats, event)
+  if (isLost(event)) {
+    stats.lost += 1
+    addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
+  } else if (event.degraded !== undefined) {
+    stats.degraded += 1
+    addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
   }
 }
 

@@ -3,7 +3,7 @@ import type { BackoffStatus } from '../limiter/limiter-state.js'
 import type { EngineEvent, RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
-import { createRunStats } from '../model/run-stats.js'
+import { createRunStats, type RunStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall } from '../model/wall.js'
 import { createRunLog } from './log.js'
@@ -25,7 +25,7 @@ export const createEventBus = (
     telemetry,
     redact,
     stats = createRunStats(),
-  }: Pick<RunDependencies, 'log' | 'telemetry' | 'stats'> & { readonly redact: Redact },
+  }: Pick<RunDependencies, 'log' | 'telemetry'> & { readonly redact: Redact; readonly stats?: RunStats },
 ) => {
   const wall = createWall()
   const log = logger && createRunLog(logger, stats, wall)

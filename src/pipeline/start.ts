@@ -21,7 +21,7 @@ import {
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
-import { createEventBus } from './event-bus.js'
+import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
@@ -44,7 +44,10 @@ export const start = (dependencies: RunDependencies, options: RunOptions): Obser
 /** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
 type Reduction = 'possible' | 'done' | 'impossible'
 
-const startReduced = (dependencies: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+/** The statistics are those of the run whose work is done. */
+type CountedDependencies = RunDependencies & { readonly stats?: EventBus['stats'] }
+
+const startReduced = (dependencies: CountedDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random, readHolidays = () => new Set() } = dependencies
     const startedAt = clock()
@@ -106,7 +109,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
 
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
-  dependencies: RunDependencies,
+  dependencies: CountedDependencies,
   options: RunOptions,
   selection$: Observable<RunSelection | undefined>,
 ): Observable<RunEvent> =>

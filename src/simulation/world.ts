@@ -1,6 +1,6 @@
 import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
-import { createCollector } from '../collector.js'
+import { type CollectorOptions, createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
 import { groupBy } from '../model/map.js'
 import type { Random } from '../model/market.js'
@@ -9,7 +9,6 @@ import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import type { Telemetry } from '../pipeline/telemetry.js'
 import { replaceDisk } from '../storage/disk.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
@@ -92,7 +91,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     return 'EIO'
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
-  const open = ({ transport }: Network, telemetry?: Telemetry) =>
+  const open = ({ transport }: Network, telemetry?: CollectorOptions['telemetry']) =>
     createCollector({ settings, streams, storage: folder(ROOT), transport, telemetry, random: random.next })
   const run: World['run'] = async (network, planned, meanwhile = []) => {
     network.connect()

@@ -6,7 +6,7 @@ import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { countItems } from '../model/script-figures.js'
-import type { FinishedRequest, LiveRun, Telemetry } from '../pipeline/telemetry.js'
+import type { FinishedRequest, Follower, LiveRun } from '../pipeline/telemetry.js'
 
 /** The part of a registry of prom-client that is used. */
 export interface MetricsRegistry {
@@ -19,7 +19,7 @@ export interface MetricsRegistry {
 export interface Metrics {
   readonly registry: MetricsRegistry
   /** Pass it to `createCollector({ telemetry })`; several collectors may share it. */
-  readonly telemetry: Telemetry
+  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower
 }
 
 /** Options of `createMetrics`; nothing is required. */
@@ -48,10 +48,10 @@ export const createMetrics = ({ registry: given, processMetrics = false, lastSuc
   const registry = (given as Registry | undefined) ?? new prom.Registry()
   if (labels !== undefined) registry.setDefaultLabels(labels)
   if (processMetrics) prom.collectDefaultMetrics({ register: registry })
-  const live = new Set<LiveRun>()
+  const live = new Set<Pick<LiveRun, 'limiters'>>()
   const metrics = createRunMetrics(prom, registry, live)
   if (lastSuccessAt !== undefined) metrics.succeededAt.set(lastSuccessAt / 1_000)
-  const telemetry: Telemetry = (run) => {
+  const telemetry: Metrics['telemetry'] = (run) => {
     live.add(run)
     const timer = createHoldTimer((hold, seconds) => metrics.heldSeconds.inc(hold, seconds))
     let hasReport = false
@@ -201,7 +201,7 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180]
 const CIRCUIT_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
 
 /** Registers the metrics of runs. `live`: the runs whose limiters are read when the metrics are. */
-const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<LiveRun>) => {
+const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<Pick<LiveRun, 'limiters'>>) => {
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -246,7 +246,7 @@ const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: Rea
 type RunMetrics = ReturnType<typeof createRunMetrics>
 
 /** Gauges that are read from the limiters when somebody asks for them. */
-const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<LiveRun>): void => {
+const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<Pick<LiveRun, 'limiters'>>): void => {
   const gauge = (name: string, help: string, read: (status: LimiterStatus) => number, labelNames = ['host', 'endpoint']): void => {
     new prom.Gauge({
       name: `scripstream_${name}`,

@@ -9,7 +9,6 @@ import { createCollector } from '../../src/collector.js'
 import type { LimiterReading } from '../../src/limiter/host-limiter.js'
 import { TransportError, UsageError } from '../../src/model/errors.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
-import { createRunStats } from '../../src/model/run-stats.js'
 import type { LiveRun } from '../../src/pipeline/telemetry.js'
 import { createMetrics, type Metrics } from '../../src/telemetry/prometheus.js'
 import { runReport, scriptReport } from '../cli/support.js'
@@ -27,7 +26,7 @@ const freePort = async (): Promise<number> => {
 }
 
 const RUN_AT = Date.parse('2026-02-12T14:30:00Z')
-const none: LiveRun = { stats: createRunStats(), limiters: () => [] }
+const none: Pick<LiveRun, 'limiters'> = { limiters: () => [] }
 
 /** The samples of some metrics, without the rest of their names: `requests_total{host="static"} 1`. */
 const read = async ({ registry }: Metrics, ...names: readonly string[]): Promise<readonly string[]> => {
@@ -146,7 +145,7 @@ describe('the metrics of a run', () => {
       hosts: ['static'],
       ...(one as LimiterReading),
     }))
-    const { event, over } = metrics.telemetry({ ...none, limiters: () => limiters })
+    const { event, over } = metrics.telemetry({ limiters: () => limiters })
     const gauges = ['requests_in_flight', 'requests_waiting', 'host_held', 'circuit_state', 'limiter_requests_in_flight_limit']
     expect(await read(metrics, ...gauges, 'limiter_requests_per_second_limit')).toEqual([
       'requests_in_flight{host="static"} 2',

@@ -2,7 +2,7 @@ import { defer, map, type Observable, of, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
 import type { Log } from '../../pipeline/log.js'
-import type { AllTelemetry } from '../../pipeline/telemetry.js'
+import type { AllTelemetry, Telemetry } from '../../pipeline/telemetry.js'
 import { describeAsOfSession } from '../as-of.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
@@ -10,7 +10,6 @@ import { formatQuantity } from '../terminal/format.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunFlags } from './flags.js'
-import type { RunFollower } from './live.js'
 import { combineLogs } from './log-file.js'
 import { toMetricLabels } from './metrics-export.js'
 import { guardRealVsSimulated } from './source.js'
@@ -18,17 +17,13 @@ import { guardRealVsSimulated } from './source.js'
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
 export const createRunEvents = (
   context: RunCommandContext,
-  { display, follower }: { readonly display: ProgressDisplay; readonly follower: RunFollower },
+  { display, page }: { readonly display: ProgressDisplay; readonly page: Telemetry },
 ): Observable<RunEvent> => {
   const { flags, settings, dependencies, metrics, traces } = context
   return createLog(flags, display, context.log).pipe(
     switchMap((log) => {
       const { metrics: port } = flags
-      const telemetry = [
-        follower.telemetry,
-        ...(metrics === undefined ? [] : [metrics.telemetry]),
-        ...(traces === undefined ? [] : [traces]),
-      ]
+      const telemetry = [page, ...(metrics === undefined ? [] : [metrics.telemetry]), ...(traces === undefined ? [] : [traces])]
       const event$ = collectEvents(context, { ...log, telemetry })
       if (port === undefined || metrics === undefined) return event$
       const serve = () => import('./metrics-server.js').then(({ serveMetrics }) => serveMetrics(port, metrics, toMetricLabels(settings)))

@@ -18,7 +18,7 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     const follower = followProgress(context)
     const display = createDisplay(follower, context)
     let isInterrupted = false
-    const event$ = createRunEvents(context, { display, follower }).pipe(
+    const event$ = createRunEvents(context, { display, page: follower.telemetry }).pipe(
       follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
