@@ -50,8 +50,10 @@ const reportOutcome = (
   { run, workerStats }: StageDependencies,
 ): void => {
   workerStats.countItem(by)
-  for (const [place, type] of (['requested', 'retried', 'rate-limited'] as const).entries())
-    for (let index = 0; index < (requestCounts[place] ?? 0); index += 1) run.emit({ type, stream })
+  const [requests, retries, rateLimited] = requestCounts
+  if (requests > 0) run.emit({ type: 'requested', stream, count: requests })
+  for (let left = retries; left > 0; left -= 1) run.emit({ type: 'retried', stream })
+  for (let left = rateLimited; left > 0; left -= 1) run.emit({ type: 'rate-limited', stream })
   for (const text of warnings) run.emit({ type: 'warning', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }

@@ -1,7 +1,6 @@
 import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
-import { createRedirect } from '../http/redirects.js'
-import { openConnections } from '../http/undici.js'
+import { openConnections } from '../http/connections.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -74,7 +73,7 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
 const openWorkerRun = async (run: string, { blobs, streams, own }: WorkerRunOptions): Promise<WorkerRun> => {
   const { asOf, accept, settings } = await readRunFile(run, blobs, own)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
-  const connections = openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+  const connections = openConnections({ settings, maxConnections: countConnections(plan, settings) })
   const shared = oncePerRun()
   return {
     ...{ run, asOf, accept, settings },

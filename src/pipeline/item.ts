@@ -35,6 +35,7 @@ export const createItemWork = (
   context: ItemContext,
 ): ((item: Item, slot: WorkerSlot) => Observable<ItemOutcome>) => {
   const tools = createTools(stream, context)
+  const requested = { type: 'requested', stream: stream.name } as const
   const createAskOf = createAsk({
     transport: context.transport,
     settings: context.settings,
@@ -45,8 +46,10 @@ export const createItemWork = (
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
-    onRequestEvent: (type, item) =>
-      context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item }),
+    onRequestEvent: (type, item) => {
+      if (type === 'requested') context.emit(requested)
+      else context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item })
+    },
     watch: context.watch?.(stream.name),
   })
   const [output] = stream.outputs

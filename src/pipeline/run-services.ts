@@ -1,6 +1,5 @@
 import { AsyncSubject } from 'rxjs'
-import { createRedirect } from '../http/redirects.js'
-import { openConnections } from '../http/undici.js'
+import { openConnections } from '../http/connections.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
@@ -36,7 +35,7 @@ export const createRun = (
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({
-        ...{ dispatcher, redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) },
+        ...{ dispatcher, settings, maxConnections: countConnections(plan, settings) },
         keepsContext: followers?.isTracing,
       })
   const { accept = [] } = options

@@ -75,7 +75,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       if (!session.remainder) return defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
       isReduced = true
       return startRemainder(
-        { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) },
+        { ...dependencies, stats: eventBus.stats, ...(followers ? { telemetry: followers.forwarding } : {}) },
         { ...options, stop: stop$ },
         selectionLeft(session.remainder, storage.stored, plan),
       )

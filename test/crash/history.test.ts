@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest'
 import { findDamages } from '../../src/storage/history/check.js'
 import { createListReader } from '../../src/storage/history/lists.js'
 import { type History, openHistory, type StoredRecord } from '../../src/storage/history/record.js'
-import { createFormer, DAYS, expectMigrated, listFormer } from '../storage/history/former.js'
 import { temporaryFolder } from '../support/folders.js'
 import { seeded, temporariesIn } from './support.js'
 
@@ -15,8 +14,6 @@ import { seeded, temporariesIn } from './support.js'
 const KILLS = Number(process.env.KILLS ?? 8)
 /** A kill comes at most so many milliseconds after the first record, or before so many calls for files: those of two recordings. */
 const RECORDING = { ms: 150, calls: 50 }
-/** The first record has all bases and 90 calls, the others have about 40. */
-const MOVING = { ms: 600, calls: 200 }
 /** Records that are read after each kill; all are read at the end. */
 const RECENT = 5
 
@@ -28,7 +25,7 @@ interface Kill {
 }
 
 /** Every second kill is at a random moment, the others before a random step. */
-const chooseKill = (index: number, random: () => number, { ms, calls }: typeof MOVING): Kill =>
+const chooseKill = (index: number, random: () => number, { ms, calls }: typeof RECORDING): Kill =>
   index % 2 === 0 ? { ms: random() * ms } : { ms: 0, call: 1 + Math.floor(random() * calls) }
 
 /** Runs a script until it is killed, or ends. Resolves to what it printed, and whether it was killed. */
@@ -113,42 +110,5 @@ describe(`recording that is killed ${KILLS} times`, () => {
       process.stdout.write(`${JSON.stringify({ kills: KILLS, ...figures, records: states.length })}\n`)
     },
     KILLS * 5_000,
-  )
-})
-
-describe(`moving days of the former format that is killed ${KILLS} times`, () => {
-  it(
-    'loses no list, and is finished by a later run',
-    async () => {
-      const random = seeded(5)
-      const figures: Record<string, number> = {}
-      let [kills, finished] = [0, 0]
-      let root = createFormer()
-      while (kills < KILLS) {
-        const { lines, isKilled } = await runUntilKilled('migrate-former.js', [root], chooseKill(kills, random, MOVING), 'ready')
-        const history = await openHistory(root)
-        expect(await listDamages(history)).toEqual([])
-        const left = listFormer(root)
-        await expectMigrated(
-          root,
-          DAYS.filter((day) => !left.includes(`${day}.day`)),
-        )
-        if (isKilled) {
-          kills++
-          count(figures, lines)
-        } else {
-          expect(left).toEqual([])
-          expect(history.records).toHaveLength(6)
-          expect(await findDamages(history)).toEqual([])
-          finished++
-          root = createFormer()
-        }
-      }
-      await runUntilKilled('migrate-former.js', [root], { ms: 0, call: 0 }, 'ready')
-      await expectMigrated(root)
-      expect(await findDamages(await openHistory(root))).toEqual([])
-      process.stdout.write(`${JSON.stringify({ kills, finished, ...figures })}\n`)
-    },
-    KILLS * 10_000,
   )
 })
