@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { defer, EMPTY, type Observable, of, Subject, tap, VirtualTimeScheduler } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
+import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
 import type { ExitSignal, JobSignal } from '../../src/cli/signals.js'
+import { trimLine } from '../../src/cli/terminal/terminal.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
@@ -156,6 +158,17 @@ export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
   scripts: { 'master-data': scriptReport() },
   ...facts,
 })
+
+/** The lines of the summary of a run, without colours. */
+export const summaryLines = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
+  const place = { columns: 80, files: new Map(), out: './data', args: ['run'], sinks: [] }
+  const context = { ...place, isReportStored: true, isSimulated: false, isVerbose: false, ...changes }
+  return createSummary(report, context).map((line) =>
+    trimLine(line)
+      .map(([text]) => text)
+      .join(''),
+  )
+}
 
 /** A settings file with a content. */
 export const settingsFile = (content: string): string => {

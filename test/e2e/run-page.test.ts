@@ -197,14 +197,6 @@ describeInBrowser('the run', (open) => {
     expect(problems).toEqual([])
   })
 
-  it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
-    for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
-      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { dark })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(await findInaccessible(page), path).toEqual([])
-    }
-  })
-
   it('lists earlier runs, and opens one by its bar and by its line', async () => {
     const { page, problems } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), '/runs')
     await page.getByRole('heading', { name: '2 runs: 1 partial, 1 complete' }).waitFor()
@@ -241,11 +233,15 @@ describeInBrowser('the run', (open) => {
     expect(problems).toEqual([])
   })
 
-  it.each([390, 1_024, 1_440])('fits %d pixels, and no view is wider than the window', async (width) => {
-    for (const path of ['/?marbles=1', '/runs', '/runs/r2']) {
-      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
-    }
-  })
+  it.each([390, 1_024, 1_440])(
+    'fits %d pixels, and no view is wider than the window or has a serious fault of accessibility',
+    async (width) => {
+      for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
+        const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+        expect(await findInaccessible(page), path).toEqual([])
+      }
+    },
+  )
 })

@@ -94,7 +94,7 @@ describe('on a terminal', () => {
     expect(names.filter((name) => !shown.includes(name) && !FOR_PROGRAMS.includes(name))).toEqual([])
   })
 
-  it.each([40, 60, 80, 200])(
+  it.each([40, 80, 200])(
     'no line is longer than %i columns',
     async (columns) => {
       const found: Record<string, readonly string[]> = {}
