@@ -10,10 +10,11 @@ import type { CollectorOptions } from '../../src/collector.js'
 import type { FleetOptions, WorkerNews, WorkerOptions } from '../../src/fleet/index.js'
 import * as realFleet from '../../src/fleet/index.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { createRunProgress } from '../../src/model/progress.js'
 import type { FleetState } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
-import type { Engine } from '../../src/pipeline/engine.js'
-import { advance, createTestDependencies, createTestIo, runReport, summaryLines, type TestIo } from './support.js'
+import type { Engine } from '../../src/pipeline/run.js'
+import { advance, createTestDependencies, createTestIo, playEvents, runReport, summaryLines, type TestIo } from './support.js'
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
 const SECRET = 'hunter2'
@@ -59,7 +60,7 @@ describe('a run with a fleet', () => {
     fleet: testFleet.fleet,
     createCollector: (options) => {
       testFleet.seen.collectors.push(options)
-      return { events: () => of(started, finished), run: () => EMPTY, stream: () => EMPTY }
+      return { events: () => playEvents(of(started, finished), options.telemetry), run: () => EMPTY, stream: () => EMPTY }
     },
   })
 
@@ -263,20 +264,20 @@ describe('the line of a fleet', () => {
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
     const io = createTestIo({ err: columns === undefined ? {} : { columns } })
     const stats = createRunStats()
-    const progress = createProgress(mode, {
-      stats,
+    const progress = createRunProgress(stats, [])
+    const display = createProgress(mode, {
+      progress: () => progress,
       stream: io.stderr,
       glyphs: chooseGlyphs(env),
       scheduler: io.scheduler,
-      forecasts: [],
       attempt: (act) => act(),
     })
     for (const event of [started, { type: 'fleet', at: 0, fleet } as const]) {
       stats.record(event)
-      progress.update(event)
+      display.update(event)
     }
     advance(io.scheduler, 6_000)
-    progress.end({ keep: true })
+    display.end({ keep: true })
     return mode === 'bars' ? io.err.screen() : io.err.text().split('\n')
   }
 
