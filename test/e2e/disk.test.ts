@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporariesIn } from '../crash/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { provider, run } from './command.js'
+import { endOf, provider, run, start } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -176,12 +176,16 @@ describe('two runs into one folder', () => {
     const { simulator, env } = await provider({ latencyMs: 2_000 })
     const cwd = temporaryFolder()
     const out = temporaryFolder()
-    const first = run(['run', ...DAY_ARGS, '--out', out, '--only', 'all-indices'], { cwd, env })
+    const first = start(['run', ...DAY_ARGS, '--out', out, '--only', 'all-indices'], { cwd, env })
+    const ending = endOf(first)
     while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    // It holds the lock, however long the second one takes.
+    first.kill('SIGSTOP')
     const second = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
     expect(second.code).toBe(1)
     expect(second.stderr).toMatch(/another run is using this folder: process \d+ on /)
-    expect((await first).code).toBe(0)
+    first.kill('SIGCONT')
+    expect((await ending).code).toBe(0)
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
       'complete.json',
       'format.json',

@@ -180,7 +180,8 @@ describeInBrowser('market, stocks and queries', (openPage) => {
         await loaded(page)
         const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
         expect(overflow, path).toBeLessThanOrEqual(0)
-        expect(await findInaccessible(page), path).toEqual([])
+        // Once light, once dark: it takes most of the time.
+        if (width > 390) expect(await findInaccessible(page), path).toEqual([])
         expect(
           problems.filter((text) => !text.includes('404')),
           path,
