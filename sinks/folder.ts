@@ -1,5 +1,5 @@
 import { resolve, sep } from 'node:path'
-import { catchError, defer, EMPTY, finalize, from, map, mergeAll, type Observable, of, tap, throwError } from 'rxjs'
+import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
@@ -7,8 +7,7 @@ import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
 import { createTail, type FileChunk } from '../src/storage/file-store.js'
 import { appendLine, getErrorCode, toStorageError, withFileSync } from '../src/storage/file-system.js'
-import { createKnownNames } from '../src/storage/folder-names.js'
-import { openFolderSession } from '../src/storage/folder-session.js'
+import { createKnownNames, openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-digests.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
 import { readSessionDays } from '../src/storage/session-days.js'
@@ -37,16 +36,17 @@ export const folder = (out: string): Storage => {
     })
   // Unsubscribing aborts the write, which then leaves the file unchanged.
   const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
-    defer(() => {
+    new Observable((subscriber) => {
       const path = pathOf(file)
-      let isAborted = false
-      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base), isAborted: () => isAborted }
-      return from(writeFileAtomically(path, parts, writing)).pipe(
-        catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
-        finalize(() => {
-          isAborted = true
-        }),
-        tap(() => names.add(path)),
+      const isAborted = (): boolean => subscriber.closed
+      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base), isAborted }
+      writeFileAtomically(path, parts, writing).then(
+        (bytes) => {
+          names.add(path)
+          subscriber.next(bytes)
+          subscriber.complete()
+        },
+        (error: unknown) => subscriber.error(toStorageError(error, 'written', path)),
       )
     })
   const records = (file: string, readLine?: typeof parseOwner): Observable<Row> =>

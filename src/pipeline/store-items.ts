@@ -1,4 +1,4 @@
-import { connect, count, filter, forkJoin, map, merge, mergeMap, type Observable, type OperatorFunction, tap } from 'rxjs'
+import { connect, count, filter, forkJoin, map, merge, type Observable, type OperatorFunction, tap } from 'rxjs'
 import type { ItemOutcome } from '../model/outcome.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output, RowsInOneFile } from './output.js'
@@ -39,7 +39,7 @@ export const storeItems = (stream: StreamDefinition, storeContext: StoreContext)
       filter(({ item }) => journal.findStored(item) === undefined),
       map((outcome): SinkItem => ({ outcome, files: {} })),
       through((output) => !isGathered(output)),
-      mergeMap((item) => journal.write(item)),
+      journal.write,
       tap(activeItems.end),
     )
   const takenOver = (outcome$: Observable<ItemOutcome>): Observable<SinkItem> =>

@@ -1,7 +1,7 @@
 import { defaultIfEmpty, map, mergeMap, type Observable, of } from 'rxjs'
 import type { ItemOutcome } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
-import type { Session, SessionRequest, SinkItem } from '../pipeline/session.js'
+import type { LockedStorage, SessionRequest, SinkItem } from '../pipeline/session.js'
 import type { Sink, Tail } from '../pipeline/storage.js'
 
 /** A chunk of a file: text or bytes. */
@@ -26,7 +26,7 @@ export interface FileStore {
   /** Adds a line at the end of a file; absent where files cannot grow. */
   append?(file: string, line: string): Observable<void>
   /** See `Storage`. */
-  openSession(request: SessionRequest): Observable<Session>
+  openSession(request: SessionRequest): Observable<LockedStorage>
 }
 
 /** A file to write for an item. `write$` emits the size in bytes, or nothing if the file stays unchanged. */

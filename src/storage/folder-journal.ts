@@ -1,45 +1,64 @@
 import { join } from 'node:path'
-import { firstValueFrom, map, Observable } from 'rxjs'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { Journal, JournalFacts } from '../pipeline/session.js'
 import { disk } from './disk.js'
-import { getErrorCode, renameOver, statFile, toStorageError } from './file-system.js'
+import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 import { appendRecords, createJournal, type JournalContent, type JournalLine, type LineStore } from './journal.js'
 
-export interface OpenJournal {
+/** The journal of a stream in a file. Until it is opened it has no items, and takes none. */
+export interface FolderJournal {
   readonly journal: Journal
+  readonly open: () => Promise<void>
   readonly close: () => void
 }
 
+interface JournalPlace {
+  /** The path of the journal. */
+  readonly path: string
+  /** The output folder. */
+  readonly root: string
+  /** When a written output was last modified, epoch milliseconds. */
+  readonly timeOf: (file: string) => number | undefined
+}
+
 /**
- * Opens the journal of a stream in a file. Rewrites an existing one first and drops a torn last line, items whose files have changed, and
+ * Creates the journal of a stream. Opening it rewrites an existing one first, and drops a torn last line, items whose files have changed, and
  * carried-over records. The old journal stays until the new one is complete.
  */
-export const openJournal = async (path: string, facts: JournalFacts, root: string): Promise<OpenJournal> => {
+export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }: JournalPlace): FolderJournal => {
   const temporary = `${path}.next`
-  const lines = createJournalFile(temporary)
   const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
-  const copyLine = async ({ rows = [], ...line }: StoredLine): Promise<void> => {
-    const written = firstValueFrom(
-      facts.carriesRows ? appendRecords(line, rows, facts, lines) : lines.append(line, undefined).pipe(map(() => undefined)),
-    )
-    lines.flush()
-    const copied = await written
+  let file: JournalFile | undefined
+  const opened = (): JournalFile => {
+    if (file === undefined) throw new Error('the run has no journals before it is committed')
+    return file
+  }
+  const copyLine = ({ rows = [], ...line }: StoredLine): void => {
     const { item, status, files, remark, newest } = line
-    if (copied) found.records.set(item, copied)
+    if (facts.carriesRows) found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
+    else opened().append(line, undefined, throwError)
+    opened().flush()
     // An item that may lack rows is fetched again; its records stay valid until then.
     if (line.degraded !== undefined) found.earlier.delete(item)
     else found.earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
   }
-  try {
-    for await (const line of readJournalLines(path, root)) await copyLine(line)
-    await renameOver(temporary, path)
-  } catch (error) {
-    lines.close()
-    throw toStorageError(error, 'written', path)
+  const open = async (): Promise<void> => {
+    file = createJournalFile(temporary)
+    try {
+      for await (const line of readJournalLines(path, root)) copyLine(line)
+      await renameOver(temporary, path)
+    } catch (error) {
+      file.close()
+      throw toStorageError(error, 'written', path)
+    }
   }
-  const append: typeof lines.append = (line, records) => lines.append({ ...line, ...readTimes(line, root) }, records)
-  return { journal: createJournal(facts, { ...lines, append }, found), close: lines.close }
+  const append: LineStore<RecordsPlace>['append'] = (line, ...more) => opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
+  const journal = createJournal(facts, { append, read: (place, index) => opened().read(place, index) }, found)
+  return { journal, open, close: () => file?.close() }
+}
+
+const throwError = (error?: unknown): void => {
+  if (error !== undefined) throw error
 }
 
 /** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
@@ -72,29 +91,14 @@ async function* readJournalLines(path: string, root: string): AsyncGenerator<Sto
 
 const isJournalLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
 
-const readTimes = (line: object, root: string) =>
-  isJournalLine(line) ? { times: Object.keys(line.files).map((file) => statFile(join(root, file))?.mtimeMs ?? null) } : {}
+const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Pick<StoredLine, 'times'> =>
+  isJournalLine(line) ? { times: Object.keys(line.files).map((file) => timeOf(file) ?? null) } : {}
 
 const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
   Object.entries(files).every(([file, bytes], index) => {
     const found = statFile(join(root, file))
     return found?.size === bytes && (times === undefined || times[index] === found.mtimeMs)
   })
-
-/** Creates a journal that is opened when the run is committed; until then it is empty. */
-export const createDeferredJournal = (opened: () => Journal | undefined): Journal => {
-  const journal = (): Journal => {
-    const found = opened()
-    if (found === undefined) throw new Error('the run has no journals before it is committed')
-    return found
-  }
-  return {
-    findStored: (item) => opened()?.findStored(item),
-    write: (item) => journal().write(item),
-    carryOver: (rank, record) => journal().carryOver(rank, record),
-    takeRecords: () => journal().takeRecords(),
-  }
-}
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */
 interface RecordsPlace {
@@ -112,8 +116,7 @@ interface JournalFile extends LineStore<RecordsPlace> {
 
 interface PendingLine {
   readonly text: string
-  readonly done: () => void
-  readonly fail: (error: unknown) => void
+  readonly done: (error?: unknown) => void
 }
 
 /**
@@ -136,20 +139,13 @@ export const createJournalFile = (path: string): JournalFile => {
     if (isOpen) writeBatch(fd, batch, path)
   }
   return {
-    append: (line, records) =>
-      new Observable((subscriber) => {
-        const { text, place, length } = formatLine(line, records, end)
-        end += length
-        waiting.push({
-          text,
-          done: () => {
-            subscriber.next(place)
-            subscriber.complete()
-          },
-          fail: (error) => subscriber.error(error),
-        })
-        scheduled ??= setImmediate(flush)
-      }),
+    append: (line, records, done) => {
+      const { text, place, length } = formatLine(line, records, end)
+      end += length
+      waiting.push({ text, done })
+      scheduled ??= setImmediate(flush)
+      return place
+    },
     read: ({ at, ends }, index) => {
       if (!isOpen) throw new Error(`${path} is closed`)
       const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
@@ -168,14 +164,13 @@ export const createJournalFile = (path: string): JournalFile => {
 }
 
 const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
+  let failure: unknown
   try {
-    const bytes = Buffer.from(batch.map(({ text }) => text).join(''))
-    for (let at = 0; at < bytes.length; ) at += disk.writeSync(fd, bytes, at)
+    writeWhole(fd, Buffer.from(batch.map(({ text }) => text).join('')))
   } catch (error) {
-    for (const { fail } of batch) fail(toStorageError(error, 'written', path))
-    return
+    failure = toStorageError(error, 'written', path)
   }
-  for (const { done } of batch) done()
+  for (const { done } of batch) done(failure)
 }
 
 /** Formats a line with its records, and computes its length in bytes and their positions in the file if the line starts at `start`. */

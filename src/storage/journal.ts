@@ -1,4 +1,4 @@
-import { map, type Observable, of } from 'rxjs'
+import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs'
 import { runNamed } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { omitUndefined, type Row } from '../model/row.js'
@@ -20,8 +20,8 @@ export interface JournalLine {
 
 /** Where the lines of a journal are stored. A `Place` locates the records of one line. */
 export interface LineStore<Place> {
-  /** Appends a line with records, each a JSON text; emits their place once the line is written. */
-  readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
+  /** Appends a line with records, each a JSON text. Calls `done` once it is written, or with the error. */
+  readonly append: (line: object, records: readonly string[] | undefined, done: (error?: unknown) => void) => Place
   /** Reads a record by its index in its line. */
   readonly read: (place: Place, index: number) => FileChunk
 }
@@ -59,20 +59,17 @@ export const createJournal = <Place>(
       const { files, ...outcome } = found
       return { outcome: { item, ...outcome }, files }
     },
-    write: (stored) => {
-      if (isLost(stored.outcome)) return of(stored)
+    write: appendEach((stored, done) => {
+      if (isLost(stored.outcome)) return done()
       const { item, rows } = stored.outcome
-      if (!facts.carriesRows) return store.append(toJournalLine(stored), undefined).pipe(map(() => stored))
-      return appendRecords(toJournalLine(stored), [...rows], facts, store).pipe(
-        map((line) => {
-          ranks.set(item.fileName, item.rank)
-          records.set(item.fileName, line)
-          return stored
-        }),
-      )
-    },
-    carryOver: (rank, record) =>
-      appendRecords({ rank, status: 'carried' }, [record], facts, store).pipe(map((line) => void carried.push({ rank, line }))),
+      const line = toJournalLine(stored)
+      if (!facts.carriesRows) return void store.append(line, undefined, done)
+      records.set(item.fileName, appendRecords(line, [...rows], { facts, store, done }))
+      ranks.set(item.fileName, item.rank)
+    }),
+    carryOver: appendEach(({ rank, record }, done) => {
+      carried.push({ rank, line: appendRecords({ rank, status: 'carried' }, [record], { facts, store, done }) })
+    }),
     takeRecords: () => {
       const noted = [...ranks].flatMap(([item, rank]) => {
         const line = records.get(item)
@@ -90,19 +87,48 @@ interface RankedLine<Place> {
   readonly line: LineRecords<Place>
 }
 
-/** Appends a line with rows; emits their place once the line is written. */
+/** Emits each value once `append` has called back for it. */
+const appendEach =
+  <T>(append: (value: T, done: (error?: unknown) => void) => void): MonoTypeOperatorFunction<T> =>
+  (value$) =>
+    new Observable((subscriber) => {
+      let waiting = 0
+      let isComplete = false
+      const settle = (): void => {
+        if (isComplete && waiting === 0) subscriber.complete()
+      }
+      const add = (value: T): void => {
+        waiting += 1
+        append(value, (error) => {
+          waiting -= 1
+          if (error !== undefined) return subscriber.error(error)
+          subscriber.next(value)
+          settle()
+        })
+      }
+      const complete = (): void => {
+        isComplete = true
+        settle()
+      }
+      return value$.pipe(tap(add)).subscribe({ error: (error) => subscriber.error(error), complete })
+    })
+
+interface Appending<Place> {
+  readonly facts: JournalFacts
+  readonly store: Pick<LineStore<Place>, 'append'>
+  readonly done: (error?: unknown) => void
+}
+
+/** Appends a line with rows. */
 export const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
-  { stream, sortBy }: JournalFacts,
-  { append }: LineStore<Place>,
-): Observable<LineRecords<Place>> => {
+  { facts: { stream, sortBy }, store, done }: Appending<Place>,
+): LineRecords<Place> => {
   const { item } = line as Partial<JournalLine>
   const keys = sortBy && runNamed(`sortBy of ${stream}`, item, () => (rows as readonly Row[]).map(sortBy.key))
-  return append(
-    line,
-    rows.map((row) => JSON.stringify(row)),
-  ).pipe(map((place) => ({ place, count: rows.length, keys })))
+  const texts = rows.map((row) => JSON.stringify(row))
+  return { place: store.append(line, texts, done), count: rows.length, keys }
 }
 
 const toJournalLine = ({ outcome: { item, status, degraded, remark, newest }, files }: SinkItem): JournalLine =>
