@@ -23,19 +23,16 @@ export interface WriteOptions {
   readonly asOf?: number | undefined
   /** Called before the rename; `true` leaves the target unchanged. */
   readonly isAborted?: () => boolean
-  /** The file does not exist yet: skip the comparison with its content. */
-  readonly isNew?: boolean
   readonly watcher?: ContentWatcher | undefined
 }
 
 /** Whether a name is that of a temporary file. */
 export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
 
-/** Deletes temporary files of interrupted writes. Returns the names in the folder. */
-export const deleteTemporaryFiles = async (folder: string): Promise<readonly string[]> => {
-  const names = await listNames(folder)
-  for (const name of names) if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
-  return names
+/** Deletes temporary files of interrupted writes. */
+export const deleteTemporaryFiles = async (folder: string): Promise<void> => {
+  for (const name of await listNames(folder))
+    if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
 }
 
 /**
@@ -45,7 +42,7 @@ export const deleteTemporaryFiles = async (folder: string): Promise<readonly str
 export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
   const chunks = joinChunks(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
-  if (first.length < CHUNK_BYTES && !writing.isNew && hasSameBytes(path, first)) {
+  if (first.length < CHUNK_BYTES && hasSameBytes(path, first)) {
     writing.watcher?.add(first)
     writing.watcher?.end(toStamp(statFile(path)))
     return first.length

@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { RunReport } from '../model/report.js'
 import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/session.js'
@@ -6,7 +6,6 @@ import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
 import { deleteTemporaryFiles, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError } from './file-system.js'
-import { createFolderJournal, type FolderJournal, readStoredItems } from './folder-journal.js'
 import {
   deleteFullRun,
   findChangedFile,
@@ -20,6 +19,7 @@ import {
   updateFullRun,
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
+import { createFolderJournal, type FolderJournal, readStoredItems } from './journal.js'
 import { acquireLock } from './lock.js'
 import { compactOutputDigests, type DigestLog } from './output-digests.js'
 import { savePreviousOutputs } from './previous-outputs.js'
@@ -37,41 +37,12 @@ import {
 } from './run-state.js'
 
 /**
- * The file names in the folders that a run has locked. They save the lookup of missing files, which are all files in a first run: a lookup
- * waits for every rename in progress in the same folder.
- */
-export interface KnownNames {
-  readonly list: (folder: string, names: readonly string[]) => void
-  readonly add: (path: string) => void
-  readonly lacks: (path: string) => boolean
-  readonly forget: () => void
-}
-
-export const createKnownNames = (): KnownNames => {
-  const folders = new Map<string, Set<string>>()
-  const namesBeside = (path: string): Set<string> | undefined => folders.get(dirname(path))
-  return {
-    list: (folder, names) => void folders.set(folder, new Set(names)),
-    add: (path) => void namesBeside(path)?.add(basename(path)),
-    lacks: (path) => namesBeside(path)?.has(basename(path)) === false,
-    forget: () => folders.clear(),
-  }
-}
-
-/** What the outputs of a folder and its sessions share. */
-interface FolderContext {
-  readonly names: KnownNames
-  readonly digests: DigestLog
-}
-
-/**
  * Locks a folder for one run, deletes temporary files of killed runs, and reads what earlier runs left. Unsubscribing releases the folder.
  */
-export const openFolderSession = (root: string, { names, digests }: FolderContext, request: SessionRequest): Observable<LockedStorage> =>
+export const openFolderSession = (root: string, digests: DigestLog, request: SessionRequest): Observable<LockedStorage> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
     const release = (): void => {
-      names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
     const lock = async (): Promise<EarlierRuns> => {
@@ -80,7 +51,7 @@ export const openFolderSession = (root: string, { names, digests }: FolderContex
       await createFolder(state)
       opened.push(await acquireLock(lock, Date.now(), { onLost: (error) => subscriber.error(error) }))
       await deleteTemporaryFiles(state)
-      for (const folder of request.folders) names.list(join(root, folder), await deleteTemporaryFiles(join(root, folder)))
+      for (const folder of request.folders) await deleteTemporaryFiles(join(root, folder))
       await deleteTemporaryFiles(part.folder)
       return inspectFolder(root)
     }

@@ -7,7 +7,7 @@ import { StorageError } from '../../src/model/errors.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { disk } from '../../src/storage/disk.js'
 import { toStorageError } from '../../src/storage/file-system.js'
-import { createJournalFile } from '../../src/storage/folder-journal.js'
+import { createJournalFile } from '../../src/storage/journal.js'
 import { openSession } from '../sinks/support.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 

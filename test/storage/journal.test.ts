@@ -5,8 +5,7 @@ import { from, lastValueFrom, map, of, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Row } from '../../src/model/row.js'
 import type { Journal, SinkItem } from '../../src/pipeline/session.js'
-import { createFolderJournal, createJournalFile } from '../../src/storage/folder-journal.js'
-import { createJournal } from '../../src/storage/journal.js'
+import { createFolderJournal, createJournal, createJournalFile } from '../../src/storage/journal.js'
 import { temporaryFolder } from '../support/folders.js'
 
 /** An item with the given rank and the sort keys of its rows. */
