@@ -4,15 +4,15 @@ import type { RunEvent } from '../model/event.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import type { StreamDefinition } from './define-stream.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
 import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
 import type { KnownStocks } from './known-stocks.js'
-import { toFilePath } from './output.js'
+import { type RowsInOneFile, toFilePath } from './output.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
-import type { EarlierRuns, EndedRun, RunRecord, RunSelection, SessionChoice, SessionRequest } from './session.js'
+import type { EarlierRuns, EndedRun, JournalFacts, RunRecord, RunSelection, SessionChoice, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
-import { toJournalFacts } from './store-items.js'
 
 export interface SessionRequestInput {
   readonly record: RunRecord
@@ -116,6 +116,17 @@ const findUse = (
   const ended = complete ?? incomplete
   const remainder = ended && mayReduce ? findRemainder(ended, unfinished, { run, due: listDue(plan, ended, run) }) : undefined
   return ended && remainder && { ended, remainder }
+}
+
+const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
+  const gathered = outputs.find((output): output is RowsInOneFile => output.shape === 'rows-in-one-file')
+  const offersRows = offers !== undefined
+  return {
+    stream: name,
+    carriesRows: gathered !== undefined || offersRows,
+    offersRows,
+    ...(gathered?.sortBy === undefined ? {} : { sortBy: gathered.sortBy }),
+  }
 }
 
 /** The selection in the options of a run. */

@@ -21,15 +21,15 @@ import {
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, type Redact, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
-import { inProcess } from './engine.js'
 import { createEventBus, type EventBus } from './event-bus.js'
-import { createPasses, runGraph } from './graph.js'
+import { runGraph } from './graph.js'
+import { inProcess } from './item.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
 import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
-import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
+import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
 import type { LockedStorage } from './session.js'
 import {
   createRunStarted,
@@ -62,7 +62,7 @@ interface Beginning {
   readonly plan: readonly PlannedStream[]
   /** Epoch milliseconds. */
   readonly startedAt: number
-  readonly holidays: RunServices['holidays']
+  readonly holidays: RunContext['holidays']
   readonly eventBus: EventBus
   readonly redact: Redact
 }
@@ -76,7 +76,7 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = createRedactor(settings)
-    const holidays: RunServices['holidays'] = given.readHolidays?.() ?? new Set()
+    const holidays: RunContext['holidays'] = given.readHolidays?.() ?? new Set()
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
@@ -164,9 +164,9 @@ const carryOut = (
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
   remainder: Remainder,
-  { dependencies, options, plan, eventBus: { followers } }: Beginning,
+  { dependencies, options, plan, eventBus: { followers, stats } }: Beginning,
 ): Observable<RunEvent> => {
-  const forwarding = { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) }
+  const forwarding = { ...dependencies, stats, ...(followers ? { telemetry: followers.forwarding } : {}) }
   return selectionLeft(remainder, dependencies.storage.stored, plan).pipe(
     concatMap((selection) => {
       const { only, skip, symbols, pairs, ...others } = options
@@ -179,28 +179,28 @@ const startRemainder = (
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
   const { engine = inProcess } = dependencies
-  const { plan, options, session, eventBus, redact } = open
-  const { run, close } = createRunServices(dependencies, open)
+  const { options, session, eventBus } = open
+  const run = createRun(dependencies, open)
   const warn = (): void => {
-    warnAboutHosts(plan, run)
+    warnAboutHosts(run)
     for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })
   }
-  return engine.begin(run, plan).pipe(
+  return engine.begin(run).pipe(
     concatMap((executor) =>
-      runGraph(plan, { ...run, executor, passes: createPasses(plan) }).pipe(
+      runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishRun(eventBus.stats, plan, run, redact),
+        finishRun(run),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),
     first(),
-    finalize(close),
+    finalize(run.close),
   )
 }
 
 /** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
-const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
+const warnAboutHosts = ({ plan, limiters, emit }: RunContext): void => {
   for (const { host, text } of limiters.warnings()) {
     const user = listRunning(plan).find(({ endpoints }) => endpoints.some((endpoint) => endpoint.host === host))
     if (user) emit({ type: 'warning', stream: user.name, text })
