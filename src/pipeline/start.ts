@@ -69,9 +69,9 @@ interface Beginning {
 
 const startReduced = (given: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
-    const dependencies = { ...given, clock: given.clock ?? Date.now, random: given.random ?? Math.random }
-    const { settings, streams, storage } = dependencies
-    const startedAt = dependencies.clock()
+    const { settings, streams, storage, clock = Date.now, random = Math.random } = given
+    const dependencies = { ...given, clock, random }
+    const startedAt = clock()
     checkRunOptions(options, startedAt)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
