@@ -1,4 +1,19 @@
-import { concat, count, defer, EMPTY, filter, from, ignoreElements, map, mergeMap, type Observable, of, switchMap, tap } from 'rxjs'
+import {
+  concat,
+  count,
+  defaultIfEmpty,
+  defer,
+  EMPTY,
+  filter,
+  from,
+  ignoreElements,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  switchMap,
+  tap,
+} from 'rxjs'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import type { Candles } from '../src/model/candle.js'
@@ -15,8 +30,9 @@ import {
   type TextFile,
   toFilePath,
 } from '../src/pipeline/output.js'
+import type { SinkItem } from '../src/pipeline/session.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
-import { type FileStore, filePerItem } from '../src/storage/file-store.js'
+import type { FileStore } from '../src/storage/file-store.js'
 import { arrayText, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
@@ -56,6 +72,25 @@ const createSink = (output: Output, context: SinkContext, files: FileStore): Sin
       return textFile(output, context, files)
   }
 }
+
+/** A file to write for an item. `write$` emits the size in bytes, or nothing if the file stays unchanged. */
+interface ItemFile {
+  readonly file: string
+  readonly write$: Observable<number>
+}
+
+const MAX_CONCURRENT_WRITES = 8
+
+/** Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at once. */
+const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined): Sink =>
+  mergeMap((item: SinkItem): Observable<SinkItem> => {
+    const target = toItemFile(item.outcome)
+    if (target === undefined) return of(item)
+    return target.write$.pipe(
+      map((bytes): SinkItem => ({ ...item, files: { ...item.files, [target.file]: bytes } })),
+      defaultIfEmpty(item),
+    )
+  }, MAX_CONCURRENT_WRITES)
 
 /** Writes a file for each item that has rows. */
 const fileOfRows = (

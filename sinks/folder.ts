@@ -1,5 +1,5 @@
 import { resolve, sep } from 'node:path'
-import { catchError, defer, EMPTY, finalize, from, map, mergeAll, type Observable, of, tap, throwError } from 'rxjs'
+import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwError } from 'rxjs'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
@@ -7,7 +7,6 @@ import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
 import { createTail, type FileChunk } from '../src/storage/file-store.js'
 import { appendLine, getErrorCode, toStorageError, withFileSync } from '../src/storage/file-system.js'
-import { createKnownNames } from '../src/storage/folder-names.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-digests.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
@@ -28,25 +27,24 @@ export const folder = (out: string): Storage => {
     if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} is outside ${root}`)
     return path
   }
-  const names = createKnownNames()
   const digests = createDigestLog(root)
   const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
     defer(() => {
       const path = pathOf(file)
-      return of(names.lacks(path) ? undefined : readIfPresent(path, act))
+      return of(readIfPresent(path, act))
     })
   // Unsubscribing aborts the write, which then leaves the file unchanged.
   const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
-    defer(() => {
+    new Observable((subscriber) => {
       const path = pathOf(file)
-      let isAborted = false
-      const writing = { asOf, isNew: names.lacks(path), watcher: digests.watch(file, base), isAborted: () => isAborted }
-      return from(writeFileAtomically(path, parts, writing)).pipe(
-        catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
-        finalize(() => {
-          isAborted = true
-        }),
-        tap(() => names.add(path)),
+      const isAborted = (): boolean => subscriber.closed
+      const writing = { asOf, watcher: digests.watch(file, base), isAborted }
+      writeFileAtomically(path, parts, writing).then(
+        (bytes) => {
+          subscriber.next(bytes)
+          subscriber.complete()
+        },
+        (error: unknown) => subscriber.error(toStorageError(error, 'written', path)),
       )
     })
   const records = (file: string, readLine?: typeof parseOwner): Observable<Row> =>
@@ -58,13 +56,13 @@ export const folder = (out: string): Storage => {
     )
   const storage = createStorage({
     read: (file) => read(file, (path) => disk.readFileSync(path)),
-    exists: (file) => read(file, disk.statSync).pipe(map((found) => found !== undefined)),
+    exists: (file) => read(file, () => true).pipe(map((found) => found !== undefined)),
     records: (file) => records(file),
     owners: (file) => records(file, parseOwner),
     tail: (file) => read(file, readTail),
     write,
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
-    openSession: (request) => openFolderSession(root, { names, digests }, request),
+    openSession: (request) => openFolderSession(root, digests, request),
   })
   return { ...storage, readSessionDays: (evidence) => defer(() => readSessionDays(root, evidence)) }
 }
@@ -75,9 +73,8 @@ export const folder = (out: string): Storage => {
  */
 const readIfPresent = <T>(path: string, read: (path: string) => T): T | undefined => {
   try {
-    return read(path)
+    return disk.statSync(path, { throwIfNoEntry: false }) && read(path)
   } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return undefined
     throw toStorageError(error, 'read', path)
   }
 }

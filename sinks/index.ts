@@ -16,13 +16,16 @@ export {
   toFilePath,
 } from '../src/pipeline/output.js'
 export type {
+  CarriedRecord,
+  EarlierRuns,
   EndedRun,
   Journal,
   JournalFacts,
-  Remainder,
+  LockedStorage,
   RunRecord,
   RunSelection,
   Session,
+  SessionChoice,
   SessionRequest,
   SinkItem,
 } from '../src/pipeline/session.js'

@@ -1,6 +1,6 @@
 import { concat, defer, from, NEVER, type Observable, of } from 'rxjs'
 import type { Row } from '../src/model/row.js'
-import type { Session } from '../src/pipeline/session.js'
+import type { LockedStorage } from '../src/pipeline/session.js'
 import type { Storage } from '../src/pipeline/storage.js'
 import { createTail } from '../src/storage/file-store.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
@@ -44,18 +44,19 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
 }
 
 /** A session whose journals are in memory, so no run can be resumed. */
-export const memorySession: Storage['openSession'] = ({ choose, streams }) =>
-  defer(() => {
-    const session: Session = {
-      record: choose(undefined),
-      isContinued: false,
-      journals: new Map(streams.map((facts) => [facts.stream, createJournal(facts, linesInMemory)])),
-      finish: () => of(undefined),
-    }
-    return concat(of(session), NEVER)
-  })
+export const memorySession: Storage['openSession'] = ({ streams }) => {
+  const begin: LockedStorage['begin'] = ({ record }) =>
+    defer(() => {
+      const journals = new Map(streams.map((facts) => [facts.stream, createJournal(facts, linesInMemory)]))
+      return of({ record, isContinued: false, journals, finish: () => of(undefined) })
+    })
+  return concat(of({ begin }), NEVER)
+}
 
 const linesInMemory: LineStore<readonly string[]> = {
-  append: (_, records) => of(records ?? []),
+  append: (_, records, done) => {
+    done()
+    return records ?? []
+  },
   read: (records, index) => records[index] as string,
 }

@@ -7,7 +7,6 @@ import {
   finalize,
   ignoreElements,
   map,
-  mergeMap,
   type Observable,
   of,
   reduce,
@@ -21,7 +20,7 @@ import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
 import { catchDamagedFile } from '../src/operators/catch-damaged-file.js'
 import { type RowsInOneFile, toFilePath } from '../src/pipeline/output.js'
-import type { SinkItem } from '../src/pipeline/session.js'
+import type { CarriedRecord, SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
 import type { FileStore } from '../src/storage/file-store.js'
 import { encloseInArray } from '../src/storage/record-file.js'
@@ -50,7 +49,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
         return addRanks(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
       }),
-      mergeMap(({ rank, record }) => journal.carryOver(rank, record)),
+      journal.carryOver,
     )
     const write$ = defer(() => files.write(file, encloseInArray(journal.takeRecords()), asOf))
     return concat(carriedOver$, write$).pipe(ignoreElements())
@@ -72,11 +71,6 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
     })
 }
 
-interface RankedRecord {
-  readonly record: Row
-  readonly rank: number
-}
-
 const addResult = (results: StockResults, { outcome }: SinkItem): void => {
   const { rank } = outcome.item
   if (isLost(outcome)) results.hasLost = true
@@ -88,7 +82,7 @@ const hasManyEmpty = ({ empty }: StockResults, { accepts }: SinkContext): boolea
   empty.size >= thresholds.emptied.least && !accepts('shrink')
 
 /** Collects the stocks that have a record. A damaged file counts as empty: only its records would be an error. */
-const collectRanks = (earlier$: Observable<RankedRecord>): Observable<ReadonlySet<number>> =>
+const collectRanks = (earlier$: Observable<CarriedRecord>): Observable<ReadonlySet<number>> =>
   earlier$.pipe(
     reduce((ranks, { rank }) => ranks.add(rank), new Set<number>()),
     catchDamagedFile(() => NO_RANKS),
@@ -114,12 +108,12 @@ const findEmptiedStocks = (
 
 const NO_RANKS: ReadonlySet<number> = new Set()
 
-const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observable<RankedRecord> =>
+const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observable<CarriedRecord> =>
   defer(() => {
     const rankOf = createRankLookup(listed)
     return records$.pipe(
       map((record) => ({ record, rank: rankOf(record) })),
-      filter((entry): entry is RankedRecord => entry.rank !== undefined),
+      filter((entry): entry is CarriedRecord => entry.rank !== undefined),
     )
   })
 

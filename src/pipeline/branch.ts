@@ -252,7 +252,7 @@ const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
         filter(isFresh),
         map((outcome): SinkItem => ({ outcome, files: {} })),
         through((output) => !isGathered(output)),
-        mergeMap((item) => journal.write(item)),
+        journal.write,
         tap({ next: activeItems.end, complete: () => takenOver$.complete() }),
       )
       return merge(takenOver$, fresh$).pipe(

@@ -11,7 +11,7 @@ import type { KnownStocks } from './known-stocks.js'
 import { type RowsInOneFile, toFilePath } from './output.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
-import type { EndedRun, JournalFacts, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
+import type { EarlierRuns, EndedRun, JournalFacts, RunRecord, RunSelection, SessionChoice, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
 
 export interface SessionRequestInput {
@@ -34,28 +34,88 @@ export interface SessionRequestInput {
 
 /** What the storage must know to open a session for a run. */
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: SessionRequestInput): SessionRequest => {
-  const { record, known, startedAt, fresh, accept, mayReduce, isInstantGiven, history } = wanted
+  const { record, startedAt, history } = wanted
   const { exchange } = settings
   const filesOf = (streams: ReturnType<typeof listRunning>): readonly string[] =>
     streams.flatMap(({ outputs }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
-  // An ended run as of the same instant did not record what this one is to record.
-  const mayReuse =
-    !fresh && accept.length === 0 && findAsOfSession(plan, { asOf: record.asOf, now: startedAt, facts: history })?.recorded !== 'all'
   const running = listRunning(plan)
-  const run: WantedRun = { record, isInstantGiven, holidays: history?.holidays }
   return {
     folders: [...new Set(filesOf(plan.map(({ stream }) => stream)).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(toJournalFacts),
     outputs: filesOf(running),
     session: findSession(history?.isSimulated ? record.asOf : startedAt, history),
     ...(settings.history ? { history: createHistoryRequest(plan, settings, history) } : {}),
-    isReusable: (complete) => mayReuse && isReusable(resolveRecord(complete, known), run) && listDue(plan, complete, run).length === 0,
-    remainderOf: (ended, unfinished) =>
-      mayReduce && mayReuse ? remainderOf(ended, unfinished, { run, due: listDue(plan, ended, run) }) : undefined,
-    choose: (unfinished) =>
-      unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), run) === undefined ? unfinished : record,
-    isPartOf: (other) => isPartOf(record, other, run.holidays),
   }
+}
+
+/** What is left to do of a run that ended with items missing. */
+export interface Remainder {
+  /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
+  readonly chosen?: RunSelection
+  /** The streams that lack a session which is due. */
+  readonly due: readonly string[]
+}
+
+/** What a run does about those before it. */
+export type Decision =
+  /** It begins or is resumed. `changed`: the file because of which an ended run could not be used. */
+  | { readonly kind: 'begin'; readonly choice: SessionChoice; readonly changed?: string }
+  /** A complete run already did it. */
+  | { readonly kind: 'reuse'; readonly ended: EndedRun }
+  /** It ended before, and only this is left to do of it, as another run. */
+  | { readonly kind: 'reduce'; readonly remainder: Remainder }
+
+/** Decides what a run does about those before it. A run that ended is used only if its files are unchanged. */
+export const decide = (plan: readonly PlannedStream[], wanted: SessionRequestInput, earlier: EarlierRuns): Observable<Decision> => {
+  const choice = chooseBeginning(wanted, earlier)
+  const use = choice.isContinued || choice.isPartOfUnfinished ? undefined : findUse(plan, wanted, earlier)
+  if (use === undefined) return of({ kind: 'begin', choice })
+  const changed$ = earlier.findChangedFile?.(use.ended) ?? of(undefined)
+  return changed$.pipe(
+    map((changed): Decision => {
+      if (changed !== undefined) return { kind: 'begin', choice, changed }
+      return use.remainder ? { kind: 'reduce', remainder: use.remainder } : { kind: 'reuse', ended: use.ended }
+    }),
+  )
+}
+
+const toWantedRun = ({ record, isInstantGiven, history }: SessionRequestInput): WantedRun => ({
+  ...{ record, isInstantGiven, holidays: history?.holidays },
+})
+
+/** How the run begins, if no ended run makes it unnecessary or smaller. */
+const chooseBeginning = (wanted: SessionRequestInput, earlier: EarlierRuns): SessionChoice => {
+  const { record, known, fresh } = wanted
+  const run = toWantedRun(wanted)
+  const isPart = (whole: RunRecord | undefined): boolean => whole !== undefined && isPartOf(record, whole, run.holidays)
+  const isPartOfEnded = isPart(earlier.complete ?? earlier.incomplete)
+  const isPartOfUnfinished = !isPartOfEnded && isPart(earlier.unfinished)
+  const unfinished = isPartOfUnfinished ? earlier.unfinishedPart : earlier.unfinished
+  const isContinued = unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), run) === undefined
+  return {
+    ...{ record: isContinued ? unfinished : record, isContinued, isPartOfEnded, isPartOfUnfinished, unfinished },
+    keepsPrevious: isPartOfEnded || isPart(earlier.unfinished),
+  }
+}
+
+/** The ended run that makes this one unnecessary, or smaller by all but the remainder. */
+const findUse = (
+  plan: readonly PlannedStream[],
+  wanted: SessionRequestInput,
+  { unfinished, complete, completePart, incomplete }: EarlierRuns,
+): { readonly ended: EndedRun; readonly remainder?: Remainder } | undefined => {
+  const { record, known, startedAt, fresh, accept, mayReduce, history } = wanted
+  // An ended run as of the same instant did not record what this one is to record.
+  const recorded = findAsOfSession(plan, { asOf: record.asOf, now: startedAt, facts: history })?.recorded
+  if (fresh || accept.length > 0 || recorded === 'all') return undefined
+  const run = toWantedRun(wanted)
+  const isWhole = (ended: EndedRun | undefined): ended is EndedRun =>
+    ended !== undefined && isReusable(resolveRecord(ended, known), run) && listDue(plan, ended, run).length === 0
+  const whole = unfinished === undefined ? [complete, completePart].find(isWhole) : undefined
+  if (whole) return { ended: whole }
+  const ended = complete ?? incomplete
+  const remainder = ended && mayReduce ? findRemainder(ended, unfinished, { run, due: listDue(plan, ended, run) }) : undefined
+  return ended && remainder && { ended, remainder }
 }
 
 const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
@@ -75,24 +135,24 @@ export const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSe
 /** The first event of a run. */
 export const createRunStarted = (
   plan: readonly PlannedStream[],
-  { record, isContinued, givenUp, changed }: Session,
+  { choice, changed }: Extract<Decision, { kind: 'begin' }>,
   { isRemainder, wanted }: { readonly isRemainder: boolean; readonly wanted: SessionRequestInput },
 ): RunEvent => ({
-  ...{ type: 'run-started', at: wanted.startedAt, run: record.run, asOf: record.asOf },
-  ...omitUndefined({ asOfSession: findAsOfSession(plan, { asOf: record.asOf, now: wanted.startedAt, facts: wanted.history }) }),
-  ...(isContinued ? { isContinued } : {}),
+  ...{ type: 'run-started', at: wanted.startedAt, run: choice.record.run, asOf: choice.record.asOf },
+  ...omitUndefined({ asOfSession: findAsOfSession(plan, { asOf: choice.record.asOf, now: wanted.startedAt, facts: wanted.history }) }),
+  ...(choice.isContinued ? { isContinued: true } : {}),
   ...(isRemainder ? { isRemainder } : {}),
-  ...explainGivenUp(givenUp, wanted),
+  ...explainGivenUp(choice, wanted),
   ...(changed === undefined ? {} : { changed }),
   streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
 })
 
 const explainGivenUp = (
-  unfinished: RunRecord | undefined,
-  { fresh, record, known, isInstantGiven, history }: SessionRequestInput,
+  { unfinished, isContinued }: SessionChoice,
+  wanted: SessionRequestInput,
 ): Pick<Extract<RunEvent, { type: 'run-started' }>, 'givenUp'> => {
-  if (unfinished === undefined) return {}
-  const reason = fresh ? 'fresh' : findDifference(resolveRecord(unfinished, known), { record, isInstantGiven, holidays: history?.holidays })
+  if (unfinished === undefined || unfinished.endedAt !== undefined || isContinued) return {}
+  const reason = wanted.fresh ? 'fresh' : findDifference(resolveRecord(unfinished, wanted.known), toWantedRun(wanted))
   return reason === undefined ? {} : { givenUp: { run: unfinished.run, reason } }
 }
 
@@ -108,7 +168,7 @@ export const runId = (startedAt: number, random: () => number): string => {
  * What is left to do of a run that ended, if it can be reused for the requested one: the smaller run of it that did not finish, or what
  * failed and what has become due since. A run of some stocks only is not reused this way, because another part of it is no part of a whole run.
  */
-const remainderOf = (
+const findRemainder = (
   ended: EndedRun,
   unfinished: RunRecord | undefined,
   { run, due }: { readonly run: WantedRun; readonly due: readonly string[] },

@@ -1,4 +1,4 @@
-import type { Observable } from 'rxjs'
+import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import type { HistoryRequest } from '../model/history.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Drift, RunReport } from '../model/report.js'
@@ -22,6 +22,12 @@ export interface JournalFacts {
   readonly sortBy?: SortOrder
 }
 
+/** A record of an earlier file that stays, and the rank of its item. */
+export interface CarriedRecord {
+  readonly rank: number
+  readonly record: Row
+}
+
 /**
  * The stored items of a stream. A line is written only after the data of its item is on disk, so that an unfinished run can resume. If
  * the output is one file for all items, the journal also holds its records until the stream ends.
@@ -29,10 +35,10 @@ export interface JournalFacts {
 export interface Journal {
   /** The stored item of an unfinished run. */
   readonly findStored: (item: Item) => SinkItem | undefined
-  /** Writes an item, and emits it once its line is written. A resumed run repeats items that were lost or may lack rows. */
-  readonly write: (item: SinkItem) => Observable<SinkItem>
-  /** Carries a record of the previous file over to the new one. Emits once it is written. */
-  readonly carryOver: (rank: number, record: Row) => Observable<void>
+  /** Emits each item once its line is written. A resumed run repeats items that were lost or may lack rows. */
+  readonly write: MonoTypeOperatorFunction<SinkItem>
+  /** Carries records of the previous file over to the new one. Emits each once it is written. */
+  readonly carryOver: MonoTypeOperatorFunction<CarriedRecord>
   /**
    * The written and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
    * line replaces the earlier records of an item. Call it once: it releases the records, so that a stream that has ended holds no memory.
@@ -72,14 +78,6 @@ export interface EndedRun extends RunRecord {
   readonly report: RunReport
 }
 
-/** What is left to do of a run that ended with items missing. */
-export interface Remainder {
-  /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
-  readonly chosen?: RunSelection
-  /** The streams that lack a session which is due. */
-  readonly due: readonly string[]
-}
-
 /** What a run requests from the storage when it opens a session. */
 export interface SessionRequest {
   /** Folders of the outputs, relative to the output folder; temporary files of interrupted writes in them are deleted. */
@@ -92,17 +90,45 @@ export interface SessionRequest {
   readonly session: Day
   /** What the history keeps of the run; absent if it is switched off. */
   readonly history?: HistoryRequest
-  /** Whether a complete run can be reused for the requested one, provided that its files are unchanged. */
-  readonly isReusable: (complete: EndedRun) => boolean
-  /**
-   * What is left to do of a run that ended, provided that its files are unchanged. `unfinished` is a run that began after it. Undefined if
-   * the requested run is another one.
-   */
-  readonly remainderOf?: (ended: EndedRun, unfinished: RunRecord | undefined) => Remainder | undefined
-  /** Selects the record to use: that of the unfinished run to resume it, or a new one to start again. */
-  readonly choose: (unfinished: RunRecord | undefined) => RunRecord
-  /** Whether the requested run is a part of another one, on the same trading day and with the same settings. */
-  readonly isPartOf: (other: RunRecord) => boolean
+}
+
+/** What earlier runs left in a storage; nothing in one that cannot resume runs. */
+export interface EarlierRuns {
+  /** The run that did not finish. */
+  readonly unfinished?: RunRecord | undefined
+  /** A run of a part of the unfinished one that did not finish either. */
+  readonly unfinishedPart?: RunRecord | undefined
+  /** The run that left the storage complete. */
+  readonly complete?: EndedRun | undefined
+  /** The last complete run that fetched only a part of the complete one again. */
+  readonly completePart?: EndedRun | undefined
+  /** The last run of everything while something of it is missing. */
+  readonly incomplete?: EndedRun | undefined
+  /** Finds a file that has changed since one of these runs ended. Emits once: its path, or `undefined`. */
+  readonly findChangedFile?: (ended: EndedRun) => Observable<string | undefined>
+}
+
+/** How a run begins after those before it. */
+export interface SessionChoice {
+  /** The record of the run: a new one, or that of the unfinished run or part that it resumes. */
+  readonly record: RunRecord
+  readonly isContinued: boolean
+  /** Whether it is a part of the run of everything that ended last. */
+  readonly isPartOfEnded: boolean
+  /** Whether it is a part of the unfinished run, which takes over its journals; both can be resumed. */
+  readonly isPartOfUnfinished: boolean
+  /** Whether the outputs from before the earlier run stay those with which changes are compared. */
+  readonly keepsPrevious: boolean
+  /** The unfinished run that it resumes or replaces. */
+  readonly unfinished: RunRecord | undefined
+}
+
+/** A storage that is locked for one run. */
+export interface LockedStorage extends EarlierRuns {
+  /** Begins or resumes the run; emits once. Call it at most once. */
+  readonly begin: (choice: SessionChoice) => Observable<Session>
+  /** Releases the storage for another run, without a session; absent if it has no lock. */
+  readonly release?: () => void
 }
 
 /** The storage, opened for one run. */
@@ -110,18 +136,10 @@ export interface Session {
   readonly record: RunRecord
   /** Whether it resumes an unfinished run. */
   readonly isContinued: boolean
-  /** The unfinished run that this one replaces. */
-  readonly givenUp?: RunRecord
-  /** The reusable complete run, with all its files unchanged: there is nothing to do, and nothing was written. */
-  readonly complete?: EndedRun
-  /** The requested run ended before, and only this is left to do of it, as another run. The storage is already released. */
-  readonly remainder?: Remainder
   /** The drift that the resumed run had found. */
   readonly drift?: readonly Drift[]
   /** Stores the drift found so far beside the journals, until the run ends for good. Absent if the storage cannot resume runs. */
   readonly saveDrift?: (found: readonly Drift[]) => void
-  /** The changed file because of which a complete run could not be reused. */
-  readonly changed?: string
   /** The journal of each stream, with the items of the unfinished run. */
   readonly journals: ReadonlyMap<string, Journal>
   /**

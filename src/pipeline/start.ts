@@ -19,19 +19,29 @@ import {
   throwError,
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import { createRedactor, redactError } from '../model/redact.js'
+import { createRedactor, type Redact, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
-import { checkRequirements, listRunning, planRun } from './plan.js'
+import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
-import type { RunSelection, Session } from './session.js'
-import { createRunStarted, createSessionRequest, runId, type SessionRequestInput, selectionIn, selectionLeft } from './session-request.js'
+import type { LockedStorage } from './session.js'
+import {
+  createRunStarted,
+  createSessionRequest,
+  type Decision,
+  decide,
+  type Remainder,
+  runId,
+  type SessionRequestInput,
+  selectionIn,
+  selectionLeft,
+} from './session-request.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -47,49 +57,49 @@ type Reduction = 'possible' | 'done' | 'impossible'
 /** The statistics are those of the run whose work is done. */
 type CountedDependencies = RunDependencies & { readonly stats?: EventBus['stats'] }
 
-const startReduced = (dependencies: CountedDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+/** A run that is about to begin. */
+interface Beginning {
+  readonly dependencies: ServiceDependencies
+  readonly options: RunOptions
+  readonly reduction: Reduction
+  readonly plan: readonly PlannedStream[]
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+  readonly holidays: RunContext['holidays']
+  readonly eventBus: EventBus
+  readonly redact: Redact
+}
+
+const startReduced = (given: CountedDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
-    const { settings, streams, storage, clock = Date.now, random = Math.random, readHolidays = () => new Set() } = dependencies
+    const { settings, streams, storage, clock = Date.now, random = Math.random } = given
+    const dependencies = { ...given, clock, random }
     const startedAt = clock()
     checkRunOptions(options, startedAt)
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = createRedactor(settings)
-    const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
-    const holidays = readHolidays()
-    const history = { isRecorded: settings.history, isLateAllowed: recordLate, holidays, isSimulated: variant !== undefined }
+    const holidays: RunContext['holidays'] = given.readHolidays?.() ?? new Set()
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
     const event$ = new Subject<RunEvent>()
     const eventBus = createEventBus(plan, (event) => event$.next(event), { ...dependencies, redact })
-    const { followers } = eventBus
+    const beginning = { dependencies, options: { ...options, stop: stop$ }, reduction, plan, startedAt, holidays, eventBus, redact }
     let failure: unknown
     let isReduced = false
-    const begin = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
-      if (session.complete) return reuseReport(session.complete.report, { startedAt, finishedAt: clock() })
-      const run = { plan, options: { ...options, stop: stop$ }, wanted, session, eventBus, redact }
-      return concat(
-        of(createRunStarted(plan, session, { isRemainder: reduction === 'done', wanted })),
-        defer(() => executeRun({ ...dependencies, clock, random }, run)),
-      )
-    }
-    const runOpened = (session: Session, wanted: SessionRequestInput): Observable<RunEvent> => {
-      if (!session.remainder) return defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
-      isReduced = true
-      return startRemainder(
-        { ...dependencies, stats: eventBus.stats, ...(followers ? { telemetry: followers.forwarding } : {}) },
-        { ...options, stop: stop$ },
-        selectionLeft(session.remainder, storage.stored, plan),
-      )
-    }
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const chosen = resolveSelection(selectionIn(options), known)
-      const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant })
-      const record = { run: runId(startedAt, random), asOf: asOf ?? startedAt, ...identity, chosen }
-      const mayReduce = reduction === 'possible'
-      const wanted = { record, known, startedAt, fresh, accept, history, mayReduce, isInstantGiven: asOf !== undefined }
-      return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(switchMap((session) => runOpened(session, wanted)))
+      const wanted = describeWanted(beginning, known)
+      return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
+        switchMap((locked) =>
+          decide(plan, wanted, locked).pipe(
+            switchMap((decision) => {
+              isReduced = decision.kind === 'reduce'
+              return carryOut(decision, locked, { ...beginning, wanted })
+            }),
+          ),
+        ),
+      )
     }
     return merge(event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
@@ -102,24 +112,72 @@ const startReduced = (dependencies: CountedDependencies, options: RunOptions, re
       }),
       finalize(() => {
         stopSubscription.unsubscribe()
-        followers?.over(failure)
+        eventBus.followers?.over(failure)
       }),
     )
   })
 
+/** The run as it is requested from the storage. */
+const describeWanted = (beginning: Beginning, known: KnownStocks): SessionRequestInput => {
+  const { dependencies, options, reduction, plan, startedAt, holidays } = beginning
+  const { settings, random } = dependencies
+  const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
+  const chosen = resolveSelection(selectionIn(options), known)
+  const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant })
+  return {
+    record: { run: runId(startedAt, random), asOf: asOf ?? startedAt, ...identity, chosen },
+    ...{ known, startedAt, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: asOf !== undefined },
+    history: {
+      ...{ isRecorded: settings.history, isLateAllowed: recordLate },
+      ...{ holidays, isSimulated: variant !== undefined },
+    },
+  }
+}
+
+/** Does what was decided in a locked storage. The events of the run go through its bus; only those of a smaller run are emitted. */
+const carryOut = (
+  decision: Decision,
+  { begin, release }: LockedStorage,
+  beginning: Beginning & { readonly wanted: SessionRequestInput },
+): Observable<RunEvent> => {
+  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = beginning
+  const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
+  switch (decision.kind) {
+    case 'begin':
+      return begin(decision.choice).pipe(
+        switchMap((session) => {
+          const started = createRunStarted(plan, decision, { isRemainder: reduction === 'done', wanted })
+          return emitAll(
+            concat(
+              of(started),
+              defer(() => executeRun(dependencies, { ...beginning, session })),
+            ),
+          )
+        }),
+      )
+    case 'reuse':
+      return emitAll(defer(() => reuseReport(decision.ended.report, { startedAt, finishedAt: dependencies.clock() })))
+    case 'reduce':
+      // What is left is another run, which locks the storage itself.
+      release?.()
+      return startRemainder(decision.remainder, beginning)
+  }
+}
+
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
-  dependencies: CountedDependencies,
-  options: RunOptions,
-  selection$: Observable<RunSelection | undefined>,
-): Observable<RunEvent> =>
-  selection$.pipe(
+  remainder: Remainder,
+  { dependencies, options, plan, eventBus: { followers, stats } }: Beginning,
+): Observable<RunEvent> => {
+  const forwarding = { ...dependencies, stats, ...(followers ? { telemetry: followers.forwarding } : {}) }
+  return selectionLeft(remainder, dependencies.storage.stored, plan).pipe(
     concatMap((selection) => {
       const { only, skip, symbols, pairs, ...others } = options
-      if (selection === undefined) return startReduced(dependencies, options, 'impossible')
-      return startReduced(dependencies, { ...others, ...selection }, 'done')
+      if (selection === undefined) return startReduced(forwarding, options, 'impossible')
+      return startReduced(forwarding, { ...others, ...selection }, 'done')
     }),
   )
+}
 
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {

@@ -6,7 +6,7 @@ import type { RunLogEntry } from '../model/run-log.js'
 import { type Stored, toStatePath } from '../model/stored.js'
 import type { Day } from '../model/trading-day.js'
 import type { Output } from './output.js'
-import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
+import type { Journal, LockedStorage, SessionRequest, SinkItem } from './session.js'
 
 export { REPORT_FILE, STATE_FOLDER, type Stored, type Tail, toStatePath } from '../model/stored.js'
 
@@ -43,10 +43,10 @@ export interface SinkContext {
 export interface Storage {
   readonly stored: Stored
   /**
-   * Opens a session for one run, and emits it once; unsubscribing closes it. Errors with a `StorageError` that names the holder if another
-   * run has the storage locked.
+   * Locks the storage for one run, and emits once what earlier runs left; unsubscribing releases it. Errors with a `StorageError` that names the
+   * holder if another run has the storage locked.
    */
-  openSession(request: SessionRequest): Observable<Session>
+  openSession(request: SessionRequest): Observable<LockedStorage>
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   storeDocument(name: string, document: unknown): Observable<void>

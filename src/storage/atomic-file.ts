@@ -4,7 +4,8 @@ import { asBuffer } from '../model/text.js'
 import type { FileStats } from './disk.js'
 import { disk } from './disk.js'
 import type { FileChunk } from './file-store.js'
-import { getErrorCode, renameOver, statFile } from './file-system.js'
+import { createFolder, getErrorCode, listNames, renameOver, statFile, writeWhole } from './file-system.js'
+import { isPendingLock } from './lock.js'
 import type { FileStamp } from './output-files.js'
 
 /** Files are written and compared in chunks of at least this size. */
@@ -22,13 +23,17 @@ export interface WriteOptions {
   readonly asOf?: number | undefined
   /** Called before the rename; `true` leaves the target unchanged. */
   readonly isAborted?: () => boolean
-  /** The file does not exist yet: skip the comparison with its content. */
-  readonly isNew?: boolean
   readonly watcher?: ContentWatcher | undefined
 }
 
 /** Whether a name is that of a temporary file. */
 export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
+
+/** Deletes temporary files of interrupted writes. */
+export const deleteTemporaryFiles = async (folder: string): Promise<void> => {
+  for (const name of await listNames(folder))
+    if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
+}
 
 /**
  * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A failure leaves the target
@@ -37,7 +42,7 @@ export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8
 export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
   const chunks = joinChunks(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
-  if (first.length < CHUNK_BYTES && !writing.isNew && hasSameBytes(path, first)) {
+  if (first.length < CHUNK_BYTES && hasSameBytes(path, first)) {
     writing.watcher?.add(first)
     writing.watcher?.end(toStamp(statFile(path)))
     return first.length
@@ -47,31 +52,35 @@ export const writeFileAtomically = async (path: string, parts: Iterable<FileChun
 
 const toStamp = (found: FileStats | undefined): FileStamp => [found?.size ?? 0, found?.mtimeMs ?? 0]
 
+/**
+ * Only the sync waits for the disk, and so it alone is handed to another thread: the other calls reach the page cache, which takes less time
+ * than a hand-over. Chunks of 1 MiB are written in another thread, because many of them are not written in no time.
+ */
 const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted, watcher }: WriteOptions): Promise<number> => {
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary)
   try {
-    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => disk.close(fd))
+    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => disk.closeSync(fd))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
     watcher?.end(toStamp(isUnchanged ? statFile(path) : written))
-    if (isUnchanged) await disk.rm(temporary)
+    if (isUnchanged) disk.unlinkSync(temporary)
     else await renameOver(temporary, path)
     return written.size
   } catch (error) {
-    await disk.rm(temporary, { force: true })
+    disk.rmSync(temporary, { force: true })
     throw error
   }
 }
 
 const openNewFile = async (path: string): Promise<number> => {
   try {
-    return await disk.open(path, 'wx')
+    return disk.openSync(path, 'wx')
   } catch (error) {
     if (getErrorCode(error) !== 'ENOENT') throw error
-    await disk.mkdir(dirname(path), { recursive: true })
-    return disk.open(path, 'wx')
+    await createFolder(dirname(path))
+    return disk.openSync(path, 'wx')
   }
 }
 
@@ -79,14 +88,13 @@ const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher
   let bytes = 0
   for (const chunk of chunks) {
     watcher?.add(chunk)
-    await disk.writeFile(fd, chunk)
+    if (chunk.length < CHUNK_BYTES) writeWhole(fd, chunk)
+    else await disk.writeFile(fd, chunk)
     bytes += chunk.length
   }
-  // Synchronous calls: fstat and futimes on an open file do not wait for the disk.
   if (asOf !== undefined) disk.futimesSync(fd, asOf / 1_000, asOf / 1_000)
   const written = disk.fstatSync(fd)
-  const { size } = written
-  if (size !== bytes) throw Object.assign(new Error(`only ${size} of ${bytes} bytes were written`), { code: 'ESHORT' })
+  if (written.size !== bytes) throw Object.assign(new Error(`only ${written.size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   await disk.fdatasync(fd)
   return written
 }

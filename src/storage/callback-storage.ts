@@ -1,7 +1,7 @@
-import { concat, concatMap, defer, EMPTY, ignoreElements, NEVER, type Observable, of } from 'rxjs'
+import { concat, concatMap, EMPTY, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
 import type { PublicOutcome } from '../model/outcome.js'
 import type { Output } from '../pipeline/output.js'
-import type { Journal, Session } from '../pipeline/session.js'
+import type { Journal, LockedStorage } from '../pipeline/session.js'
 import type { Storage } from '../pipeline/storage.js'
 
 /**
@@ -12,12 +12,11 @@ import type { Storage } from '../pipeline/storage.js'
  */
 export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
   stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
-  openSession: ({ choose, streams }) =>
-    defer(() => {
-      const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
-      const session: Session = { record: choose(undefined), isContinued: false, journals, finish: () => of(undefined) }
-      return concat(of(session), NEVER)
-    }),
+  openSession: ({ streams }) => {
+    const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
+    const begin: LockedStorage['begin'] = ({ record }) => of({ record, isContinued: false, journals, finish: () => of(undefined) })
+    return concat(of({ begin }), NEVER)
+  },
   open: (output) =>
     concatMap((item) => {
       const { outcome } = item
@@ -30,7 +29,7 @@ export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicO
 /** Records nothing: the records of a whole market would fill the memory. */
 const noopJournal: Journal = {
   findStored: () => undefined,
-  write: (item) => of(item),
-  carryOver: () => of(undefined),
+  write: identity,
+  carryOver: identity,
   takeRecords: () => [],
 }

@@ -1,8 +1,7 @@
-import { defaultIfEmpty, map, mergeMap, type Observable, of } from 'rxjs'
-import type { ItemOutcome } from '../model/outcome.js'
+import type { Observable } from 'rxjs'
 import type { Row } from '../model/row.js'
-import type { Session, SessionRequest, SinkItem } from '../pipeline/session.js'
-import type { Sink, Tail } from '../pipeline/storage.js'
+import type { LockedStorage, SessionRequest } from '../pipeline/session.js'
+import type { Tail } from '../pipeline/storage.js'
 
 /** A chunk of a file: text or bytes. */
 export type FileChunk = string | Uint8Array
@@ -26,27 +25,8 @@ export interface FileStore {
   /** Adds a line at the end of a file; absent where files cannot grow. */
   append?(file: string, line: string): Observable<void>
   /** See `Storage`. */
-  openSession(request: SessionRequest): Observable<Session>
+  openSession(request: SessionRequest): Observable<LockedStorage>
 }
-
-/** A file to write for an item. `write$` emits the size in bytes, or nothing if the file stays unchanged. */
-export interface ItemFile {
-  readonly file: string
-  readonly write$: Observable<number>
-}
-
-const MAX_CONCURRENT_WRITES = 8
-
-/** Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at once. */
-export const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined): Sink =>
-  mergeMap((item: SinkItem): Observable<SinkItem> => {
-    const target = toItemFile(item.outcome)
-    if (target === undefined) return of(item)
-    return target.write$.pipe(
-      map((bytes): SinkItem => ({ ...item, files: { ...item.files, [target.file]: bytes } })),
-      defaultIfEmpty(item),
-    )
-  }, MAX_CONCURRENT_WRITES)
 
 const MAX_TAIL_LINES = 2
 

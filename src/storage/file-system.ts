@@ -9,18 +9,23 @@ const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUS
 const MAX_RENAMES = 8
 
 /**
- * Renames a file over another one. On Windows a rename fails while another program has the target open, so it is tried again for about 2.5 s.
- * Elsewhere these codes mean a lack of permission, and fail at once.
+ * Renames a file over another one, synchronously. On Windows a rename fails while another program has the target open, so it is tried again for
+ * about 2.5 s. Elsewhere these codes mean a lack of permission, and fail at once.
  */
 export const renameOver = async (from: string, to: string, platform: NodeJS.Platform = process.platform): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await disk.rename(from, to)
+      return disk.renameSync(from, to)
     } catch (error) {
       if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error))) throw error
       await pause(10 * 2 ** attempt)
     }
   }
+}
+
+/** Writes all bytes at the current position of an open file. */
+export const writeWhole = (fd: number, bytes: Uint8Array): void => {
+  for (let at = 0; at < bytes.length; ) at += disk.writeSync(fd, bytes, at)
 }
 
 /** Returns the system's error code, such as `ENOENT`. */

@@ -1,27 +1,32 @@
-import { join } from 'node:path'
-import { catchError, defer, Observable, of, throwError } from 'rxjs'
-import type { StorageError } from '../model/errors.js'
-import type { RunRecord, Session, SessionRequest } from '../pipeline/session.js'
-import { REPORT_FILE } from '../pipeline/storage.js'
+import { dirname, join } from 'node:path'
+import { catchError, defer, Observable, throwError } from 'rxjs'
+import type { RunReport } from '../model/report.js'
+import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/session.js'
+import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
+import { deleteTemporaryFiles, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { type FolderRun, finishRun, leaveRun, replaceRecord } from './end-run.js'
-import { createFolder, toStorageError } from './file-system.js'
-import { createDeferredJournal, type OpenJournal, openJournal, readStoredItems } from './folder-journal.js'
-import { deleteTemporaryFiles, type FolderContext } from './folder-names.js'
+import { createFolder, syncFolders, toStorageError } from './file-system.js'
 import {
   deleteFullRun,
   findChangedFile,
-  findFullRun,
+  forgetOutputSizes,
   markIncomplete,
+  markReplaceable,
   readCompleteRun,
-  readLastFullRun,
-  selectReusableRun,
+  readIncompleteRun,
+  recordFullRun,
+  recordOutputSizes,
+  updateFullRun,
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
+import { createFolderJournal, type FolderJournal, readStoredItems } from './journal.js'
 import { acquireLock } from './lock.js'
-import { markReplaceable } from './output-sizes.js'
+import { compactOutputDigests, type DigestLog } from './output-digests.js'
+import { savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,
+  deletePart,
+  deleteRunState,
   markFolderFormat,
   mergePart,
   type RunPaths,
@@ -32,20 +37,29 @@ import {
 } from './run-state.js'
 
 /**
- * Locks a folder for one run, deletes temporary files of killed runs, and looks for a complete run to reuse or an unfinished one to resume.
- * Unsubscribing releases the folder.
+ * Locks a folder for one run, deletes temporary files of killed runs, and reads what earlier runs left. Unsubscribing releases the folder.
  */
-export const openFolderSession = (root: string, context: FolderContext, request: SessionRequest): Observable<Session> =>
+export const openFolderSession = (root: string, digests: DigestLog, request: SessionRequest): Observable<LockedStorage> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
     const release = (): void => {
-      context.names.forget()
       for (const close of opened.splice(0).reverse()) close()
     }
-    lockFolder(root, request, { ...context, opened, onLost: (error) => subscriber.error(error) }).then(
-      (session) => {
-        if (subscriber.closed) release()
-        else subscriber.next(session)
+    const lock = async (): Promise<EarlierRuns> => {
+      const { folder: state, lock, part } = statePaths(root)
+      await checkFolderFormat(root)
+      await createFolder(state)
+      opened.push(await acquireLock(lock, Date.now(), { onLost: (error) => subscriber.error(error) }))
+      await deleteTemporaryFiles(state)
+      for (const folder of request.folders) await deleteTemporaryFiles(join(root, folder))
+      await deleteTemporaryFiles(part.folder)
+      return inspectFolder(root)
+    }
+    lock().then(
+      (earlier) => {
+        if (subscriber.closed) return release()
+        const begin = (choice: SessionChoice): Observable<Session> => beginSession({ root, request, choice, digests, opened })
+        subscriber.next({ ...earlier, begin, release })
       },
       (error: unknown) => {
         release()
@@ -55,124 +69,70 @@ export const openFolderSession = (root: string, context: FolderContext, request:
     return release
   })
 
-interface SessionResources extends FolderContext {
-  readonly opened: (() => void)[]
-  readonly onLost: (error: StorageError) => void
-}
-
-const lockFolder = async (
-  root: string,
-  request: SessionRequest,
-  { names, digests, opened, onLost }: SessionResources,
-): Promise<Session> => {
-  const { folder: state, lock, part } = statePaths(root)
+/** What a run finds in a folder at its start. Read-only. */
+export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
   await checkFolderFormat(root)
-  await createFolder(state)
-  opened.push(await acquireLock(lock, Date.now(), { onLost }))
-  await deleteTemporaryFiles(state)
-  for (const folder of request.folders) names.list(join(root, folder), await deleteTemporaryFiles(join(root, folder)))
-  await deleteTemporaryFiles(part.folder)
-  const { complete, remainder, changed, ...start } = await findEarlierRun(root, request)
-  if (complete) return { ...createIdleSession(complete), complete }
-  if (remainder) {
-    for (const close of opened.splice(0).reverse()) close()
-    return { ...createIdleSession(start.record), remainder }
-  }
-  const session = await resumeOrStart(root, request, { ...start, digests, opened })
-  return changed === undefined ? session : { ...session, changed }
-}
-
-/** A session in which nothing happens. */
-const createIdleSession = (record: RunRecord): Session => ({ record, isContinued: false, journals: new Map(), finish: () => of(undefined) })
-
-interface EarlierRun extends Pick<Session, 'complete' | 'remainder' | 'changed'> {
-  readonly paths: RunPaths
-  readonly unfinished: RunRecord | undefined
-  /** The record of the requested run: that of the unfinished one to resume it, or a new one. */
-  readonly record: RunRecord
-  /** Whether the requested run resumes the unfinished one. */
-  readonly isContinued: boolean
-  /** Whether the requested run is a part of an unfinished run; it has paths of its own then, so that the other can still be resumed. */
-  readonly isPartOfUnfinished: boolean
-}
-
-/** Finds what earlier runs left in a folder for the requested one. Read-only. */
-const findEarlierRun = async (root: string, request: SessionRequest): Promise<EarlierRun> => {
   const { run, part } = statePaths(root)
-  const whole = await readRunRecord(run)
-  const isPartOfUnfinished = whole !== undefined && request.isPartOf(whole) && (await findFullRun(root, request.isPartOf)) === undefined
-  const paths = isPartOfUnfinished ? part : run
-  const unfinished = isPartOfUnfinished ? await readRunRecord(part) : whole
-  const record = request.choose(unfinished)
-  const isContinued = record === unfinished
-  const ended = isPartOfUnfinished || isContinued ? {} : await findEndedRun(root, request, unfinished)
-  return { paths, unfinished, record, isContinued, isPartOfUnfinished, ...ended }
+  const [complete, incomplete] = [await readCompleteRun(root), await readIncompleteRun(root)]
+  const snapshots = [complete, complete?.part, incomplete]
+  return {
+    unfinished: await readRunRecord(run),
+    unfinishedPart: await readRunRecord(part),
+    ...{ complete: complete?.run, completePart: complete?.part?.run, incomplete: incomplete?.run },
+    findChangedFile: (ended) =>
+      defer(async () => {
+        const snapshot = snapshots.find((one) => one?.run === ended)
+        return snapshot && findChangedFile(snapshot, root)
+      }),
+  }
 }
 
-/** What a run finds in a folder at its start; `fetched` are the items of a run that it resumes, as `stream/file name`. Read-only. */
-export const inspectFolder = async (
-  root: string,
-  request: SessionRequest,
-): Promise<EarlierRun & { readonly fetched: ReadonlySet<string> }> => {
-  await checkFolderFormat(root)
-  const earlier = await findEarlierRun(root, request)
-  const folders = earlier.isContinued ? [earlier.paths.journals, statePaths(root).part.journals] : []
-  const fetched = new Set<string>()
+const findPaths = (root: string, { isPartOfUnfinished }: SessionChoice): RunPaths => statePaths(root)[isPartOfUnfinished ? 'part' : 'run']
+
+/** The items that a run finds in the journals that it resumes, as `stream/file name`. Read-only. */
+export const listStoredItems = async (root: string, { streams }: SessionRequest, choice: SessionChoice): Promise<ReadonlySet<string>> => {
+  const folders = choice.isContinued ? [findPaths(root, choice).journals, statePaths(root).part.journals] : []
+  const stored = new Set<string>()
   for (const folder of folders)
-    for (const { stream } of request.streams)
-      for (const item of await readStoredItems(join(folder, `${stream}.ndjson`), root)) fetched.add(`${stream}/${item}`)
-  return { ...earlier, fetched }
+    for (const { stream } of streams)
+      for (const item of await readStoredItems(join(folder, `${stream}.ndjson`), root)) stored.add(`${stream}/${item}`)
+  return stored
 }
 
-/** Finds an ended run that makes this one unnecessary or smaller, or the changed file that prevents its reuse. */
-const findEndedRun = async (
-  root: string,
-  { isReusable, remainderOf }: SessionRequest,
-  unfinished: RunRecord | undefined,
-): Promise<Pick<Session, 'complete' | 'remainder' | 'changed'>> => {
-  const complete = unfinished === undefined ? selectReusableRun(await readCompleteRun(root), isReusable) : undefined
-  const ended = complete ?? (await readLastFullRun(root))
-  const remainder = ended && (complete ? { due: [] } : remainderOf?.(ended.run, unfinished))
-  if (ended === undefined || remainder === undefined) return {}
-  const changed = await findChangedFile(ended, root)
-  if (changed !== undefined) return { changed }
-  return complete ? { complete: complete.run } : { remainder }
-}
-
-interface StartContext extends Omit<EarlierRun, 'complete' | 'remainder' | 'changed'> {
-  readonly digests: FolderContext['digests']
+/** A run in a folder. */
+interface FolderRun {
+  readonly root: string
+  readonly request: SessionRequest
+  readonly choice: SessionChoice
+  readonly digests: DigestLog
+  /** What closes the resources of the run. */
   readonly opened: (() => void)[]
 }
 
 /** Resumes the unfinished run or starts a new one. A new run changes nothing before it is committed. */
-const resumeOrStart = async (
-  root: string,
-  request: SessionRequest,
-  { paths, unfinished, record, isContinued, isPartOfUnfinished, digests, opened }: StartContext,
-): Promise<Session> => {
-  const { streams, isPartOf, history } = request
-  const isPartOfEnded = (await findFullRun(root, isPartOf)) !== undefined
-  const journals = new Map<string, OpenJournal>()
-  let isClosed = false
+const beginSession = (run: FolderRun): Observable<Session> => {
+  const { root, request, choice, digests, opened } = run
+  const { record, isContinued, isPartOfEnded, isPartOfUnfinished } = choice
+  const paths = findPaths(root, choice)
+  const journals = createJournals(run, paths)
+  let [isOpen, isClosed] = [false, false]
   const close = (): void => {
     isClosed = true
-    for (const { close } of journals.values()) close()
+    for (const journal of journals.values()) journal.close()
     digests.close()
   }
   opened.push(close)
-  const openAll = async (): Promise<void> => {
+  const openJournals = async (): Promise<void> => {
     await disk.mkdir(paths.journals, { recursive: true })
-    for (const facts of streams) journals.set(facts.stream, await openJournal(join(paths.journals, `${facts.stream}.ndjson`), facts, root))
+    for (const journal of journals.values()) await journal.open()
+    isOpen = true
     // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()
   }
-  if (isContinued && !isPartOfUnfinished) await mergePart(root)
-  if (isContinued) await openAll()
-  const ending: FolderRun = { paths, record, isPartOfEnded, isPartOfUnfinished, close }
   const commit = async (): Promise<string | undefined> => {
     await markFolderFormat(root)
-    const warning = isContinued ? undefined : await replaceRecord(root, request, { ...ending, unfinished })
-    if (!isContinued) await openAll()
+    const warning = isContinued ? undefined : await replaceRecord(run, paths)
+    if (!isContinued) await openJournals()
     await digests.open()
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
@@ -181,18 +141,96 @@ const resumeOrStart = async (
     else if (!isPartOfUnfinished) await deleteFullRun(root)
     return warning
   }
-  const end = <T>(act: () => Promise<T>): Observable<T> =>
-    defer(act).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', paths.record))))
-  return {
-    record,
-    isContinued,
-    ...(isContinued ? { drift: readDrift(paths) } : {}),
-    ...(unfinished === undefined || unfinished.endedAt !== undefined || isContinued ? {} : { givenUp: unfinished }),
-    journals: new Map(streams.map(({ stream }) => [stream, createDeferredJournal(() => journals.get(stream)?.journal)])),
-    saveDrift: (found) => (journals.size > 0 && !isClosed ? writeDrift(paths, found) : undefined),
-    commit: () => end(commit),
-    ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
-    keepForResume: (endedAt, report) => end(() => leaveRun(root, request, { ...ending, endedAt, report })),
-    finish: (report) => end(() => finishRun(root, request, { ...ending, report })),
+  const { history } = request
+  const act = <T>(change: () => Promise<T>, path = paths.record): Observable<T> =>
+    defer(change).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))))
+  const open = async (): Promise<Session> => {
+    if (isContinued && !isPartOfUnfinished) await mergePart(root)
+    if (isContinued) await openJournals()
+    return {
+      ...{ record, isContinued, journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])) },
+      ...(isContinued ? { drift: readDrift(paths) } : {}),
+      saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
+      commit: () => act(commit),
+      ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
+      keepForResume: (endedAt, report) => act(() => leaveRun(run, { paths, close, endedAt, report })),
+      finish: (report) => act(() => finishRun(run, { paths, close, report })),
+    }
   }
+  return act(open, statePaths(root).folder)
 }
+
+const createJournals = (
+  { root, request: { streams }, digests: { timeOf } }: FolderRun,
+  { journals }: RunPaths,
+): ReadonlyMap<string, FolderJournal> =>
+  new Map(
+    streams.map((facts) => {
+      const path = join(journals, `${facts.stream}.ndjson`)
+      return [facts.stream, createFolderJournal(facts, { path, root, timeOf })]
+    }),
+  )
+
+/** Replaces the state of an unfinished run by the record of the new one. Resolves to a warning, if any. */
+const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPaths): Promise<string | undefined> => {
+  const { outputs, session } = request
+  const { record, isPartOfUnfinished, keepsPrevious, unfinished } = choice
+  const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
+  // `diff` after a partial run still compares with the outputs from before the full run.
+  const warning = keepsPrevious ? undefined : await savePreviousOutputs(root, { outputs, session, isGivenUp })
+  if (isPartOfUnfinished) await mergePart(root)
+  else await deleteRunState(paths)
+  await deletePart(root)
+  await writeFileAtomically(paths.record, [`${JSON.stringify(record, null, 2)}\n`])
+  // After a power cut, a run whose record is lost but whose outputs are not would count them as those before it.
+  await syncFolders([dirname(paths.record), root])
+  return warning
+}
+
+/** The end of a run. */
+interface RunEnding {
+  readonly paths: RunPaths
+  /** Closes the journals. */
+  readonly close: () => void
+}
+
+/** Ends a run that can be resumed: record and journals stay. */
+const leaveRun = async (
+  { root, request, choice: { record, isPartOfEnded } }: FolderRun,
+  { paths, close, endedAt, report }: RunEnding & { readonly endedAt: number; readonly report: RunReport },
+): Promise<void> => {
+  const { outputs } = request
+  close()
+  await syncOutputs(root, request)
+  await compactOutputDigests(root)
+  await recordOutputSizes(root, outputs)
+  if (isPartOfEnded) await updateFullRun(root, { run: { ...record, report }, outputs: [...outputs, REPORT_FILE], isComplete: false })
+  await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
+}
+
+/** Ends a run for good: deletes record and journals, unless an unfinished run of more takes them over. */
+const finishRun = async (
+  { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
+  { paths, close, report }: RunEnding & { readonly report: RunReport | undefined },
+): Promise<void> => {
+  const { outputs } = request
+  const isComplete = report?.outcome === 'complete'
+  const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
+  close()
+  await syncOutputs(root, request)
+  await compactOutputDigests(root)
+  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await forgetOutputSizes(root, outputs)
+  // The note of an ended run is ignored until the record of the unfinished run is deleted below.
+  if (!isComplete || isPartOfUnfinished || (isPartOfEnded && report.missing !== undefined)) await recordOutputSizes(root, outputs)
+  if (report && !isPartOfUnfinished) {
+    const end = { run: { ...record, report }, outputs: [...outputs, REPORT_FILE], isComplete }
+    if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
+    else if (isComplete || (report.outcome === 'partial' && coversAllStocks)) await recordFullRun(root, end)
+  }
+  if (isPartOfUnfinished) await mergePart(root)
+  else await deleteRunState(paths)
+}
+
+/** Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. */
+const syncOutputs = (root: string, { folders }: SessionRequest): Promise<void> =>
+  syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))

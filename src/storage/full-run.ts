@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import type { EndedRun, RunRecord } from '../pipeline/session.js'
+import type { EndedRun } from '../pipeline/session.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
 import { readStateDocument, statFile } from './file-system.js'
@@ -20,19 +20,8 @@ export interface RunSnapshot {
 /** The run that left the folder complete; `undefined` without one. */
 export const readCompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).complete)
 
-/** The run of everything that ended last and still describes the folder; `undefined` without one. */
-export const readLastFullRun = async (root: string): Promise<RunSnapshot | undefined> =>
-  (await readCompleteRun(root)) ?? (await readSnapshot(statePaths(root).incomplete))
-
-/** The run of everything that a wanted one is a part of; `undefined` without one. */
-export const findFullRun = async (root: string, isPartOf: (whole: RunRecord) => boolean): Promise<RunSnapshot | undefined> => {
-  const snapshot = await readLastFullRun(root)
-  return snapshot && isPartOf(snapshot.run) ? snapshot : undefined
-}
-
-/** Selects the run, or its last partial run, that makes the requested one unnecessary. */
-export const selectReusableRun = (snapshot: RunSnapshot | undefined, isReusable: (run: EndedRun) => boolean): RunSnapshot | undefined =>
-  [snapshot, snapshot?.part].find((candidate) => candidate !== undefined && isReusable(candidate.run))
+/** The last run of everything while something of it is missing, or while a run of a part of it is active; `undefined` without one. */
+export const readIncompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).incomplete)
 
 /** Finds the first file that has changed since the run was recorded; `undefined` if none has. Files that may differ do not count. */
 export const findChangedFile = async ({ files }: RunSnapshot, root: string): Promise<string | undefined> => {
@@ -61,7 +50,7 @@ export const deleteFullRun = async (root: string): Promise<void> => {
 /** Call before a run of a part writes: until it ends, the folder is not complete, and its outputs may differ from the note. */
 export const markIncomplete = async (root: string, outputs: readonly string[]): Promise<void> => {
   const { complete, incomplete } = statePaths(root)
-  const whole = await readLastFullRun(root)
+  const whole = (await readCompleteRun(root)) ?? (await readIncompleteRun(root))
   if (whole === undefined) return
   const isOutput = createOutputMatcher(outputs)
   const files = Object.fromEntries(Object.entries(whole.files).map(([file, facts]) => [file, isOutput(file) ? null : facts]))
@@ -128,3 +117,52 @@ const isRunSnapshot = (snapshot: unknown): snapshot is RunSnapshot & Record<stri
   isRow(snapshot.run.report.scripts) &&
   Object.values(snapshot.run.report.scripts).every((script) => isRow(script) && isRow(script.items)) &&
   isRow(snapshot.files)
+
+/** Output files by path relative to the folder: their size in bytes after a run, or null if a later run may have replaced them. */
+export type OutputSizes = Readonly<Record<string, number | null>>
+
+/** Reads the output sizes of the last finished run, and those of earlier runs for files that it did not touch. */
+export const readOutputSizes = async (root: string): Promise<OutputSizes> => {
+  const [earlier, complete] = await Promise.all([readStateDocument(statePaths(root).sizes), readCompleteRun(root)])
+  const newer = Object.entries(complete?.files ?? {}).flatMap(([file, facts]) =>
+    file.startsWith('.') ? [] : [[file, facts?.[0] ?? null] as const],
+  )
+  const older = isRow(earlier) ? Object.entries(earlier).filter(isSizeEntry) : []
+  return Object.fromEntries([...older, ...newer])
+}
+
+/** Call before a run writes: the sizes of its outputs become unknown. Their names stay, because no run deletes a file. */
+export const markReplaceable = (root: string, outputs: readonly string[]): Promise<void> =>
+  changeOutputSizes(root, outputs, (file) => [[file, null]])
+
+/** Call before a run of all items is recorded as complete: from then on only that record describes its outputs. */
+export const forgetOutputSizes = (root: string, outputs: readonly string[]): Promise<void> => changeOutputSizes(root, outputs, () => [])
+
+type SizeEntry = readonly [file: string, bytes: number | null]
+
+const changeOutputSizes = async (
+  root: string,
+  outputs: readonly string[],
+  change: (file: string) => readonly SizeEntry[],
+): Promise<void> => {
+  const isOutput = createOutputMatcher(outputs)
+  const sizes = Object.entries(await readOutputSizes(root))
+  await writeOutputSizes(
+    root,
+    sizes.flatMap((entry) => (isOutput(entry[0]) ? change(entry[0]) : [entry])),
+  )
+}
+
+/** Call after a run that ended incomplete: records the present sizes of its outputs. Missing files stay recorded. */
+export const recordOutputSizes = async (root: string, outputs: readonly string[]): Promise<void> => {
+  const present = Object.entries(await statOutputFiles(root, outputs)).map(([file, [bytes]]) => [file, bytes] as const)
+  await writeOutputSizes(root, [...Object.entries(await readOutputSizes(root)), ...present])
+}
+
+const writeOutputSizes = async (root: string, sizes: readonly SizeEntry[]): Promise<void> => {
+  const path = statePaths(root).sizes
+  if (sizes.length === 0) await disk.rm(path, { force: true })
+  else await writeFileAtomically(path, [`${JSON.stringify(Object.fromEntries(sizes))}\n`])
+}
+
+const isSizeEntry = (entry: [string, unknown]): entry is [string, number | null] => entry[1] === null || Number.isInteger(entry[1])

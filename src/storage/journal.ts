@@ -1,14 +1,17 @@
-import { map, type Observable, of } from 'rxjs'
+import { join } from 'node:path'
+import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs'
 import { runNamed } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
-import { omitUndefined, type Row } from '../model/row.js'
+import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { SortOrder } from '../pipeline/output.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
+import { disk } from './disk.js'
 import type { FileChunk } from './file-store.js'
+import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 import { RECORD_SEPARATOR } from './record-file.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
-export interface JournalLine {
+interface JournalLine {
   readonly item: string
   readonly status: ItemOutcome['status']
   readonly files: SinkItem['files']
@@ -20,24 +23,24 @@ export interface JournalLine {
 
 /** Where the lines of a journal are stored. A `Place` locates the records of one line. */
 export interface LineStore<Place> {
-  /** Appends a line with records, each a JSON text; emits their place once the line is written. */
-  readonly append: (line: object, records: readonly string[] | undefined) => Observable<Place>
+  /** Appends a line with records, each a JSON text. Calls `done` once it is written, or with the error. */
+  readonly append: (line: object, records: readonly string[] | undefined, done: (error?: unknown) => void) => Place
   /** Reads a record by its index in its line. */
   readonly read: (place: Place, index: number) => FileChunk
 }
 
 /** The records of one line, with their sort keys if they are sorted. */
-export interface LineRecords<Place> {
+interface LineRecords<Place> {
   readonly place: Place
   readonly count: number
   readonly keys: readonly (string | number)[] | undefined
 }
 
 /** An item that an unfinished run stored. */
-export type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark' | 'newest'> & Pick<SinkItem, 'files'>
+type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark' | 'newest'> & Pick<SinkItem, 'files'>
 
 /** What a journal has at its start: the items of an unfinished run, and their records by item. */
-export interface JournalContent<Place> {
+interface JournalContent<Place> {
   readonly earlier: Map<string, EarlierItem>
   readonly records: Map<string, LineRecords<Place>>
 }
@@ -59,20 +62,17 @@ export const createJournal = <Place>(
       const { files, ...outcome } = found
       return { outcome: { item, ...outcome }, files }
     },
-    write: (stored) => {
-      if (isLost(stored.outcome)) return of(stored)
+    write: appendEach((stored, done) => {
+      if (isLost(stored.outcome)) return done()
       const { item, rows } = stored.outcome
-      if (!facts.carriesRows) return store.append(toJournalLine(stored), undefined).pipe(map(() => stored))
-      return appendRecords(toJournalLine(stored), [...rows], facts, store).pipe(
-        map((line) => {
-          ranks.set(item.fileName, item.rank)
-          records.set(item.fileName, line)
-          return stored
-        }),
-      )
-    },
-    carryOver: (rank, record) =>
-      appendRecords({ rank, status: 'carried' }, [record], facts, store).pipe(map((line) => void carried.push({ rank, line }))),
+      const line = toJournalLine(stored)
+      if (!facts.carriesRows) return void store.append(line, undefined, done)
+      records.set(item.fileName, appendRecords(line, [...rows], { facts, store, done }))
+      ranks.set(item.fileName, item.rank)
+    }),
+    carryOver: appendEach(({ rank, record }, done) => {
+      carried.push({ rank, line: appendRecords({ rank, status: 'carried' }, [record], { facts, store, done }) })
+    }),
     takeRecords: () => {
       const noted = [...ranks].flatMap(([item, rank]) => {
         const line = records.get(item)
@@ -90,19 +90,48 @@ interface RankedLine<Place> {
   readonly line: LineRecords<Place>
 }
 
-/** Appends a line with rows; emits their place once the line is written. */
-export const appendRecords = <Place>(
+/** Emits each value once `append` has called back for it. */
+const appendEach =
+  <T>(append: (value: T, done: (error?: unknown) => void) => void): MonoTypeOperatorFunction<T> =>
+  (value$) =>
+    new Observable((subscriber) => {
+      let waiting = 0
+      let isComplete = false
+      const settle = (): void => {
+        if (isComplete && waiting === 0) subscriber.complete()
+      }
+      const add = (value: T): void => {
+        waiting += 1
+        append(value, (error) => {
+          waiting -= 1
+          if (error !== undefined) return subscriber.error(error)
+          subscriber.next(value)
+          settle()
+        })
+      }
+      const complete = (): void => {
+        isComplete = true
+        settle()
+      }
+      return value$.pipe(tap(add)).subscribe({ error: (error) => subscriber.error(error), complete })
+    })
+
+interface Appending<Place> {
+  readonly facts: JournalFacts
+  readonly store: Pick<LineStore<Place>, 'append'>
+  readonly done: (error?: unknown) => void
+}
+
+/** Appends a line with rows. */
+const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
-  { stream, sortBy }: JournalFacts,
-  { append }: LineStore<Place>,
-): Observable<LineRecords<Place>> => {
+  { facts: { stream, sortBy }, store, done }: Appending<Place>,
+): LineRecords<Place> => {
   const { item } = line as Partial<JournalLine>
   const keys = sortBy && runNamed(`sortBy of ${stream}`, item, () => (rows as readonly Row[]).map(sortBy.key))
-  return append(
-    line,
-    rows.map((row) => JSON.stringify(row)),
-  ).pipe(map((place) => ({ place, count: rows.length, keys })))
+  const texts = rows.map((row) => JSON.stringify(row))
+  return { place: store.append(line, texts, done), count: rows.length, keys }
 }
 
 const toJournalLine = ({ outcome: { item, status, degraded, remark, newest }, files }: SinkItem): JournalLine =>
@@ -138,4 +167,185 @@ function* readSorted<Place>(
 const compareKeys = (one: string | number, other: string | number): number => {
   if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1
   return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** The journal of a stream in a file. Until it is opened it has no items, and takes none. */
+export interface FolderJournal {
+  readonly journal: Journal
+  readonly open: () => Promise<void>
+  readonly close: () => void
+}
+
+interface JournalPlace {
+  /** The path of the journal. */
+  readonly path: string
+  /** The output folder. */
+  readonly root: string
+  /** When a written output was last modified, epoch milliseconds. */
+  readonly timeOf: (file: string) => number | undefined
+}
+
+/**
+ * Creates the journal of a stream. Opening it rewrites an existing one first, and drops a torn last line, items whose files have changed, and
+ * carried-over records. The old journal stays until the new one is complete.
+ */
+export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }: JournalPlace): FolderJournal => {
+  const temporary = `${path}.next`
+  const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
+  let file: JournalFile | undefined
+  const opened = (): JournalFile => {
+    if (file === undefined) throw new Error('the run has no journals before it is committed')
+    return file
+  }
+  const copyLine = ({ rows = [], ...line }: StoredLine): void => {
+    const { item, status, files, remark, newest } = line
+    if (facts.carriesRows) found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
+    else opened().append(line, undefined, throwError)
+    opened().flush()
+    // An item that may lack rows is fetched again; its records stay valid until then.
+    if (line.degraded !== undefined) found.earlier.delete(item)
+    else found.earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
+  }
+  const open = async (): Promise<void> => {
+    file = createJournalFile(temporary)
+    try {
+      for await (const line of readJournalLines(path, root)) copyLine(line)
+      await renameOver(temporary, path)
+    } catch (error) {
+      file.close()
+      throw toStorageError(error, 'written', path)
+    }
+  }
+  const append: LineStore<RecordsPlace>['append'] = (line, ...more) => opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
+  const journal = createJournal(facts, { append, read: (place, index) => opened().read(place, index) }, found)
+  return { journal, open, close: () => file?.close() }
+}
+
+const throwError = (error?: unknown): void => {
+  if (error !== undefined) throw error
+}
+
+/** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
+export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
+  const items = new Set<string>()
+  try {
+    for await (const { item, degraded } of readJournalLines(path, root)) {
+      if (degraded === undefined) items.add(item)
+      else items.delete(item)
+    }
+  } catch (error) {
+    if (getErrorCode(error) !== 'ENOENT') throw error
+  }
+  return items
+}
+
+/** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */
+type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times?: readonly (number | null)[] }
+
+/** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
+async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
+  if (!disk.existsSync(path)) return
+  // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
+  const { parse } = await import('ndjson')
+  const source = disk.createReadStream(path)
+  const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
+  source.on('error', (error) => lines.destroy(error))
+  for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line, root)) yield line
+}
+
+const isJournalLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+
+const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Pick<StoredLine, 'times'> =>
+  isJournalLine(line) ? { times: Object.keys(line.files).map((file) => timeOf(file) ?? null) } : {}
+
+const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
+  Object.entries(files).every(([file, bytes], index) => {
+    const found = statFile(join(root, file))
+    return found?.size === bytes && (times === undefined || times[index] === found.mtimeMs)
+  })
+
+/** Where the records of a line are in the file: consecutive, with one byte between two. */
+interface RecordsPlace {
+  readonly at: number
+  /** The end of each record, relative to `at`. */
+  readonly ends: readonly number[]
+}
+
+interface JournalFile extends LineStore<RecordsPlace> {
+  /** Writes the pending lines. */
+  readonly flush: () => void
+  /** Discards the pending lines. */
+  readonly close: () => void
+}
+
+interface PendingLine {
+  readonly text: string
+  readonly done: (error?: unknown) => void
+}
+
+/**
+ * Lines of JSON in a new file. All lines of one turn of the event loop are written together and synchronously: they reach only the page
+ * cache, which takes no longer than a hand-over to another thread. The `ndjson` package cannot format them, because the position of each
+ * record in its line must be known.
+ */
+export const createJournalFile = (path: string): JournalFile => {
+  const fd = disk.openSync(path, 'w+')
+  let end = 0
+  const waiting: PendingLine[] = []
+  let scheduled: NodeJS.Immediate | undefined
+  let isOpen = true
+  const flush = (): void => {
+    clearImmediate(scheduled)
+    scheduled = undefined
+    // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines until the next major GC.
+    const batch = waiting.splice(0)
+    // After close, the descriptor number may belong to another file.
+    if (isOpen) writeBatch(fd, batch, path)
+  }
+  return {
+    append: (line, records, done) => {
+      const { text, place, length } = formatLine(line, records, end)
+      end += length
+      waiting.push({ text, done })
+      scheduled ??= setImmediate(flush)
+      return place
+    },
+    read: ({ at, ends }, index) => {
+      if (!isOpen) throw new Error(`${path} is closed`)
+      const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
+      const record = Buffer.allocUnsafe((ends[index] as number) - start)
+      if (disk.readSync(fd, record, 0, record.length, at + start) < record.length)
+        throw new Error(`${path} is shorter than it was when written`)
+      return record
+    },
+    flush,
+    close: () => {
+      if (!isOpen) return
+      isOpen = false
+      disk.closeSync(fd)
+    },
+  }
+}
+
+const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
+  let failure: unknown
+  try {
+    writeWhole(fd, Buffer.from(batch.map(({ text }) => text).join('')))
+  } catch (error) {
+    failure = toStorageError(error, 'written', path)
+  }
+  for (const { done } of batch) done(failure)
+}
+
+/** Formats a line with its records, and computes its length in bytes and their positions in the file if the line starts at `start`. */
+const formatLine = (line: object, records: readonly string[] | undefined, start: number) => {
+  const head = JSON.stringify(line)
+  const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
+  const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
+  const length = Buffer.byteLength(text)
+  // In most lines each character is one byte: then the length of a text is its number of bytes.
+  const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  let end = -1
+  const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
+  return { text, length, place: { at: start + Buffer.byteLength(before), ends } }
 }

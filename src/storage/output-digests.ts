@@ -22,6 +22,8 @@ export interface DigestLog {
   readonly open: () => Promise<void>
   /** Digests the content of an output while it is written. `base`: the stored content that it continues, which may be damaged. */
   readonly watch: (file: string, base?: Uint8Array) => ContentWatcher | undefined
+  /** When an output was last modified that this run has written, epoch milliseconds. */
+  readonly timeOf: (file: string) => number | undefined
   readonly close: () => void
 }
 
@@ -57,6 +59,7 @@ export const createDigestLog = (root: string): DigestLog => {
         },
       }
     },
+    timeOf: (file) => recorded.get(file)?.stamp[1],
     close: () => {
       if (fd !== undefined) disk.closeSync(fd)
       fd = undefined

@@ -1,11 +1,11 @@
-import { firstValueFrom, from, lastValueFrom, map, mergeMap, ReplaySubject, toArray } from 'rxjs'
+import { firstValueFrom, from, lastValueFrom, map, ReplaySubject, switchMap, toArray } from 'rxjs'
 import { expect } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import type { Output } from '../../src/pipeline/output.js'
-import type { JournalFacts, Session, SessionRequest, SinkItem } from '../../src/pipeline/session.js'
+import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkItem } from '../../src/pipeline/session.js'
 import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
@@ -63,8 +63,15 @@ const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 /** Opens the session of a run, which holds its lock until `release`. */
 export const openSession = async (storage: Pick<Storage, 'openSession'>, more: Partial<SessionRequest> = {}) => {
   const begun = new ReplaySubject<Session>(1)
-  const usual = { folders: [], streams: [], outputs: [], session: '2026-02-12', isReusable: () => false, isPartOf: () => false }
-  const holding = storage.openSession({ ...usual, choose: () => ({ run: 'r', asOf: NOW, configuration: '' }), ...more }).subscribe(begun)
+  const usual = { folders: [], streams: [], outputs: [], session: '2026-02-12' }
+  const choice: SessionChoice = {
+    ...{ record: { run: 'r', asOf: NOW, configuration: '' }, unfinished: undefined },
+    ...{ isContinued: false, isPartOfEnded: false, isPartOfUnfinished: false, keepsPrevious: false },
+  }
+  const holding = storage
+    .openSession({ ...usual, ...more })
+    .pipe(switchMap(({ begin }) => begin(choice)))
+    .subscribe(begun)
   return { session: await firstValueFrom(begun), release: () => holding.unsubscribe() }
 }
 
@@ -78,7 +85,7 @@ export const sink = async (place: Place, output: Output, items: readonly ItemOut
   if (journal === undefined) throw new Error('no journal')
   const wrote: number[] = []
   const opened = place.storage.open(output, { ...context, journal, wrote: (bytes) => void wrote.push(bytes) })
-  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), mergeMap(journal.write), opened, toArray()))
+  const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), journal.write, opened, toArray()))
   const names = (list: readonly ItemOutcome[]): readonly string[] => list.map(({ item }) => item.key).sort()
   expect(names(passed.map(({ outcome }) => outcome))).toEqual(names(items))
   return { files: wrote.length, bytes: wrote.reduce((sum, bytes) => sum + bytes, 0) }

@@ -7,12 +7,12 @@ import { StorageError } from '../../src/model/errors.js'
 import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { disk } from '../../src/storage/disk.js'
 import { toStorageError } from '../../src/storage/file-system.js'
-import { createJournalFile } from '../../src/storage/folder-journal.js'
+import { createJournalFile } from '../../src/storage/journal.js'
 import { openSession } from '../sinks/support.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 /** Replaces a call of the disk until the test ends. */
-const spyOn = <Name extends 'writeFile' | 'fdatasync' | 'fsync'>(name: Name) => {
+const spyOn = <Name extends 'writeSync' | 'fdatasync' | 'fsync'>(name: Name) => {
   onTestFinished(() => void vi.restoreAllMocks())
   return vi.spyOn(disk, name)
 }
@@ -26,8 +26,11 @@ describe('a failing disk', () => {
   it('leaves the old file after a short write and reports the written bytes', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.json'), 'old')
-    const { writeFile } = disk
-    spyOn('writeFile').mockImplementation((fd, data) => writeFile(fd, (data as Buffer).subarray(0, (data as Buffer).length / 2)))
+    const { writeSync } = disk
+    spyOn('writeSync').mockImplementation((fd, data) => {
+      writeSync(fd, (data as Buffer).subarray(0, data.length / 2))
+      return data.length
+    })
     await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
     await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
     expect(filesIn(root)).toEqual({ 'a.json': 'old' })
@@ -66,6 +69,20 @@ describe('a failing disk', () => {
   })
 })
 
+it('goes on with other work while a slow disk syncs', async () => {
+  const root = temporaryFolder()
+  const syncs: (() => void)[] = []
+  spyOn('fdatasync').mockImplementation(() => new Promise((done) => void syncs.push(done)))
+  const writing = ['a', 'b'].map((name) => writeFileAtomically(join(root, name), [name]))
+  await vi.waitFor(() => expect(syncs).toHaveLength(2))
+  expect(existsSync(join(root, 'a'))).toBe(false)
+  syncs[1]?.()
+  expect(await writing[1]).toBe(1)
+  expect([existsSync(join(root, 'a')), existsSync(join(root, 'b'))]).toEqual([false, true])
+  syncs[0]?.()
+  expect(await writing[0]).toBe(1)
+})
+
 describe('a failure of the file system', () => {
   it.each([
     ['ENOSPC', /the disk is full/],
@@ -93,26 +110,26 @@ describe('a failure of the file system', () => {
     expect(toStorageError(bug, 'written', '/data/a.json')).toBe(bug)
   })
 
-  it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', async () => {
+  it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', () => {
     const lines = createJournalFile(FULL)
-    const appending = lastValueFrom(lines.append({ item: 'A' }, undefined))
+    const done = vi.fn()
+    lines.append({ item: 'A' }, undefined, done)
     lines.flush()
-    await expect(appending).rejects.toThrow(StorageError)
-    await expect(appending).rejects.toThrow(`${FULL} cannot be written: the disk is full`)
+    expect(done.mock.calls).toEqual([[expect.any(StorageError)]])
+    expect(String(done.mock.calls[0]?.[0])).toContain(`${FULL} cannot be written: the disk is full`)
     lines.close()
   })
 
-  it('ignores lines of a closed journal', async () => {
+  it('ignores lines of a closed journal', () => {
     const path = join(temporaryFolder(), 'news.ndjson')
     const lines = createJournalFile(path)
-    const appending = lines.append({ item: 'A' }, undefined).subscribe({ next: () => expect.fail('it was written') })
+    lines.append({ item: 'A' }, undefined, () => expect.fail('it was written'))
     lines.close()
     lines.close()
     const other = openSync(join(temporaryFolder(), 'other'), 'w')
     lines.flush()
     expect([readFileSync(path, 'utf8'), fstatSync(other).size]).toEqual(['', 0])
     closeSync(other)
-    appending.unsubscribe()
   })
 
   it.each([

@@ -1,12 +1,11 @@
-import { readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
+import { from, lastValueFrom, map, of, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Row } from '../../src/model/row.js'
-import type { Journal } from '../../src/pipeline/session.js'
-import { createJournalFile, openJournal } from '../../src/storage/folder-journal.js'
-import { createJournal } from '../../src/storage/journal.js'
+import type { Journal, SinkItem } from '../../src/pipeline/session.js'
+import { createFolderJournal, createJournal, createJournalFile } from '../../src/storage/journal.js'
 import { temporaryFolder } from '../support/folders.js'
 
 /** An item with the given rank and the sort keys of its rows. */
@@ -24,12 +23,13 @@ const openJournalFile = () => {
 const noteAll = (journal: Journal, items: readonly (readonly [rank: number, rows: readonly Row[]])[]): Promise<unknown> =>
   lastValueFrom(
     from(items).pipe(
-      concatMap(([rank, rows], place) =>
-        journal.write({
+      map(
+        ([rank, rows], place): SinkItem => ({
           outcome: { item: { key: `S${place}`, rank, fileName: `S${place}`, value: '' }, status: 'success', rows },
           files: {},
         }),
       ),
+      journal.write,
       toArray(),
     ),
   )
@@ -82,12 +82,12 @@ describe('the records of a journal', () => {
   it('include carried ones, which follow those of an item with the same rank', async () => {
     const { file } = openJournalFile()
     const journal = createJournal(facts, file)
-    await lastValueFrom(journal.carryOver(1, { carried: 1 }))
+    await lastValueFrom(journal.carryOver(of({ rank: 1, record: { carried: 1 } })))
     await noteAll(journal, [
       [2, [{ item: 0 }]],
       [1, [{ item: 1 }]],
     ])
-    await lastValueFrom(journal.carryOver(0, { carried: 0 }))
+    await lastValueFrom(journal.carryOver(of({ rank: 0, record: { carried: 0 } })))
     expect(textOf(journal)).toBe('{"carried":0},\n{"item":1},\n{"carried":1},\n{"item":0}')
   })
 
@@ -113,11 +113,14 @@ describe('an item of an unfinished run', () => {
     const item = { key: 'TCS', rank: 0, fileName: 'TCS', value: '' }
     const own = { ...facts, carriesRows: false }
     writeFileSync(output, '[2]')
-    const first = await openJournal(path, own, root)
-    await lastValueFrom(first.journal.write({ outcome: { item, status: 'success', rows: [] }, files: { 'TCS.json': 3 } }))
+    const place = { path, root, timeOf: (file: string) => statSync(join(root, file)).mtimeMs }
+    const first = createFolderJournal(own, place)
+    await first.open()
+    await lastValueFrom(first.journal.write(of({ outcome: { item, status: 'success', rows: [] }, files: { 'TCS.json': 3 } })))
     first.close()
     change(output)
-    const second = await openJournal(path, own, root)
+    const second = createFolderJournal(own, place)
+    await second.open()
     onTestFinished(second.close)
     return second.journal.findStored(item) !== undefined
   }

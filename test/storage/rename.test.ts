@@ -15,11 +15,12 @@ const prepare = (code: string, failures: number) => {
   const [from, to] = [join(root, 'a.tmp'), join(root, 'a.json')]
   writeFileSync(from, 'new')
   writeFileSync(to, 'old')
-  const { rename } = disk
+  const { renameSync } = disk
   let left = failures
-  const renames = vi.spyOn(disk, 'rename').mockImplementation((...paths) => {
+  const renames = vi.spyOn(disk, 'renameSync').mockImplementation((...paths) => {
     left -= 1
-    return left < 0 ? rename(...paths) : Promise.reject(Object.assign(new Error(`it failed: ${code}`), { code }))
+    if (left < 0) renameSync(...paths)
+    else throw Object.assign(new Error(`it failed: ${code}`), { code })
   })
   const pauses: unknown[] = []
   vi.stubGlobal('setTimeout', (done: () => void, ms: number) => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { defer, forkJoin, map, type Observable, type ObservedValueOf, of, switchMap } from 'rxjs'
+import { defer, firstValueFrom, forkJoin, map, type Observable, type ObservedValueOf, of, switchMap } from 'rxjs'
 import { findAddress, listHosts } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
@@ -7,10 +7,10 @@ import { oncePerRun } from '../../pipeline/item.js'
 import { readKnownStocks, resolveSelection } from '../../pipeline/known-stocks.js'
 import { planRun } from '../../pipeline/plan.js'
 import { createIdentity } from '../../pipeline/record.js'
-import type { RunSelection } from '../../pipeline/session.js'
-import { createSessionRequest, selectionLeft } from '../../pipeline/session-request.js'
+import type { EndedRun, RunSelection, SessionChoice } from '../../pipeline/session.js'
+import { createSessionRequest, decide, selectionLeft } from '../../pipeline/session-request.js'
 import { REPORT_FILE } from '../../pipeline/storage.js'
-import { inspectFolder } from '../../storage/folder-session.js'
+import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
 import { estimateLatency, estimateRunTime, estimateStream, findScript, type StreamEstimate } from './estimate.js'
 import { countItems, type ItemContext, type PlanInput } from './items.js'
 
@@ -30,23 +30,33 @@ export const createForecast = (input: PlanInput, mayReduce = true): Observable<F
         const { fresh = false, asOf } = run
         const facts = { startedAt: now, fresh, accept: [], mayReduce, isInstantGiven: asOf !== undefined }
         const wanted = { record, known, ...facts }
-        return { known, folder: await inspectFolder(resolve(settings.out), createSessionRequest(plan, settings, wanted)) }
+        const root = resolve(settings.out)
+        const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(root)))
+        if (decision.kind !== 'begin') return { known, decision, choice: { record, isContinued: false }, fetched: new Set<string>() }
+        const { choice } = decision
+        return { known, decision, choice, fetched: await listStoredItems(root, createSessionRequest(plan, settings, wanted), choice) }
       }),
-      switchMap(({ known, folder }) => {
-        if (folder.remainder) return selectionLeft(folder.remainder, stored, plan).pipe(switchMap(forecastRest))
-        const running = plan.flatMap(({ stream, state }) => (state === 'waiting' && !folder.complete ? [stream] : []))
-        return estimateRun(running, { ...input, known }, folder)
+      switchMap(({ known, decision, choice, fetched }) => {
+        if (decision.kind === 'reduce') return selectionLeft(decision.remainder, stored, plan).pipe(switchMap(forecastRest))
+        const complete = decision.kind === 'reuse' ? decision.ended : undefined
+        const running = plan.flatMap(({ stream, state }) => (state === 'waiting' && !complete ? [stream] : []))
+        return estimateRun(running, { ...input, known }, { ...choice, complete, fetched })
       }),
     )
   })
 
+/** How the run would begin in the folder, and what it would find there. */
+interface FolderState extends Pick<SessionChoice, 'record' | 'isContinued'> {
+  readonly complete: EndedRun | undefined
+  readonly fetched: ReadonlySet<string>
+}
+
 const estimateRun = (
   running: readonly StreamDefinition[],
   input: PlanInput & Pick<ItemContext, 'known'>,
-  folder: Awaited<ReturnType<typeof inspectFolder>>,
+  { record, isContinued, complete, fetched }: FolderState,
 ) => {
   const { settings, stored } = input
-  const { record, isContinued, complete, fetched } = folder
   const notes = new Set<string>()
   const context = { ...input, asOf: record.asOf, fetched, shared: oncePerRun(), warn: (text: string) => void notes.add(text) }
   const last$ = stored.document(REPORT_FILE).pipe(catchItemFailure(() => of(undefined)))
