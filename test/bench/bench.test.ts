@@ -120,7 +120,7 @@ it('uses the next trading day for the next daily run', () => {
 })
 
 it('parses the command line, and names what is wrong in it', () => {
-  expect(parseOptions(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
+  expect(parseOptions(['--only', 'full,cold', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'cold'], runs: 3, write: 'before' })
   expect(parseOptions(['scale', '--stocks', '1,3'])).toMatchObject({
     command: 'scale',
     runs: 1,
