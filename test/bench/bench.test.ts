@@ -120,13 +120,19 @@ it('uses the next trading day for the next daily run', () => {
 })
 
 it('parses the command line, and names what is wrong in it', () => {
-  expect(parseOptions(['--only', 'full,hot', '--runs', '3', '--before'])).toMatchObject({ only: ['full', 'hot'], runs: 3, write: 'before' })
+  expect(parseOptions(['--only', 'full,cold', '--runs', '3', '--before'])).toMatchObject({
+    only: ['full', 'cold'],
+    runs: 3,
+    write: 'before',
+  })
   expect(parseOptions(['scale', '--stocks', '1,3'])).toMatchObject({
     command: 'scale',
     runs: 1,
     factors: [1, 3],
     latenciesMs: [5, 50, 200],
   })
+  expect(parseOptions(['budget'])).toMatchObject({ command: 'budget', runs: 2, against: undefined, trouble: { latencyMs: 0 } })
+  expect(parseOptions(['turns', '--against', 'v1', '--latencies', '0'])).toMatchObject({ against: 'v1', trouble: { latencyMs: 0 } })
   expect(() => parseOptions(['--runs', 'many'])).toThrow('many is not a number')
   expect(() => parseOptions(['scales'])).toThrow('unknown command: scales')
   expect(() => parseOptions(['--quick', '--write'])).toThrow('--quick cannot be combined with --write')

@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Context, Figure } from './harness/figure.js'
+import { type Context, type Figure, isMet } from './harness/figure.js'
+import { findBuild } from './harness/reference.js'
 import { measurements } from './measurements/index.js'
 import { measureScale } from './measurements/scale.js'
-import { measureTurns } from './measurements/turns.js'
+import { measurePaths, measureTurns, readBudget } from './measurements/turns.js'
 import { type BenchOptions, parseOptions, USAGE } from './options.js'
 import { drawChart } from './report/chart.js'
 import { addMachine, getName, mergeByKey, readResults, replaceScale, writeResults } from './report/results.js'
@@ -16,6 +17,7 @@ import { measureTrouble } from './trouble/index.js'
 const toBenchFile = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
 const RESULTS = toBenchFile('results.json')
 const TROUBLE = toBenchFile('outages.json')
+const BUDGET = toBenchFile('budget.json')
 const CHART = toBenchFile('scale.svg')
 
 const describeMachine = (): string => {
@@ -54,7 +56,9 @@ const main = async (): Promise<void> => {
     for (const { name, summary } of measurements) console.log(`${name.padEnd(12)} ${summary}`)
     return
   }
-  const scratch = mkdtempSync(join(tmpdir(), 'scripstream-bench-'))
+  const scratch = mkdtempSync(
+    join(options.command === 'turns' || options.command === 'budget' ? findTmpfs() : tmpdir(), 'scripstream-bench-'),
+  )
   const { quick, runs, product } = options
   const contextFor = (name: string): Context => ({
     quick,
@@ -70,14 +74,40 @@ const main = async (): Promise<void> => {
 }
 
 const measure = async (options: BenchOptions, contextFor: (name: string) => Context): Promise<void> => {
-  const { command, against, trouble } = options
+  const { command } = options
   if (command === undefined) return measureAll(options, contextFor)
   const context = contextFor(command)
   if (command === 'scale') return measureSeries(options, context)
-  if (command !== 'turns') return measureTrouble(command, options, { context, path: TROUBLE, machine: describeMachine() })
-  const { stocks = context.quick ? 80 : 2_775, latencyMs } = trouble
-  console.log(`${describeMachine()}\n\n${formatTable(await measureTurns(context, { stocks, latencyMs, against }))}`)
+  if (command === 'turns' || command === 'budget') return measureBuilds(command, options, context)
+  return measureTrouble(command, options, { context, path: TROUBLE, machine: describeMachine() })
 }
+
+/** Compares the build with another one and with the floor program. Fails above a limit only for `budget`. */
+const measureBuilds = async (command: 'turns' | 'budget', options: BenchOptions, context: Context): Promise<void> => {
+  const isBudget = command === 'budget'
+  const budget = readBudget(BUDGET)
+  const against = findOtherBuild(options.against ?? budget.reference, context, isBudget && options.against === undefined)
+  const { stocks = context.quick ? 80 : isBudget ? 150 : 2_775, latencyMs } = options.trouble
+  const figures = await measureTurns(context, { stocks, latencyMs, against, budget })
+  console.log(`${describeMachine()}\n\n${formatTable(figures)}`)
+  const builds = { 'this build': context.product, ...(against === undefined ? {} : { 'the other build': against }) }
+  if (!isBudget) console.log(['', ...(await measurePaths(Object.keys(budget.path), builds))].join('\n'))
+  const missed = figures.filter((figure) => isMet(figure) === false).map(({ name }) => name)
+  if (isBudget && missed.length > 0) throw new Error(`above the limit: ${missed.join('; ')}`)
+}
+
+const findOtherBuild = (name: string, { scratch, say }: Context, isOptional: boolean): string | undefined => {
+  try {
+    return findBuild(name, process.cwd(), join(scratch, 'other'))
+  } catch (error) {
+    if (!isOptional) throw error
+    say(`${(error as Error).message}; nothing is compared with it`)
+    return undefined
+  }
+}
+
+/** A folder in memory: on a disk, the deletion of earlier outputs costs system time. */
+const findTmpfs = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
 
 await main().catch((error: unknown) => {
   console.error(`bench: ${error instanceof Error ? error.message : error}`)

@@ -6,7 +6,7 @@ import { type OutageStart, outageStarts } from './trouble/outages.js'
 
 export interface BenchOptions {
   /** Another measurement than those of the README's table. */
-  readonly command: 'scale' | 'turns' | TroubleCommand | undefined
+  readonly command: 'scale' | 'turns' | 'budget' | TroubleCommand | undefined
   readonly quick: boolean
   readonly list: boolean
   readonly help: boolean
@@ -14,8 +14,8 @@ export interface BenchOptions {
   readonly only: readonly string[] | undefined
   readonly runs: number
   readonly product: string
-  /** Folder of the checkout that `turns` compares with. */
-  readonly against: string
+  /** The folder of a built checkout, or a commit, that `turns` and `budget` compare with; default: the commit in budget.json. */
+  readonly against: string | undefined
   /** Whether the figures are stored, as current ones or as those of before. */
   readonly write: 'now' | 'before' | undefined
   readonly factors: readonly number[]
@@ -47,9 +47,13 @@ scale: whole runs on larger markets, at other latencies
   --stocks 1,3,10     times 2,775
   --latencies 5,50,200
 
-turns: alternating full runs of two builds: ratios of wall time, CPU and memory; requests and files must be the same
-  --against DIR       the other checkout, built
+turns: alternating full runs of two builds on a tmpfs: ratios of wall time, CPU and memory, heap allocated per request, files and functions per
+stock, and the CPU of the floor program; requests and files must be the same
+  --against REF       the other checkout, built, or a commit; default: the one in test/bench/budget.json
   --stocks 2775 --latencies 50
+
+budget: the same with 150 stocks and no latency, without the files per stock, in a minute. Fails above the limits of test/bench/budget.json;
+without the other commit, nothing is compared with it
 
 outages, slow-lines, endless-429, large-bodies: runs with faults. --write stores the rows in test/bench/outages.json
   --stocks N          2,775 for outages (60 with --quick), 60 for the others
@@ -60,7 +64,7 @@ outages, slow-lines, endless-429, large-bodies: runs with faults. --write stores
   --megabits 1,2,4    of slow-lines
   --endpoints a,b     of endless-429: endpoints that always answer 429, one per run`
 
-const commands = ['scale', 'turns', ...troubleCommands] as const
+const commands = ['scale', 'turns', 'budget', ...troubleCommands] as const
 
 /** Parses the command line; throws an error that names the wrong part. */
 export const parseOptions = (args: readonly string[]): BenchOptions => {
@@ -70,7 +74,6 @@ export const parseOptions = (args: readonly string[]): BenchOptions => {
   if (others.length > 0 || (given !== undefined && command === undefined))
     throw new Error(`unknown command: ${positionals.join(' ')}\n\n${USAGE}`)
   if (values.quick && (values.write || values.before)) throw new Error('--quick cannot be combined with --write or --before')
-  if (command === 'turns' && values.against === undefined) throw new Error(`turns needs --against DIR\n\n${USAGE}`)
   const isScale = command === 'scale'
   return {
     command,
@@ -78,15 +81,16 @@ export const parseOptions = (args: readonly string[]): BenchOptions => {
     list: values.list,
     help: values.help,
     only: values.only?.split(','),
-    runs: values.runs === undefined ? (values.quick || isScale ? 1 : 5) : (parseNumbers(values.runs)[0] as number),
+    runs:
+      values.runs === undefined ? (values.quick || isScale ? 1 : command === 'budget' ? 2 : 5) : (parseNumbers(values.runs)[0] as number),
     product: resolve(values.product),
-    against: resolve(values.against ?? '.'),
+    against: values.against,
     write: values.before ? 'before' : values.write ? 'now' : undefined,
     factors: parseNumbers(isScale ? (values.stocks ?? '1,3,10') : '1'),
-    latenciesMs: parseNumbers(values.latencies ?? '5,50,200'),
+    latenciesMs: parseNumbers(values.latencies ?? '5,50,200', 0),
     trouble: {
       stocks: values.stocks === undefined || isScale ? undefined : parseNumbers(values.stocks)[0],
-      latencyMs: parseNumbers(values.latencies ?? (command === 'turns' ? '50' : '5'))[0] as number,
+      latencyMs: parseNumbers(values.latencies ?? DEFAULT_LATENCY_MS[command ?? ''] ?? '5', 0)[0] as number,
       kinds: parseChoices(outageKinds, values.kinds),
       seconds: parseNumbers(values.seconds),
       starts: parseChoices(outageStarts, values.starts?.replaceAll('-', ' ')),
@@ -120,6 +124,8 @@ const parseFlags = (args: readonly string[]) =>
     },
   })
 
+const DEFAULT_LATENCY_MS: Readonly<Record<string, string>> = { turns: '50', budget: '0' }
+
 const findChoice = <T extends string>(known: readonly T[], name: string): T | undefined => known.find((one) => one === name)
 
 const parseChoices = <T extends string>(known: readonly T[], text: string | undefined): readonly T[] =>
@@ -131,9 +137,9 @@ const parseChoices = <T extends string>(known: readonly T[], text: string | unde
         return choice
       })
 
-const parseNumbers = (text: string): readonly number[] =>
+const parseNumbers = (text: string, min = Number.MIN_VALUE): readonly number[] =>
   text.split(',').map((part) => {
     const value = Number(part)
-    if (!(value > 0)) throw new Error(`${part} is not a number above 0\n\n${USAGE}`)
+    if (!(value >= min)) throw new Error(`${part} is not a number ${min === 0 ? 'of at least' : 'above'} 0\n\n${USAGE}`)
     return value
   })

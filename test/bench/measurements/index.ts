@@ -6,7 +6,6 @@ import { exporting } from './exporting.js'
 import { fleet } from './fleet.js'
 import { fleetMany } from './fleet-many.js'
 import { full } from './full.js'
-import { hot } from './hot.js'
 import { memory } from './memory.js'
 import { operators } from './operators.js'
 import { page } from './page.js'
@@ -17,7 +16,6 @@ import { far, plain } from './plain.js'
 export const measurements: readonly Measurement[] = [
   full,
   candles,
-  hot,
   operators,
   parse,
   plain,
