@@ -1,4 +1,4 @@
-import { asyncScheduler, filter, type Observable, Subscription } from 'rxjs'
+import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
@@ -9,6 +9,7 @@ import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
 import { replaceDisk } from '../storage/disk.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
@@ -68,6 +69,8 @@ export interface WorldOptions {
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
 
+const UNOBSERVED = { run: (send: () => void) => send(), end: () => undefined }
+
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
 
@@ -89,7 +92,8 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     return 'EIO'
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
-  const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
+  const open = ({ transport }: Network, telemetry?: Telemetry) =>
+    createCollector({ settings, streams, storage: folder(ROOT), transport, telemetry, random: random.next })
   const run: World['run'] = async (network, planned, meanwhile = []) => {
     network.connect()
     const restoreDisk = replaceDisk(disk.disk)
@@ -118,10 +122,15 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     }
   }
   const startAgain: World['startAgain'] = (network, requested) =>
-    void open(network)
-      .events()
-      .pipe(filter(({ type }) => type === 'requested'))
-      .subscribe({ next: requested, error: () => undefined })
+    void open(network, () => ({
+      event: () => undefined,
+      begin: () => {
+        requested()
+        return UNOBSERVED
+      },
+    }))
+      .run()
+      .subscribe({ error: () => undefined })
   return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
 }
 
