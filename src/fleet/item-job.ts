@@ -1,5 +1,5 @@
 import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject, single, take, tap, throwError, timer } from 'rxjs'
-import type { ScheduleOptions } from '../limiter/host-limiter.js'
+import type { ScheduleOptions } from '../limiter/learn.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { EngineEvent } from '../model/event.js'

@@ -1,6 +1,6 @@
 import { asyncScheduler, Observable, type Observer, type Subscriber } from 'rxjs'
+import { LinkTransfer } from '../limiter/learn.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import { LinkTransfer } from '../limiter/network-link.js'
 import { BadAnswerError, CollectError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
@@ -96,7 +96,7 @@ interface Call<Input, Answer> {
  * run sends 20,000 requests.
  */
 class Attempt<Input, Answer> implements Observer<HttpReply>, AwaitedReply {
-  readonly startedAt = asyncScheduler.now()
+  startedAt = asyncScheduler.now()
   readonly idleMs: number
   readonly totalMs: number
   readonly transfer: LinkTransfer

@@ -1,16 +1,24 @@
 import { type Subscription, timer } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
-import { createFailFastError, type LimiterSettings } from './backoff.js'
-import { type AttemptEnd, applyAttemptEnd, countSent, decideAdmission, initialLimiterState, type LimiterState } from './limiter-state.js'
+import {
+  type AttemptEnd,
+  applyAttemptEnd,
+  countSent,
+  createFailFastError,
+  decideAdmission,
+  initialLimiterState,
+  type LimiterSettings,
+  type LimiterState,
+} from './state.js'
 
 /** A request in the queue of a limiter. */
 export interface QueuedRequest {
   /** The request was admitted: send it now. */
-  readonly start: (permit: Permit) => void
-  /** Called before a request that has waited is sent; `false` if it has left the queue instead. */
-  readonly mayStart?: () => boolean
+  start(permit: Permit): void
+  /** Called before a request that has waited is sent; `false` if it waits elsewhere instead. */
+  mayStart(): boolean
   /** The host was given up: fail the request. */
-  readonly reject: (error: HostClosedError) => void
+  reject(error: HostClosedError): void
   /** The caller has another source: fail at once while the circuit is open. */
   readonly failFast: boolean
 }
@@ -18,12 +26,9 @@ export interface QueuedRequest {
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
-/** What the limiter learns from an attempt. */
-export type AttemptResult = Omit<AttemptEnd, 'now' | keyof Permit>
-
-export type Limiter = ReturnType<typeof createLimiter>
-
-export interface LimiterOptions {
+interface LimiterOptions {
+  /** Of the host, or of the endpoint. */
+  readonly name: string
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
@@ -33,107 +38,95 @@ export interface LimiterOptions {
 }
 
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
-export const createLimiter = (options: LimiterOptions) => {
-  const state: QueueState = {
-    ...options,
-    queue: new Set(),
-    host: { ...initialLimiterState, rate: { ...initialLimiterState.rate, maxPerSecond: options.maxRate ?? Number.POSITIVE_INFINITY } },
-    timerSubscription: undefined,
-    isAdmitting: false,
-    isScheduled: false,
-    admitQueued: () => admitQueued(state),
-  }
-  return {
-    /** Calls `start` or `reject` once, now or later. The returned function removes the request from the queue. */
-    acquire: (request: QueuedRequest): (() => void) => acquire(state, request),
-    /**
-     * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
-     * cancels many at once does not start their successors one by one.
-     */
-    release: (permit: Permit, end: AttemptResult): void => release(state, permit, end),
-    state: (): LimiterState => state.host,
-    /** How many requests are in the queue. */
-    waiting: (): number => state.queue.size,
-  }
-}
-
-interface QueueState extends LimiterOptions {
-  readonly queue: Set<QueuedRequest>
-  host: LimiterState
-  timerSubscription: Subscription | undefined
-  isAdmitting: boolean
+export class Limiter {
+  state: LimiterState
+  private readonly queue = new Set<QueuedRequest>()
+  private timerSubscription: Subscription | undefined
+  private isAdmitting = false
   /** The queue is served in a later turn. */
-  isScheduled: boolean
-  /** Bound once: a timer is set for most replies of a busy host. */
-  readonly admitQueued: () => void
-}
+  private isScheduled = false
 
-const acquire = (state: QueueState, request: QueuedRequest): (() => void) => {
-  const { queue, host, now } = state
-  if (request.failFast && host.backoff?.why === 'down' && now() < host.backoff.until) {
-    request.reject(createFailFastError(host.backoff, now()))
-    return removeNothing
+  constructor(private readonly options: LimiterOptions) {
+    const { maxRate = Number.POSITIVE_INFINITY } = options
+    this.state = { ...initialLimiterState, rate: { ...initialLimiterState.rate, maxPerSecond: maxRate } }
   }
-  if (!state.isAdmitting && queue.size === 0 && decideAdmission(host, now()) === 0) {
-    sendNow(state, request)
-    return removeNothing
+
+  get name(): string {
+    return this.options.name
   }
-  queue.add(request)
-  admitQueued(state)
-  return () => {
-    queue.delete(request)
-    if (queue.size === 0) state.timerSubscription?.unsubscribe()
+
+  /** How many requests are in the queue. */
+  get waiting(): number {
+    return this.queue.size
   }
-}
 
-const removeNothing = (): void => undefined
-
-const release = (state: QueueState, permit: Permit, end: AttemptResult): void => {
-  const [before, at] = [state.host, state.now()]
-  state.host = applyAttemptEnd(before, { ...permit, ...end, now: at }, state.settings)
-  if (state.host.backoff !== before.backoff) state.onChange(before, state.host, at)
-  if (state.queue.size > 0 && !state.isScheduled) {
-    state.isScheduled = true
-    scheduleAdmission(state, 0)
-  }
-}
-
-const send = (state: QueueState, request: QueuedRequest): void => {
-  const sentAt = state.now()
-  state.host = countSent(state.host, sentAt)
-  request.start({ generation: state.host.generation, sentAt })
-}
-
-/** The fast path: most requests never wait, so they skip the queue. */
-const sendNow = (state: QueueState, request: QueuedRequest): void => {
-  state.isAdmitting = true
-  send(state, request)
-  state.isAdmitting = false
-  if (state.queue.size > 0) admitQueued(state)
-}
-
-/** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
-const admitQueued = (state: QueueState): void => {
-  if (state.isAdmitting) return
-  state.isAdmitting = true
-  state.isScheduled = false
-  state.timerSubscription?.unsubscribe()
-  for (const next of state.queue) {
-    const delay = decideAdmission(state.host, state.now())
-    if (typeof delay === 'number' && delay > 0) {
-      // An attempt that ended in this loop may have scheduled the next one, which this replaces.
-      state.isScheduled = false
-      if (delay < Number.POSITIVE_INFINITY) scheduleAdmission(state, delay)
-      break
+  /** Calls `start` or `reject` of the request once, now or later, unless it leaves. Most requests never wait, so they skip the queue. */
+  acquire(request: QueuedRequest): void {
+    const { backoff } = this.state
+    const now = this.options.now()
+    if (request.failFast && backoff?.why === 'down' && now < backoff.until) {
+      request.reject(createFailFastError(backoff, now))
+      return
     }
-    state.queue.delete(next)
-    if (typeof delay !== 'number') next.reject(delay)
-    else if (next.mayStart?.() ?? true) send(state, next)
+    if (this.isAdmitting || this.queue.size > 0 || decideAdmission(this.state, now) !== 0) {
+      this.queue.add(request)
+      this.admitQueued()
+      return
+    }
+    this.isAdmitting = true
+    this.send(request, now)
+    this.isAdmitting = false
+    if (this.queue.size > 0) this.admitQueued()
   }
-  state.isAdmitting = false
-}
 
-const scheduleAdmission = (state: QueueState, ms: number): void => {
-  state.timerSubscription?.unsubscribe()
-  state.timerSubscription = timer(Math.ceil(ms)).subscribe(state.admitQueued)
+  /** Removes a request from the queue. */
+  leave(request: QueuedRequest): void {
+    if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
+  }
+
+  /**
+   * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
+   * cancels many at once does not start their successors one by one.
+   */
+  release({ generation, sentAt }: Permit, { signal, item, isOneItemEnough, isList }: Omit<AttemptEnd, 'now' | keyof Permit>): void {
+    const { settings, now, onChange } = this.options
+    const [before, at] = [this.state, now()]
+    this.state = applyAttemptEnd(before, { generation, sentAt, signal, item, isOneItemEnough, isList, now: at }, settings)
+    if (this.state.backoff !== before.backoff) onChange(before, this.state, at)
+    if (this.queue.size === 0 || this.isScheduled) return
+    this.isScheduled = true
+    this.schedule(0)
+  }
+
+  private send(request: QueuedRequest, now: number): void {
+    this.state = countSent(this.state, now)
+    request.start({ generation: this.state.generation, sentAt: now })
+  }
+
+  /** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
+  private admitQueued(): void {
+    if (this.isAdmitting) return
+    this.isAdmitting = true
+    this.isScheduled = false
+    this.timerSubscription?.unsubscribe()
+    for (const next of this.queue) {
+      const now = this.options.now()
+      const delay = decideAdmission(this.state, now)
+      if (typeof delay === 'number' && delay > 0) {
+        // An attempt that ended in this loop may have scheduled the next one, which this replaces.
+        this.isScheduled = false
+        if (delay < Number.POSITIVE_INFINITY) this.schedule(delay)
+        break
+      }
+      this.queue.delete(next)
+      if (typeof delay !== 'number') next.reject(delay)
+      else if (next.mayStart()) this.send(next, this.options.now())
+    }
+    this.isAdmitting = false
+  }
+
+  private schedule(ms: number): void {
+    this.timerSubscription?.unsubscribe()
+    this.timerSubscription = timer(Math.ceil(ms)).subscribe(() => this.admitQueued())
+  }
 }

@@ -21,8 +21,8 @@ export interface Deadline {
 
 /** A reply that is being waited for. */
 export interface AwaitedReply extends Deadline {
-  /** Epoch milliseconds. */
-  readonly startedAt: number
+  /** Epoch milliseconds; moved when the system clock is set forwards. */
+  startedAt: number
   readonly fail: (error: TransportError) => void
 }
 
@@ -43,10 +43,13 @@ export const createDeadlineSweep = () => {
     timer = asyncScheduler.schedule(sweep, at - now)
   }
   const sweep = (): void => {
-    stopTimer()
     const now = asyncScheduler.now()
+    // The clock was set forwards, or this machine slept: the timer took as long as it should, and the others keep the rest of their time.
+    const skippedMs = Math.max(0, now - timerAt)
+    stopTimer()
     let next = Number.POSITIVE_INFINITY
     for (const reply of awaited) {
+      if (skippedMs > 0) reply.startedAt = Math.min(now, reply.startedAt + skippedMs)
       const dueAt = reply.transfer?.isComplete ? Number.POSITIVE_INFINITY : findDue(reply, now)
       if (dueAt <= now) {
         awaited.delete(reply)

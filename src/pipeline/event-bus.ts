@@ -1,5 +1,5 @@
 import { Subject } from 'rxjs'
-import type { BackoffStatus } from '../limiter/limiter-state.js'
+import type { BackoffStatus } from '../limiter/state.js'
 import type { EngineEvent, RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'

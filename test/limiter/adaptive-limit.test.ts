@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { computeLimit, lowerLimit, unlimited } from '../../src/limiter/rate-state.js'
+import { computeLimit, lowerLimit, unlimited } from '../../src/limiter/rate.js'
 
 const found = lowerLimit(lowerLimit(unlimited, 1, 0), 100, 0)
 

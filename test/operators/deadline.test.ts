@@ -1,5 +1,5 @@
 import { asyncScheduler, ignoreElements, merge, type Observable, tap, timer } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { TransportError } from '../../src/model/errors.js'
 import { createDeadlineSweep, deadline, type Transfer } from '../../src/operators/deadline.js'
 import { itWithMarbles } from '../support/marbles.js'
@@ -135,5 +135,20 @@ describe('the deadlines of many replies', () => {
       '10 again no whole answer within 5 ms',
       '20 late no whole answer within 20 ms',
     ])
+  })
+  itWithMarbles('are timers, which a clock that is set forwards does not end', (m) => {
+    const now = asyncScheduler.now.bind(asyncScheduler)
+    let shift = 0
+    const clock = vi.spyOn(asyncScheduler, 'now').mockImplementation(() => now() + shift)
+    onTestFinished(() => clock.mockRestore())
+    const sweep = createDeadlineSweep()
+    const failed: string[] = []
+    const watch = (name: string): void =>
+      sweep.add({ idleMs: 10, startedAt: asyncScheduler.now(), fail: () => failed.push(`${m.scheduler.now()} ${name}`) })
+    watch('old')
+    m.cold('8ms x').subscribe(() => watch('young'))
+    m.cold('9ms x').subscribe(() => (shift = 3_600_000))
+    m.flush()
+    expect(failed).toEqual(['10 old', '18 young'])
   })
 })

@@ -44,7 +44,7 @@ const mutations = [
   },
   {
     name: 'a held host is released early',
-    file: 'src/limiter/limiter-state.js',
+    file: 'src/limiter/state.js',
     find: 'if (now >= backoff.until && !isProbing)',
     replace: 'if (!isProbing)',
   },

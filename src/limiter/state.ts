@@ -1,5 +1,5 @@
-import type { HostClosedError } from '../model/errors.js'
-import { type Backoff, computeRefusalBackoff, createHostClosedError, type LimiterSettings, openCircuit } from './backoff.js'
+import { type FailureCause, HostClosedError } from '../model/errors.js'
+import type { Settings } from '../model/settings.js'
 import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
@@ -13,7 +13,86 @@ import {
   onSend,
   onSlowReply,
   type RateState,
-} from './rate-state.js'
+} from './rate.js'
+
+/** The settings that a limiter uses. */
+export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
+
+/** A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the limiter's stopwatch. */
+interface Backoff {
+  readonly why: 'refuses' | 'down'
+  /** The refusals were HTML pages or empty bodies, not 429s. */
+  readonly isByPages?: boolean
+  /** When the trouble began. */
+  readonly since: number
+  /** When one probe request may be sent (half-open). */
+  readonly until: number
+  /** Failed probes so far. */
+  readonly attempts: number
+  /** When the host is given up: waiting and new requests fail. */
+  readonly giveUpAt: number
+  /** The error message of those requests. */
+  readonly reason: string
+  /** The failures behind it. */
+  readonly causes?: readonly FailureCause[] | undefined
+}
+
+const MAX_PROBE_INTERVAL_MS = 15_000
+
+/** The pause after a refusal: the host's `Retry-After`, or exponential where it names none. */
+export const computeRefusalPause = (
+  retryAfterMs: number | undefined,
+  { throttleMs, throttleMaxMs }: LimiterSettings,
+  attempts = 0,
+): number => Math.min(Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs), Math.max(throttleMs, throttleMaxMs))
+
+/** The back-off after refusals. */
+const computeRefusalBackoff = (
+  before: Backoff | undefined,
+  retryAfterMs: number | undefined,
+  now: number,
+  settings: LimiterSettings,
+): Backoff => {
+  const { since, attempts } =
+    before?.why === 'refuses' ? { since: before.since, attempts: before.attempts + 1 } : { since: now, attempts: 0 }
+  const pauseMs = computeRefusalPause(retryAfterMs, settings, attempts)
+  const isFinal = attempts > 0 && now - since >= settings.throttleGiveUpMs
+  const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
+  return { why: 'refuses', since, until: now + pauseMs, attempts, giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY, reason }
+}
+
+/** What opened the circuit, or kept it open. */
+interface OutageCause {
+  /** When the failures began; ignored if the circuit is open already. */
+  readonly since: number
+  readonly lastError: string
+  readonly causes?: readonly FailureCause[] | undefined
+  /** The `Retry-After` of the reply, if any. */
+  readonly retryAfterMs: number | undefined
+  /** Time spent waiting in past outages; all outages of a run share `downMs`. */
+  readonly waitedMs: number
+}
+
+/** Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
+const openCircuit = (before: Backoff | undefined, cause: OutageCause, now: number, settings: LimiterSettings): Backoff => {
+  const { lastError, causes, retryAfterMs = 0, waitedMs } = cause
+  const attempts = before?.why === 'down' ? before.attempts + 1 : 0
+  const since = before?.why === 'down' ? before.since : cause.since
+  const pauseMs = Math.max(
+    Math.min(Math.max(1, 2 * settings.backoffMs) * 2 ** attempts, MAX_PROBE_INTERVAL_MS),
+    Math.min(retryAfterMs, settings.throttleMaxMs),
+  )
+  const giveUpAt = Math.max(since, since + settings.downMs - waitedMs)
+  const reason = `host-down: the host did not recover within ${Math.round(settings.downMs / 1_000)} s (downMs); last error: ${lastError}`
+  return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason, causes }
+}
+
+/** The error of a request that fails fast: the circuit is open. */
+export const createFailFastError = ({ since }: Backoff, now: number): HostClosedError =>
+  new HostClosedError('error', `host-down: the host has been unreachable for ${Math.round((now - since) / 1_000)} s`)
+
+const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedError =>
+  new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })
 
 /**
  * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. Pure reducers below change it.
@@ -79,7 +158,7 @@ export interface AttemptEnd {
   readonly item: string
   /** Failures of less than five items are enough to open the circuit: the host has answered nothing yet, or the item is a list. */
   readonly isOneItemEnough: boolean
-  readonly isList?: boolean
+  readonly isList?: boolean | undefined
   readonly now: number
 }
 
