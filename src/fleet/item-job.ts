@@ -2,7 +2,7 @@ import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject
 import type { ScheduleOptions } from '../limiter/learn.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
-import type { EngineEvent } from '../model/event.js'
+import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
 import { createWorkerSlot } from '../operators/merge-map-pool.js'
@@ -42,7 +42,7 @@ export const runItemJob = (
   defer(() => {
     const requeued$ = new Subject<never>()
     const warnings: string[] = []
-    const emit = (event: EngineEvent): void => {
+    const emit = (event: RunEvent): void => {
       if (event.type === 'warning') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]

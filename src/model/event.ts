@@ -30,6 +30,8 @@ export type RunEvent =
   | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
   /** How many items the stream has; follows `stream-started` as soon as it is known. */
   | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
+  /** A request was sent; `count` of them, if there is one. */
+  | { readonly type: 'requested'; readonly stream: string; readonly count?: number }
   | { readonly type: 'rate-limited'; readonly stream: string }
   /** `item`: for which the request is sent again; absent if another machine sends it. */
   | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
@@ -104,15 +106,4 @@ export interface StreamStart {
 /** Why a host gets no requests for now: it answers 429, it answers pages instead of data, or it is down. */
 export type BackoffReason = 'refuses' | 'pages' | 'down'
 
-/** Requests were sent. They are only counted: `Follower.request` of a telemetry gets each one. */
-export interface RequestsSent {
-  readonly type: 'requested'
-  readonly stream: string
-  /** How many, if not one. */
-  readonly count?: number
-}
-
-/** What the parts of a run report. */
-export type EngineEvent = RunEvent | RequestsSent
-
-export type Emit = (event: EngineEvent) => void
+export type Emit = (event: RunEvent) => void

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.js'
-import type { EngineEvent, RunEvent } from './event.js'
+import type { RunEvent } from './event.js'
 import { type ItemOutcome, isLost } from './outcome.js'
 import type {
   FleetState,
@@ -94,7 +94,7 @@ export const createRunStats = () => {
   const notes: string[] = []
 
   return {
-    record(event: EngineEvent): void {
+    record(event: RunEvent): void {
       if (event.type === 'run-started') {
         start = event
         for (const { name, state, hosts } of event.streams) streams.set(name, new StreamStats(name, state, hosts))
@@ -151,7 +151,17 @@ const recordPause = (
   }
 }
 
-const applyEvent = (stats: StreamStats | undefined, event: EngineEvent): void => {
+/** A warning with a code is a refusal of an answer. */
+const countWarning = (stats: StreamStats, { text, code }: Extract<RunEvent, { readonly type: 'warning' }>): void => {
+  if (code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: text })
+  else {
+    stats.refusals += 1
+    addCauses(stats, { code })
+    addProblem(stats.failures, MAX_FAILURES, { code, reason: text })
+  }
+}
+
+const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
   if (stats === undefined) return
   switch (event.type) {
     case 'stream-started':
@@ -184,12 +194,7 @@ const applyEvent = (stats: StreamStats | undefined, event: EngineEvent): void =>
       stats.bytes += event.bytes
       break
     case 'warning':
-      if (event.code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: event.text })
-      else {
-        stats.refusals += 1
-        addCauses(stats, event)
-        addProblem(stats.failures, MAX_FAILURES, { code: event.code, reason: event.text })
-      }
+      countWarning(stats, event)
       break
     case 'stream-finished':
       stats.state = event.outcome === 'success' && stats.refusals > 0 ? 'partial' : event.outcome

@@ -2,7 +2,7 @@ import { map, type Observable, of } from 'rxjs'
 import { createDriftWatch, type DriftWatch } from '../http/drift.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
-import type { EngineEvent } from '../model/event.js'
+import type { RunEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
@@ -30,7 +30,7 @@ const SAVE_EVERY = 20
 export const createDriftSaver = (
   { drift, session }: Pick<RunContext, 'drift' | 'session'>,
   redact: Redact,
-): ((event: Pick<EngineEvent, 'type'>) => void) => {
+): ((event: Pick<RunEvent, 'type'>) => void) => {
   let items = 0
   return ({ type }) => {
     if (type === 'item-finished') items += 1

@@ -1,6 +1,6 @@
 import { Subject } from 'rxjs'
 import type { BackoffStatus } from '../limiter/state.js'
-import type { EngineEvent, RunEvent } from '../model/event.js'
+import type { Emit, RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats } from '../model/run-stats.js'
@@ -11,15 +11,12 @@ import { listRunning, type PlannedStream } from './plan.js'
 import type { RunDependencies } from './run-options.js'
 import { startTelemetry } from './telemetry.js'
 
-/**
- * Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. Sent requests, the most frequent,
- * are only counted.
- */
+/** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
 export type EventBus = ReturnType<typeof createEventBus>
 
 export const createEventBus = (
   plan: readonly PlannedStream[],
-  listen: (event: RunEvent) => void,
+  listen: Emit,
   {
     log: logger,
     telemetry,
@@ -41,9 +38,11 @@ export const createEventBus = (
     ended,
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
-    emit: (raw: EngineEvent): void => {
+    emit: (raw: RunEvent): void => {
+      // The most frequent, without secrets, and of no use to log and telemetry.
       if (raw.type === 'requested') {
         stats.record(raw)
+        listen(raw)
         return
       }
       const event = redactRecord(raw, redact)

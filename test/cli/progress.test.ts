@@ -3,7 +3,7 @@ import { followJobControl } from '../../src/cli/run/with-progress.js'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
 import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'
-import type { EngineEvent, RunEvent, StreamStart } from '../../src/model/event.js'
+import type { RunEvent, StreamStart } from '../../src/model/event.js'
 import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRecorder, type RecorderOptions } from './screen.js'
@@ -12,7 +12,7 @@ import { advance, createTestIo, type TestIo } from './support.js'
 interface Show {
   readonly io: TestIo
   readonly progress: ProgressDisplay
-  readonly handle: (...events: EngineEvent[]) => void
+  readonly handle: (...events: RunEvent[]) => void
 }
 
 const show = (
@@ -30,7 +30,7 @@ const show = (
     scheduler: io.scheduler,
     attempt: (act) => act(),
   })
-  const handle = (...events: EngineEvent[]): void => {
+  const handle = (...events: RunEvent[]): void => {
     for (const event of events) {
       stats.record(event)
       if (event.type !== 'requested') progress.update(event)
@@ -50,7 +50,7 @@ const begun = (stream: string, total: number, at = 0): RunEvent[] => [
   { type: 'stream-started', at, stream },
   { type: 'items-known', stream, total },
 ]
-const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): EngineEvent[] =>
+const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): RunEvent[] =>
   Array.from({ length: times }, (_, index) => [
     { type: 'requested' as const, stream },
     { type: 'item-finished' as const, stream, item: `S${index}`, status },
@@ -67,7 +67,7 @@ const ended = (stream: string, at: number, error?: string): RunEvent[] => [
 ]
 
 /** A run in the middle: one stream of every kind. */
-const middle: readonly EngineEvent[] = [
+const middle: readonly RunEvent[] = [
   started(
     'master-data',
     'listing-dates',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EngineEvent, RunEvent } from '../../src/model/event.js'
+import type { RunEvent } from '../../src/model/event.js'
 import { MAX_MARBLES } from '../../src/web/server/live-run.js'
 import { runReport, tinyRegistry } from '../cli/support.js'
 import { followLive, started } from './support.js'
@@ -7,7 +7,7 @@ import { followLive, started } from './support.js'
 const NEWS = 'market-news'
 const NAMES = ['master-data', NEWS, 'surveillance-lists']
 
-const follow = (events: readonly EngineEvent[], streams = NAMES) => {
+const follow = (events: readonly RunEvent[], streams = NAMES) => {
   const live = followLive(tinyRegistry, { [NEWS]: 7 })
   for (const event of [started(streams), ...events]) live.event(event)
   const news = (now = 2_000) => live.state(now)?.streams.find(({ name }) => name === NEWS)
@@ -55,7 +55,7 @@ describe('the live state of a run', () => {
     const { live, news } = follow([
       running,
       { type: 'items-known', stream: NEWS, total: 4 },
-      ...Array.from({ length: 5 }, (): EngineEvent => ({ type: 'requested', stream: NEWS })),
+      ...Array.from({ length: 5 }, (): RunEvent => ({ type: 'requested', stream: NEWS })),
       { type: 'retried', stream: NEWS, item: 'TCS' },
       { type: 'rate-limited', stream: NEWS },
       finished('TCS'),
@@ -128,7 +128,7 @@ describe('the live state of a run', () => {
   })
 
   it('shows no more open requests than workers: the other answers wait to be decoded', () => {
-    const requested = (): EngineEvent => ({ type: 'requested', stream: NEWS })
+    const requested = (): RunEvent => ({ type: 'requested', stream: NEWS })
     const { news } = follow([running, ...Array.from({ length: 9 }, requested)])
     expect(news()).toMatchObject({ workers: 7, requests: 9, inFlight: 7 })
   })

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import type { EngineEvent, RunEvent } from '../../src/model/event.js'
+import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import type { Settings } from '../../src/model/settings.js'
@@ -64,7 +64,7 @@ export const parseEvents = (sent: string): readonly SentEvent[] =>
 export const followLive = (streams: readonly StreamDefinition[], workers: Settings['workers'] = {}) => {
   const stats = createRunStats()
   const live = createLiveRun(streams, { workers }, createRunProgress(stats, []))
-  const event = (one: EngineEvent): void => {
+  const event = (one: RunEvent): void => {
     stats.record(one)
     if (one.type !== 'requested') live.event(one)
   }

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, mkdirSync, openSync, renameSync, writeSync } from
 import { Pool } from 'undici'
 import { createDriftWatch } from '../../../src/http/drift.js'
 import type { Endpoint } from '../../../src/http/endpoint.js'
-import { createLimiter } from '../../../src/limiter/limiter.js'
+import { Limiter } from '../../../src/limiter/limiter.js'
 import { thresholds } from '../../../src/market/refusal-policy.js'
 import type { Candles } from '../../../src/model/candle.js'
 import { type Row, readText } from '../../../src/model/row.js'
@@ -20,8 +20,8 @@ const { stocks } = createBenchTimeline(Number(count))(Date.parse(FIRST_RUN_AT))
 const HEADER = Buffer.from('Timestamp,Open,High,Low,Close,Volume\n')
 const END = Date.parse(FIRST_RUN_AT) / 1_000
 
-const limiterOptions = { settings: Settings.parse({}), now: () => performance.now(), onChange: () => {} }
-const host = createLimiter(limiterOptions)
+const limiterOptions = { name: 'floor', settings: Settings.parse({}), now: () => performance.now(), onChange: () => {} }
+const host = new Limiter(limiterOptions)
 const drift = createDriftWatch({ rules: thresholds.fields, refuse: () => {} })
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const baseOf = (name: string): URL => new URL(process.env[`SCRIPSTREAM_${name.toUpperCase()}_URL`] ?? '')
@@ -33,7 +33,7 @@ const createCall = (name: string) => {
   const stream = streams.find(({ endpoints }) => endpoints.some((one) => one.name === name))
   const endpoint = stream?.endpoints.find((one) => one.name === name) as Endpoint<unknown, unknown>
   const watch = drift.forStream(stream?.name ?? '')(endpoint)
-  const limiter = createLimiter(limiterOptions)
+  const limiter = new Limiter(limiterOptions)
   const path = baseOf(endpoint.host).pathname + endpoint.path
   const end = { signal: { kind: 'answered' }, item: '', isOneItemEnough: false } as const
   const read = (body: Buffer, input: unknown, item: string): unknown => {
@@ -61,8 +61,8 @@ const createCall = (name: string) => {
           },
         )
       }
-      const queued = { failFast: false, reject }
-      limiter.acquire({ ...queued, start: (own) => void host.acquire({ ...queued, start: (shared) => send(own, shared) }) })
+      const queued = { failFast: false, mayStart: () => true, reject }
+      limiter.acquire({ ...queued, start: (own) => host.acquire({ ...queued, start: (shared) => send(own, shared) }) })
     })
 }
 
