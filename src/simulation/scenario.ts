@@ -59,11 +59,14 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
   }
   const limits = countWorkers(streams)
+  const planted = marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY)
+  const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_DAY))
   let [answers, answersOf]: [ReturnType<typeof createAnswers> | undefined, number] = [undefined, -1]
   const open: Scenario['open'] = (session, conditions) => {
     if (session !== answersOf) answers = createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day)))
     answersOf = session
-    return createNetwork({ ...conditions, hosts, limits, answer: answers as ReturnType<typeof createAnswers> })
+    const stored = { isFollowing: session > 0, unsteady }
+    return createNetwork({ ...conditions, hosts, limits, stored, answer: answers as ReturnType<typeof createAnswers> })
   }
   const create = (delayMs: number): Scenario['expect'] => {
     const world = createWorld({ time, random: createRandom(0, 'calm'), streams, settings })
@@ -80,11 +83,20 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     }
   }
   return {
-    ...{ time, streams, sessions, settings, open },
-    planted: marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY),
+    ...{ time, streams, sessions, settings, open, planted },
     expect: create(0),
     expectLate: create(4 * 3_600_000),
   }
+}
+
+/** The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get later. */
+const listUnsteady = (events: readonly PlantedEvent[]): ReadonlySet<string> => {
+  const symbols = new Set<string>()
+  for (const event of events) {
+    if (['split', 'bonus', 'rewritten-history', 'listing'].includes(event.kind) && 'symbol' in event) symbols.add(event.symbol)
+    if (event.kind === 'rename' && symbols.has(event.symbol)) symbols.add(event.newSymbol)
+  }
+  return symbols
 }
 
 /** The most requests of an endpoint at once: the workers of the streams that use it. A stream with one worker may ask for two lists at once. */
@@ -96,9 +108,4 @@ const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string,
 }
 
 /** The files of the output folder. */
-export const filesOf = ({ disk }: World): Files => {
-  const inside = `${ROOT}/`
-  return new Map(
-    [...disk.files()].flatMap(([path, bytes]) => (path.startsWith(inside) ? [[path.slice(inside.length), bytes] as const] : [])),
-  )
-}
+export const filesOf = ({ disk }: World): Files => disk.files(ROOT)

@@ -103,7 +103,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
       const { events, report, error } = seen
-      const after = disk.files()
+      const after = listRecords(disk)
       const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
       const counts = { events, diskFaults, overwritten, requests: network.requests() - before }
       if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) }
@@ -142,7 +142,7 @@ const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () =
 
 /** The files of all records of the history, by path. */
 const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
-  new Map([...files()].filter(([path]) => /^\/data\/\.scripstream\/history\/\d/.test(path)))
+  new Map([...files(`${ROOT}/.scripstream/history`)].filter(([path]) => /^\d/.test(path)))
 
 /** An item that finished so long before a kill is in the journal. */
 const STORED_AFTER_MS = 1_000
@@ -183,10 +183,11 @@ const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed
 /** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
 const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
   // A run that has just ended has no record any more: its journals are ignored.
-  if (!files().has('/data/.scripstream/run.json')) return new Map()
+  const state = files(`${ROOT}/.scripstream`)
+  if (!state.has('run.json')) return new Map()
   return new Map(
-    [...files()].flatMap(([path, bytes]) => {
-      const stream = /^\/data\/\.scripstream\/journals\/(.+)\.ndjson$/.exec(path)?.[1]
+    [...state].flatMap(([path, bytes]) => {
+      const stream = /^journals\/(.+)\.ndjson$/.exec(path)?.[1]
       if (stream === undefined) return []
       const items = new Map<string, boolean>()
       for (const line of bytes.toString().split('\n').slice(0, -1)) {
