@@ -15,7 +15,7 @@ import {
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
-import { type ErrorCode, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
+import { type ErrorCode, InternalError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
@@ -48,7 +48,7 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run
   defer(() => {
     const { name } = stream
     const journal = run.session.journals.get(name)
-    if (journal === undefined) throw new Error(`${name} has no journal`)
+    if (journal === undefined) throw new InternalError(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
     return processItems(stream, item$, { journal, run }).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),

@@ -1,4 +1,5 @@
 import { connect, count, filter, forkJoin, map, merge, mergeMap, type Observable, type OperatorFunction, tap } from 'rxjs'
+import { InternalError } from '../model/errors.js'
 import type { ItemOutcome } from '../model/outcome.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { Output, RowsInOneFile } from './output.js'
@@ -58,7 +59,7 @@ export const storeItems = (stream: StreamDefinition, storeContext: StoreContext)
         ]),
       ),
       map(([finished, stored]) => {
-        if (finished !== stored) throw new Error(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+        if (finished !== stored) throw new InternalError(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
         return stored
       }),
     )

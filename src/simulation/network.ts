@@ -43,7 +43,7 @@ export interface Network {
   /** Begins outages and limits of a start, at the instant of the clock. */
   readonly begin: () => void
   /** From now on, nothing goes wrong. */
-  readonly calm: () => void
+  readonly stopFaults: () => void
   /** Requests that no run may send: too many at once, or before a pause is over. */
   readonly violations: readonly string[]
   /** Of all requests, with the instant of each. */
@@ -89,10 +89,7 @@ interface RightAnswer {
 }
 
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (
-  endpoints: readonly AnyEndpoint[],
-  market: SampleMarket,
-): ((request: HttpRequest) => RightAnswer) => {
+export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket): ((request: HttpRequest) => RightAnswer) => {
   const route = createRouter(endpoints)
   const answer = createAnswerCache(0)
   const known = new Map<string, RightAnswer>()
@@ -150,14 +147,14 @@ const damage = (
   }
 }
 
-const suffer = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
+const respondInOutage = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
   return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
 }
 const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer => (WRONG_ANSWERS as readonly string[]).includes(kind)
 
 /** Watches for requests that no run may send. */
-const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
+const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
   const violations: string[] = []
   const inFlight = new Map<string, number>()
   const pausedUntil = new Map<string, number>()
@@ -212,7 +209,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
   const digest = createHash('sha256')
   const before = new Map<string, Buffer>()
   let requests = 0
-  let isCalm = false
+  let isFaultFree = false
   let outages: readonly Outage[] = []
   let exceeds = createRateLimits({}, asyncScheduler.now)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
@@ -220,8 +217,8 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     faults.set(kind, (faults.get(kind) ?? 0) + 1)
     return made
   }
-  const watch = createWatch(limits, kinds)
-  const transport: Transport = (request) => defer(() => watch.observe(request, answer, respond(request)))
+  const requestCheck = createRequestCheck(limits, kinds)
+  const transport: Transport = (request) => defer(() => requestCheck.observe(request, answer, respond(request)))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
@@ -232,9 +229,9 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
       const { reply: good, endpoint } = answer(request)
       const other = before.get(endpoint)
       before.set(endpoint, good.body)
-      if (isCalm) return timer(ms).pipe(map(() => good))
+      if (isFaultFree) return timer(ms).pipe(map(() => good))
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
-      if (outage) return suffer(count('outage', outage.kind), ms)
+      if (outage) return respondInOutage(count('outage', outage.kind), ms)
       if (exceeds(hostname)) return timer(ms).pipe(map(() => reply(count('limit', 429))))
       if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
       const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
@@ -248,9 +245,9 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
   return {
     transport,
     faults,
-    violations: watch.violations,
+    violations: requestCheck.violations,
     requests: () => requests,
-    connect: watch.reset,
+    connect: requestCheck.reset,
     begin: () => {
       const now = asyncScheduler.now()
       const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
@@ -263,8 +260,8 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
       const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
       exceeds = createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now)
     },
-    calm: () => {
-      isCalm = true
+    stopFaults: () => {
+      isFaultFree = true
     },
     digest: () => digest.copy().digest('hex'),
   }

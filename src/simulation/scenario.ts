@@ -4,9 +4,9 @@ import { type Day, toInstant } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
+import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
 import type { Files } from './invariants.js'
 import { createAnswers, createNetwork, type Network } from './network.js'
-import { type Known, readKnown } from './read-known.js'
 import type { VirtualTime } from './virtual-time.js'
 import { createWorld, describeEnd, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
@@ -14,7 +14,7 @@ const MARKET_SEED = 1
 const FIRST_DAY: Day = '2026-02-12'
 
 /** What a run without faults leaves at the end of a session: its files, and what diff and the record say. */
-export interface Truth extends Known {
+export interface ExpectedDay extends DiffAndRecord {
   readonly files: Files
   /** Why it did not complete the folder. */
   readonly problem?: string
@@ -30,9 +30,9 @@ export interface Scenario {
   readonly planted: readonly PlantedEvent[]
   /** The provider of a session. */
   readonly open: (session: number, conditions: NetworkConditions) => Network
-  readonly expect: (session: number) => Promise<Truth>
+  readonly expect: (session: number) => Promise<ExpectedDay>
   /** The same of runs that begin after midnight: outputs of a period end a day later. */
-  readonly expectLate: (session: number) => Promise<Truth>
+  readonly expectLate: (session: number) => Promise<ExpectedDay>
 }
 
 type NetworkConditions = Pick<Parameters<typeof createNetwork>[0], 'random' | 'kinds' | 'share'>
@@ -69,17 +69,19 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     return createNetwork({ ...conditions, hosts, limits, stored, answer: answers as ReturnType<typeof createAnswers> })
   }
   const create = (delayMs: number): Scenario['expect'] => {
-    const world = createWorld({ time, random: createRandom(0, 'calm'), streams, settings })
-    const truths: Truth[] = []
+    const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
+    const expectedDays: ExpectedDay[] = []
     return async (session) => {
-      for (let next = truths.length; next <= session; next += 1) {
+      for (let next = expectedDays.length; next <= session; next += 1) {
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
-        const end = await world.run(open(next, { random: createRandom(0, 'calm', next), kinds: new Set(), share: 0 }))
+        const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
-        const known = isWhole ? await readKnown(world, sessions[next]) : { changes: [], record: new Map(), problem: describeEnd(end) }
-        truths.push({ files: filesOf(world), ...known })
+        const known = isWhole
+          ? await readDiffAndRecord(world, sessions[next])
+          : { changes: [], record: new Map(), problem: describeEnd(end) }
+        expectedDays.push({ files: filesOf(world), ...known })
       }
-      return truths[session] as Truth
+      return expectedDays[session] as ExpectedDay
     }
   }
   return {

@@ -32,6 +32,10 @@ export interface SimulatedRun {
   readonly overwritten: readonly string[]
   /** How many calls of the disk failed. */
   readonly diskFaults: number
+  /** What the process still holds after its end; nothing if it was killed. */
+  readonly left: { readonly timers: number; readonly descriptors: number }
+  /** The most timers that were pending at once. */
+  readonly mostTimers: number
 }
 
 /** When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start. */
@@ -41,21 +45,23 @@ export interface Kill {
   readonly afterMs?: number
 }
 
-/** One machine with its disk and its process. */
+/** One context with its disk and its process. */
 export interface World {
   readonly disk: MemoryDisk
-  /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
-  readonly run: (
-    network: Network,
-    kill?: Kill,
-    meanwhile?: readonly (readonly [act: () => void, afterMs: number])[],
-  ) => Promise<SimulatedRun>
-  /** Lets time pass between two starts. */
-  readonly pass: (ms: number) => Promise<void>
+  /** Runs the command once, and lets time pass. */
+  readonly run: (network: Network, options?: RunOptions) => Promise<SimulatedRun>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process; calls back with each request of it. */
   readonly startAgain: (network: Network, requested: () => void) => void
+}
+
+export interface RunOptions {
+  readonly kill?: Kill | undefined
+  /** What happens meanwhile, and when, in milliseconds after the start. */
+  readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined
+  /** The time until the next start. */
+  readonly pauseMs?: number
 }
 
 export interface WorldOptions {
@@ -71,7 +77,7 @@ export interface WorldOptions {
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
 
-/** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
+/** Creates a context with an empty disk. Its runs use the disk and the timers of this process while they last. */
 export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions): World => {
   let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [false, Number.POSITIVE_INFINITY, 'process', 0]
   const kill = (): void => {
@@ -90,8 +96,9 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
   const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
-  const run: World['run'] = async (network, planned, meanwhile = []) => {
+  const run: World['run'] = async (network, { kill: planned, interventions = [], pauseMs = 0 } = {}) => {
     network.connect()
+    time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
     const [before, records] = [network.requests(), listRecords(disk)]
     ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
@@ -99,21 +106,29 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     try {
       const seen = follow(open(network).events(), () => killed, time)
       if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
-      for (const [act, ms] of meanwhile) running.add(asyncScheduler.schedule(act, ms))
+      for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
       const { events, report, error } = seen
       const after = listRecords(disk)
       const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
-      const counts = { events, diskFaults, overwritten, requests: network.requests() - before }
-      if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) }
+      const mostTimers = time.takePeak()
+      const journaled = killed ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) : undefined
+      // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
+      if (killed) time.clear()
+      else running.unsubscribe()
+      const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
+      const atEnd = countHeld()
+      callsLeft = Number.POSITIVE_INFINITY
+      await time.pass(pauseMs)
+      // Of a run that fails, the calls of the disk that are under way end later.
+      const left = seen.end() === 'finished' ? atEnd : countHeld()
+      const counts = { events, diskFaults, overwritten, requests: network.requests() - before, left, mostTimers }
+      if (journaled) return { ...counts, end: 'killed', journaled }
       const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
       return { ...counts, end, ...omitUndefined({ report: report(), error: error() }) }
     } finally {
       callsLeft = Number.POSITIVE_INFINITY
-      // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
-      if (killed) time.clear()
-      else running.unsubscribe()
       restoreDisk()
     }
   }
@@ -122,7 +137,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       .events()
       .pipe(filter(({ type }) => type === 'requested'))
       .subscribe({ next: requested, error: () => undefined })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
 }
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
@@ -146,12 +161,6 @@ const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
 
 /** An item that finished so long before a kill is in the journal. */
 const STORED_AFTER_MS = 1_000
-
-/** What an ended run still had under way ends, on its disk. */
-const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
-  const restoreDisk = replaceDisk(disk)
-  await time.pass(ms).finally(restoreDisk)
-}
 
 /** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
 const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {

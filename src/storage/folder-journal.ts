@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { firstValueFrom, map, Observable } from 'rxjs'
+import { StorageError } from '../model/errors.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { Journal, JournalFacts } from '../pipeline/session.js'
 import { disk } from './disk.js'
@@ -155,7 +156,7 @@ export const createJournalFile = (path: string): JournalFile => {
       const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
       const record = Buffer.allocUnsafe((ends[index] as number) - start)
       if (disk.readSync(fd, record, 0, record.length, at + start) < record.length)
-        throw new Error(`${path} is shorter than it was when written`)
+        throw new StorageError(`${path} is shorter than it was when written`)
       return record
     },
     flush,

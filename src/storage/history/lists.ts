@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { InternalError } from '../../model/errors.js'
 import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
@@ -66,7 +67,7 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
     if (isProven) {
       const [whole, changes] = bytes && !list.changes ? [bytes] : [base?.bytes as Buffer, bytes]
       const proof = joinRows(await readParquet(whole), changes && (await readParquet(changes)))
-      if (describeRows(table, proof).content !== list.content) throw new Error(`${table.name} differs after it was written`)
+      if (describeRows(table, proof).content !== list.content) throw new InternalError(`${table.name} differs after it was written`)
     }
     encoded.lists[table.name] = { stream, ...list }
     if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])

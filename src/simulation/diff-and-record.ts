@@ -10,7 +10,7 @@ import { openHistory } from '../storage/history/record.js'
 import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */
-export interface Known {
+export interface DiffAndRecord {
   /** What the last run changed, as text. */
   readonly changes: readonly string[]
   /** A digest of each recorded list, by day and table. */
@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** Asks the readers of a folder: `diff`, and the record of each day from `since` on. */
-export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
+export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<DiffAndRecord> =>
   world.read(async () => {
     // Streams without a master list have nothing that diff could name.
     const isListed = statFile(join(ROOT, MASTER_MAP)) !== undefined
