@@ -151,6 +151,16 @@ const respondInOutage = (kind: Outage['kind'], ms: number): Observable<HttpReply
   if (kind === 'silent') return NEVER
   return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
 }
+const planOutages = (now: number, hosts: readonly Host[], random: Random): readonly Outage[] => {
+  const starts = Array.from({ length: random.int(0, 3) }, () => now + random.int(0, 3_000))
+  return starts.map((from) => ({
+    host: hosts[random.int(0, hosts.length - 1)] ?? '',
+    kind: random.pick(OUTAGES),
+    from,
+    to: from + random.int(1_000, 60_000),
+  }))
+}
+
 const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer => (WRONG_ANSWERS as readonly string[]).includes(kind)
 
 /** Watches for requests that no run may send. */
@@ -249,14 +259,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     requests: () => requests,
     connect: requestCheck.reset,
     begin: () => {
-      const now = asyncScheduler.now()
-      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
-      outages = plan.map((from) => ({
-        host: hosts[random.int(0, hosts.length - 1)] ?? '',
-        kind: random.pick(OUTAGES),
-        from,
-        to: from + random.int(1_000, 60_000),
-      }))
+      outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
       const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
       exceeds = createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now)
     },

@@ -77,7 +77,7 @@ export interface WorldOptions {
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
 
-/** Creates a context with an empty disk. Its runs use the disk and the timers of this process while they last. */
+/** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
 export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions): World => {
   let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [false, Number.POSITIVE_INFINITY, 'process', 0]
   const kill = (): void => {
@@ -109,7 +109,6 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
-      const { events, report, error } = seen
       const after = listRecords(disk)
       const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
       const mostTimers = time.takePeak()
@@ -123,22 +122,24 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       await time.pass(pauseMs)
       // Of a run that fails, the calls of the disk that are under way end later.
       const left = seen.end() === 'finished' ? atEnd : countHeld()
-      const counts = { events, diskFaults, overwritten, requests: network.requests() - before, left, mostTimers }
+      const counts = { events: seen.events, diskFaults, overwritten, requests: network.requests() - before, left, mostTimers }
       if (journaled) return { ...counts, end: 'killed', journaled }
       const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
-      return { ...counts, end, ...omitUndefined({ report: report(), error: error() }) }
+      return { ...counts, end, ...omitUndefined({ report: seen.report(), error: seen.error() }) }
     } finally {
       callsLeft = Number.POSITIVE_INFINITY
       restoreDisk()
     }
   }
-  const startAgain: World['startAgain'] = (network, requested) =>
-    void open(network)
-      .events()
-      .pipe(filter(({ type }) => type === 'requested'))
-      .subscribe({ next: requested, error: () => undefined })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
+  return {
+    ...{ disk, run },
+    startAgain: (network, requested) => reportRequests(open(network).events(), requested),
+    read: (reader) => readWith(disk, time, reader),
+  }
 }
+
+const reportRequests = (event$: Observable<RunEvent>, requested: () => void): void =>
+  void event$.pipe(filter(({ type }) => type === 'requested')).subscribe({ next: requested, error: () => undefined })
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
 const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () => Promise<T>): Promise<T> => {

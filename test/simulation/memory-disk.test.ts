@@ -192,9 +192,9 @@ describe('calls of a disk in memory', () => {
     const { disk, files } = createDisk({ latencyMs: (call) => (call === 'writeFile' ? 30 : 0) })
     const writing = disk.writeFile('/data/a', 'a')
     await vi.advanceTimersByTimeAsync(29)
-    expect(files().size).toBe(0)
+    expect(files('/').size).toBe(0)
     await vi.advanceTimersByTimeAsync(1)
-    expect(files().size).toBe(1)
+    expect(files('/').size).toBe(1)
     await writing
   })
 })
