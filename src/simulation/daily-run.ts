@@ -15,7 +15,7 @@ export const SIMULATED_FAULTS = [
   'disk', // a call fails: no space, an input or output error, too many open files, no permission
   'short-write', // a call writes only a part
   'kill', // the process ends between two calls of the disk, or at any instant
-  'power-cut', // so does the context: what was not synced may be lost, in any order
+  'power-cut', // so does the machine: what was not synced may be lost, in any order
   'clock', // the clock is set, forwards or backwards
   'midnight', // the run begins just before midnight
   'two-starts', // the command is started once more while it runs
@@ -45,7 +45,7 @@ interface Simulation {
   readonly totals: Totals
 }
 
-/** The context of a seed, and what can happen to it. */
+/** The machine of a seed, and what can happen to it. */
 interface SeedContext {
   readonly seed: number
   readonly world: World

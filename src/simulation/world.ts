@@ -45,7 +45,7 @@ export interface Kill {
   readonly afterMs?: number
 }
 
-/** One context with its disk and its process. */
+/** One machine with its disk and its process. */
 export interface World {
   readonly disk: MemoryDisk
   /** Runs the command once, and lets time pass. */
