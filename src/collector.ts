@@ -23,7 +23,7 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays'> {
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays' | 'stats'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined

@@ -10,8 +10,8 @@ export { type Collector, type CollectorOptions, createCollector, type RowsOf, ty
 export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
+export { httpTransport } from './http/connections.js'
 export type { RequestEnd, RequestFollower, RequestStart } from './http/decode-reply.js'
-export type { HttpDispatcher } from './http/dispatch.js'
 export {
   type AnswerInspector,
   type AnyEndpoint,
@@ -22,8 +22,8 @@ export {
   type HeaderSet,
   post,
 } from './http/endpoint.js'
+export type { HttpDispatcher } from './http/exchange.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
-export { httpTransport } from './http/undici.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
 export { assertSameIsin } from './market/identifiers.js'
 export { type RefusalCode, RefusedError } from './market/refusal-policy.js'
@@ -108,9 +108,9 @@ export {
   type Tools,
   type Work,
 } from './pipeline/define-stream.js'
-export type { Engine } from './pipeline/engine.js'
 export type { Log } from './pipeline/log.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
+export type { Engine } from './pipeline/run.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
 export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/telemetry.js'

@@ -3,14 +3,13 @@ import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { compareIdentifiers } from '../src/market/identifiers.js'
-import { formatSentence } from '../src/market/listings.js'
+import { formatSentence, readStoredRows } from '../src/market/listings.js'
+import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createFileNames } from '../src/model/file-name.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
-import { readStoredRows } from '../src/pipeline/known-stocks.js'
-import { type CountedRows, parseTotal, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export const MarketIndex = row({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { createCandleEndpoint } from '../src/market/candles.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
+import { readStockActions } from '../src/market/price-actions.js'
+import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { ITEM_SYMBOL } from '../src/model/row-schema.js'
 import { requireSid } from '../src/model/stock.js'
-import { createAdjustmentFinder, createPriceActionFinder } from '../src/pipeline/adjustments.js'
 import { defineStream, perStock } from '../src/pipeline/define-stream.js'
-import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 
@@ -24,11 +24,8 @@ export const allOhlcv = defineStream({
   after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {
     const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: requireSid(stock) }
-    const actions = {
-      findAdjustment: createAdjustmentFinder(tools, stock.Symbol),
-      findPriceAction: createPriceActionFinder(tools, stock.Symbol),
-    }
-    return fetchMissingCandles({ endpoint: stockCandles, instrument, file, ...actions }, tools)
+    const readActions = () => readStockActions(stock.Symbol, tools)
+    return updateCandles({ endpoint: stockCandles, instrument, file, readActions }, tools)
   }),
   outputs: [
     {

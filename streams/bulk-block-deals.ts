@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { readPages } from '../src/market/pages.js'
+import { rejectShrunk, type ShrinkOptions } from '../src/market/refuse.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
@@ -12,7 +13,6 @@ import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
 import { defineStream, once, type Tools } from '../src/pipeline/define-stream.js'
-import { rejectShrunk, type ShrinkOptions } from '../src/pipeline/refuse.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S

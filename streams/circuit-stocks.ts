@@ -2,7 +2,8 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
-import { buildIdPage, condition, webData, webPage } from '../src/market/shared-endpoints.js'
+import { buildIdPage, condition, createWebTiers, webData, webPage } from '../src/market/list-sources.js'
+import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
@@ -10,8 +11,6 @@ import { Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 import { defineStream, perPart } from '../src/pipeline/define-stream.js'
-import { createWebTiers } from '../src/pipeline/list-sources.js'
-import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/pipeline/refuse.js'
 
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes

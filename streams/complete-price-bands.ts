@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
-import { dailyCsv } from '../src/market/shared-endpoints.js'
+import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
+import { rejectShrunk } from '../src/market/refuse.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
-import { fetchNewestFile } from '../src/pipeline/list-sources.js'
-import { rejectShrunk } from '../src/pipeline/refuse.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export const PriceBand = row({

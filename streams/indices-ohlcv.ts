@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { createCandleEndpoint } from '../src/market/candles.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
+import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
 import { ITEM_SYMBOL, type TableColumn } from '../src/model/row-schema.js'
 import { defineStream, perRowOf } from '../src/pipeline/define-stream.js'
-import { fetchMissingCandles } from '../src/pipeline/missing-candles.js'
 
 const indexCandles = createCandleEndpoint(
   'index_ohlcv',
@@ -29,7 +29,7 @@ export const indicesOhlcv = defineStream({
   endpoints: [indexCandles],
   work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
     const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }
-    return fetchMissingCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
+    return updateCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
   }),
   outputs: [
     {

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { filledCsv } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
 import { escapeFormulasInLine } from '../src/market/formula.js'
+import { readStoredLines, rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
 import { readDay } from '../src/model/trading-day.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
-import { readStoredLines, rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 

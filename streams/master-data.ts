@@ -3,15 +3,14 @@ import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
-import { listingWarnings } from '../src/market/listings.js'
-import { condition, exchangeCondition } from '../src/market/shared-endpoints.js'
+import { condition, exchangeCondition } from '../src/market/list-sources.js'
+import { listingWarnings, MASTER_FIGURES, MASTER_MAP, readStoredStocks } from '../src/market/listings.js'
+import { type CountedRows, keepUnits, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { isRow, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 import { defineStream, MASTER, once } from '../src/pipeline/define-stream.js'
-import { MASTER_FIGURES, MASTER_MAP, readStoredStocks } from '../src/pipeline/known-stocks.js'
-import { type CountedRows, keepUnits, parseTotal, refuse, rejectShrunk, rejectTruncated } from '../src/pipeline/refuse.js'
 
 const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 

@@ -2,7 +2,8 @@ import { map } from 'rxjs'
 import { z } from 'zod'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { buildIdPage, webData, webPage } from '../src/market/shared-endpoints.js'
+import { buildIdPage, createWebTiers, webData, webPage } from '../src/market/list-sources.js'
+import { rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult, type ItemResult } from '../src/model/outcome.js'
@@ -10,8 +11,6 @@ import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 import { defineStream, perPart } from '../src/pipeline/define-stream.js'
-import { createWebTiers } from '../src/pipeline/list-sources.js'
-import { rejectShrunk, withoutCopies } from '../src/pipeline/refuse.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export const SurveillanceEntry = row({

@@ -1,7 +1,150 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { listViews } from '../src/analysis/tables/index.js'
+import { checkNames, REMEDIES } from '../src/analysis/verify/finding.js'
+import { workedQueries } from '../src/analysis/worked-queries.js'
+import { listErrorCodes } from '../src/cli/hints.js'
+import { settingRows } from '../src/config.js'
+import { groupBy } from '../src/model/map.js'
+import type { StreamDefinition } from '../src/pipeline/define-stream.js'
+import { listTables } from '../src/pipeline/list-tables.js'
+import { createMetrics } from '../src/telemetry/prometheus.js'
 import { streams } from '../streams/registry.js'
-import { blocks, listBlocks, withBlocks } from './support/readme.js'
+import { readResults } from './bench/report/results.js'
+import { formatCapacity, formatMachines, formatScaleTable, formatTable } from './bench/report/table.js'
+import { formatTrouble, readTrouble } from './bench/report/trouble.js'
+
+const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+
+const names = ({ outputs, work }: StreamDefinition): string =>
+  outputs
+    .flatMap(({ file }) => (work.parts.length < 2 ? [file] : work.parts.map(({ fileName }) => file.replace(/\{(?!exch)\w+\}/, fileName))))
+    .map(code)
+    .join(', ')
+
+const node = ({ name, workers }: StreamDefinition): string => `${name}["${name} (${workers})"]`
+
+const phase = (title: string, wanted: StreamDefinition['phase'], joined: string): string =>
+  [
+    `  subgraph ${wanted}["${title}"]`,
+    `    ${streams
+      .filter((stream) => stream.phase === wanted)
+      .map(node)
+      .join(joined)}`,
+    '  end',
+  ].join('\n')
+
+const toBenchFile = (name: string): string => fileURLToPath(new URL(`./bench/${name}`, import.meta.url))
+const results = readResults(toBenchFile('results.json'))
+
+const EXAMPLES = new URL('../src/examples/', import.meta.url)
+const readExample = (file: string): string => readFileSync(new URL(file, EXAMPLES), 'utf8')
+
+/** A line for each example: its file, and its first comment. */
+const listExamples = (): string =>
+  readdirSync(EXAMPLES)
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .map((file) => `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`)
+    .join('\n')
+
+const views = listViews(listTables(streams))
+
+/** A section for each view: what a row is, its sources, and its columns. */
+const describeViews = (): string =>
+  views
+    .map(({ name, comment, needs, columns }) =>
+      [
+        `## ${name}`,
+        `${comment[0]?.toUpperCase()}${comment.slice(1)}. From ${needs.map(code).join(', ')}.`,
+        table(
+          ['column', 'type', 'what'],
+          columns.map((column) => [code(column.name), column.type, column.comment]),
+        ),
+      ].join('\n\n'),
+    )
+    .join('\n\n')
+
+interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly string[]
+}
+
+/** The metrics of runs. */
+const listMetrics = (): readonly Metric[] => {
+  const registry = new Registry()
+  createMetrics({ registry })
+  return registry.getMetricsAsArray() as unknown as readonly Metric[]
+}
+
+/** The generated blocks of the pages, by the name of their markers. */
+const blocks = (): Readonly<Record<string, string>> => ({
+  graph: [
+    '```mermaid',
+    'flowchart LR',
+    phase('1: core, one after the other', 'core', ' --> '),
+    phase('2: enrichment, in parallel', 'enrichment', '\n    '),
+    phase('2.5: candles, beside phase 2', 'candles', '\n    '),
+    '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
+    '  first --> candles --> second',
+    ...streams.flatMap(({ name, work }) => (work.of === undefined || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
+    '```',
+  ].join('\n'),
+  outputs: table(
+    ['stream', 'writes', 'what'],
+    streams.map((stream) => [code(stream.name), names(stream), stream.summary]),
+  ),
+  settings: table(
+    ['setting', 'environment', 'default', 'what'],
+    settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
+  ),
+  errors: table(
+    ['code', 'meaning', 'what to do'],
+    listErrorCodes().map(([name, meaning, hint]) => [name.split(', ').map(code).join(', '), meaning, hint]),
+  ),
+  speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
+  scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
+  outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
+  example: `\`\`\`ts\n${readExample('01-one-stream.ts').trim()}\n\`\`\``,
+  examples: listExamples(),
+  queries: table(
+    ['name', 'answers'],
+    workedQueries.map(({ name, about }) => [code(name), about]),
+  ),
+  metrics: table(
+    ['metric', 'labels', 'what'],
+    listMetrics().map(({ name, labelNames, help }) => [code(name), labelNames.map(code).join(', '), help]),
+  ),
+  remedies: table(
+    ['checks', 'what to do'],
+    [...groupBy(checkNames, (check) => REMEDIES[check])].map(([remedy, checks]) => [checks.map(code).join(', '), remedy]),
+  ),
+  views: describeViews(),
+  viewlist: table(
+    ['table', 'one row for', 'columns'],
+    views.map(({ name, comment, columns }) => [code(name), comment, String(columns.length)]),
+  ),
+})
+
+const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const
+
+/** The names of the blocks in a page. */
+const listBlocks = (page: string): readonly string[] => [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
+
+/** A page with its blocks generated from the code. */
+const withBlocks = (page: string, all: ReturnType<typeof blocks>): string =>
+  listBlocks(page).reduce((text, name) => {
+    const [open, close] = marks(name)
+    const [from, to] = [text.indexOf(open), text.indexOf(close)]
+    if (to < from || all[name] === undefined) throw new Error(`the block ${name} is not closed or unknown`)
+    return `${text.slice(0, from + open.length)}\n\n${all[name]}\n\n${text.slice(to)}`
+  }, page)
 
 const ROOT = new URL('../', import.meta.url)
 const pages = [

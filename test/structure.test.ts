@@ -213,10 +213,10 @@ describe('the repository', () => {
 
   it('has one file that sends requests, and the simulator as the only server', () => {
     expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
-      expect.arrayContaining(['src/http/undici.ts', 'src/simulator/server.ts']),
+      expect.arrayContaining(['src/http/connections.ts', 'src/simulator/server.ts']),
     )
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
-    expect(undici.sort()).toEqual(['src/http/dispatch.ts', 'src/http/undici-parts.d.ts', 'src/http/undici.ts'])
+    expect(undici.sort()).toEqual(['src/http/connections.ts', 'src/http/exchange.ts', 'src/http/undici-parts.d.ts'])
     // Metrics during a run, and the page, are served on loopback.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
     expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics-server.ts'])
@@ -228,7 +228,7 @@ describe('the checks of the repository', () => {
     ['src/model/a.ts', '../operators/b.js'],
     ['src/operators/a.ts', '../http/b.js'],
     ['src/http/a.ts', '../pipeline/b.js'],
-    ['src/simulator/a.ts', '../http/undici.js'],
+    ['src/simulator/a.ts', '../http/connections.js'],
     ['src/simulator/a.ts', '../operators/b.js'],
     ['src/pipeline/a.ts', '../simulator/b.js'],
     ['src/pipeline/a.ts', '../../streams/b.js'],

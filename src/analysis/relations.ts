@@ -50,9 +50,7 @@ export const prepareRelations = async (
     : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
   if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
   const isRead = views.length > 0 || chosen.some(isHistoryTable)
-  const history = isRead
-    ? await openHistory(source.folder.root)
-    : { root: source.folder.root, records: [], deleted: [], damages: [], former: [] }
+  const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], deleted: [], damages: [] }
   const records = { history, until: source.past, warn: source.warn }
   await setRewritten(connection, views, records)
   const seen = await fillFirstSeen(views, { ...source, ...records })

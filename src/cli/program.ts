@@ -5,10 +5,10 @@ import { findClosest, suggest } from '../model/text.js'
 import { createWall } from '../model/wall.js'
 import { describeFileError, getErrorCode } from '../storage/file-system.js'
 import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
-import type { CommandContext, Dependencies, ProcessIo } from './dependencies.js'
+import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
-import { commands } from './index.js'
 import { exampleText, quoteValue, trimDistinct } from './options.js'
+import { addRun } from './run/command.js'
 import { printWarning } from './terminal/print.js'
 import { guardStream, readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
@@ -64,7 +64,9 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
-    const program = createProgram({ args, io, dependencies: { ...dependencies, streams }, act })
+    // A run, which is what starts most often, compiles nothing of the other commands.
+    const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
+    const program = createProgram(commands, { args, io, dependencies: { ...dependencies, streams }, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
     await program.parseAsync([...normalizeHelp(rest, program)], { from: 'user' })
     return code
@@ -104,8 +106,8 @@ const rejectExcess = (command: Command, typed: readonly string[]): void => {
   )
 }
 
-/** The program with all its commands. */
-export const createProgram = (context: CommandContext): Command => {
+/** The program with its commands. */
+export const createProgram = (commands: readonly AddCommand[], context: CommandContext): Command => {
   const { io, dependencies } = context
   const program = new Command('scripstream')
     .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')

@@ -5,7 +5,14 @@
 var LEAST = [20, 19]
 var found = process.versions.node.split('.').map(Number)
 
+/** Stores the compiled code for the next start, from Node 22.8 on. */
+function storeCompiledCode() {
+  var enable = require('node:module').enableCompileCache
+  if (enable) enable()
+}
+
 if (found[0] > LEAST[0] || (found[0] === LEAST[0] && found[1] >= LEAST[1])) {
+  storeCompiledCode()
   void import('./main.js')
 } else {
   console.error(

@@ -11,8 +11,8 @@ import {
   throwError,
   timeout,
 } from 'rxjs'
+import { openConnections } from '../http/connections.js'
 import type { HttpRequest } from '../http/transport.js'
-import { openConnections } from '../http/undici.js'
 import { CollectError, formatError, HttpError, ThrottledError } from '../model/errors.js'
 import { deadline } from '../operators/deadline.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'

@@ -2,8 +2,7 @@ import type { Redis } from 'ioredis'
 import { from, lastValueFrom, race, Subscription, timer } from 'rxjs'
 import { toHostAddress } from '../limiter/limiter-registry.js'
 import { findAddress, listHosts } from '../model/settings.js'
-import type { PlannedStream } from '../pipeline/plan.js'
-import type { RunServices } from '../pipeline/run.js'
+import type { RunContext } from '../pipeline/run.js'
 import type { Barriers } from './barriers.js'
 import { type BlobStore, createBlobStore } from './blobs.js'
 import type { DriverLease } from './driver-lease.js'
@@ -23,8 +22,7 @@ export interface DriverOptions extends Omit<FleetOptions, 'address'> {
 /** The driver of one run: its connections, and what it has acquired so far. */
 export interface Driver {
   readonly options: DriverOptions
-  readonly run: RunServices
-  readonly plan: readonly PlannedStream[]
+  readonly run: RunContext
   /** The streams that run. */
   readonly names: readonly string[]
   readonly packages: Packages
@@ -43,15 +41,15 @@ export interface Driver {
   isRunning: boolean
 }
 
-export const connectDriver = async (options: DriverOptions, run: RunServices, plan: readonly PlannedStream[]): Promise<Driver> => {
+export const connectDriver = async (options: DriverOptions, run: RunContext): Promise<Driver> => {
   const { address, version } = options
   const packages = await loadPackages()
   const redis = await connectToRedis(address, packages, options)
   const readRefusal = waitOutRefusals(redis, { limitMs: run.settings.downMs, shown: address.shown })
   const queues = createQueues(redis, address, version, packages)
   return {
-    ...{ options, run, plan, packages, redis, queues, readRefusal },
-    names: plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
+    ...{ options, run, packages, redis, queues, readRefusal },
+    names: run.plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
     blobs: createBlobStore(options.blobs),
     backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
     workerStats: createWorkerStats(run.clock),
@@ -63,7 +61,7 @@ export const connectDriver = async (options: DriverOptions, run: RunServices, pl
 }
 
 /** Emits the back-off of an address, or its end, as an event of the hosts that have this address. */
-const emitBackoff = ({ address, ms }: HostBackoff, run: RunServices): void => {
+const emitBackoff = ({ address, ms }: HostBackoff, run: RunContext): void => {
   const affected = listHosts(run.settings).filter(
     (host) => findAddress(run.settings, host) !== undefined && toHostAddress(run.settings, host) === address,
   )

@@ -1,6 +1,6 @@
 import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
 import { formatError, StorageError } from '../model/errors.js'
-import type { Engine, Executor } from '../pipeline/engine.js'
+import type { Engine, Executor } from '../pipeline/run.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { BARRIERS, type Barriers, createBarriers } from './barriers.js'
 import { closeDriver, connectDriver, type Driver, type DriverOptions } from './driver-connections.js'
@@ -37,9 +37,9 @@ export const reachFleet = async (options: FleetOptions): Promise<void> => {
 export const fleet = (options: FleetOptions): Engine => {
   const address = readFleetAddress(options.address)
   return {
-    begin: (run, plan) =>
+    begin: (run) =>
       new Observable((subscriber) => {
-        const opened = openDriver({ ...options, address }, run, plan, (error) => subscriber.error(error))
+        const opened = openDriver({ ...options, address }, run, (error) => subscriber.error(error))
         opened.then(
           ({ executor }) => subscriber.next(executor),
           (error: unknown) => subscriber.error(error),
@@ -58,10 +58,9 @@ export const fleet = (options: FleetOptions): Engine => {
 const openDriver = async (
   options: DriverOptions,
   run: Driver['run'],
-  plan: Driver['plan'],
   fail: (error: unknown) => void,
 ): Promise<{ readonly executor: Executor; readonly close: () => Promise<void> }> => {
-  const driver = await connectDriver(options, run, plan)
+  const driver = await connectDriver(options, run)
   try {
     const lease = await acquireFleet(driver, fail)
     await shareRun(driver)
@@ -79,7 +78,7 @@ const openDriver = async (
 
 /** Acquires the lease of the fleet, and removes what an earlier driver has left. */
 const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Promise<DriverLease> => {
-  const { options, run, plan, redis, queues, blobs } = driver
+  const { options, run, redis, queues, blobs } = driver
   const { record } = run.session
   const lease = await acquireDriverLease(redis, { prefix: queues.prefix, run: record.run, shown: options.address.shown }, fail)
   driver.lease = lease
@@ -87,7 +86,7 @@ const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Pro
     // Also the queues of streams that are not in this run: workers would fail on items of a removed run.
     await clearQueues(
       queues,
-      plan.map(({ stream }) => stream.name),
+      run.plan.map(({ stream }) => stream.name),
     )
     await blobs.removeRun(lease.previousRun)
   }
@@ -99,7 +98,7 @@ const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Pro
 }
 
 /** Shares the earlier outputs and the facts of the run with the workers. */
-const shareRun = async ({ run: { settings, accept, session }, plan, blobs }: Driver): Promise<void> => {
+const shareRun = async ({ run: { plan, settings, accept, session }, blobs }: Driver): Promise<void> => {
   const { record } = session
   await shareFiles(settings.out, listReadableOutputs(plan, settings.exchange), blobs.toFolder(record.run))
   await writeRunFile({ run: record.run, asOf: record.asOf, accept: [...accept], settings }, blobs)

@@ -2,12 +2,12 @@ import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject
 import type { ScheduleOptions } from '../limiter/host-limiter.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
-import type { RunEvent } from '../model/event.js'
+import type { EngineEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
 import { createWorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { createItemWork } from '../pipeline/item-work.js'
+import { createItemWork } from '../pipeline/item.js'
 import type { BlobStore } from './blobs.js'
 import { type ItemJobData, NO_REQUESTS, type RequestCounts, storeRows, type WorkerOutcome } from './outcome.js'
 import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
@@ -42,7 +42,7 @@ export const runItemJob = (
   defer(() => {
     const requeued$ = new Subject<never>()
     const warnings: string[] = []
-    const emit = (event: RunEvent): void => {
+    const emit = (event: EngineEvent): void => {
       if (event.type === 'warning') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]

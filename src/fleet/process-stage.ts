@@ -2,9 +2,7 @@ import type { QueueEvents, QueueEventsListener } from 'bullmq'
 import { concatMap, defer, EMPTY, first, ignoreElements, lastValueFrom, map, merge, mergeMap, Observable, startWith } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
-import type { Stage } from '../pipeline/engine.js'
-import type { PlannedStream } from '../pipeline/plan.js'
-import type { RunServices } from '../pipeline/run.js'
+import type { RunContext, Stage } from '../pipeline/run.js'
 import type { Barriers } from './barriers.js'
 import type { BlobStore } from './blobs.js'
 import { type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './outcome.js'
@@ -19,8 +17,7 @@ const MAX_PARALLEL_READS = 8
 const JOB_RETRY_OPTIONS = { attempts: 20, backoff: 1_000 } as const
 
 export interface StageDependencies {
-  readonly run: RunServices
-  readonly plan: readonly PlannedStream[]
+  readonly run: RunContext
   readonly queues: Queues
   readonly barriers: Barriers
   readonly blobs: BlobStore
@@ -53,8 +50,10 @@ const reportOutcome = (
   { run, workerStats }: StageDependencies,
 ): void => {
   workerStats.countItem(by)
-  for (const [place, type] of (['requested', 'retried', 'rate-limited'] as const).entries())
-    for (let index = 0; index < (requestCounts[place] ?? 0); index += 1) run.emit({ type, stream })
+  const [requests, retries, rateLimited] = requestCounts
+  if (requests > 0) run.emit({ type: 'requested', stream, count: requests })
+  for (let left = retries; left > 0; left -= 1) run.emit({ type: 'retried', stream })
+  for (let left = rateLimited; left > 0; left -= 1) run.emit({ type: 'rate-limited', stream })
   for (const text of warnings) run.emit({ type: 'warning', stream, text })
   if (drift) run.drift.add(`${by} ${stream}`, drift)
 }
@@ -62,7 +61,7 @@ const reportOutcome = (
 const handOutItems = (
   stage: Stage,
   items: readonly Item[],
-  { run, plan, queues, barriers, blobs, workerStats }: StageDependencies,
+  { run, queues, barriers, blobs, workerStats }: StageDependencies,
 ): Observable<{ readonly item: Item; readonly outcome: WorkerOutcome }> =>
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
@@ -78,7 +77,7 @@ const handOutItems = (
     const handOut = async (): Promise<void> => {
       await waitForStreams(stream.after ?? [], run)
       if (stream.after) {
-        const earlier = plan
+        const earlier = run.plan
           .filter((planned) => stream.after?.includes(planned.stream.name))
           .flatMap((planned) => listOutputPatterns(planned, run.settings.exchange))
         await shareFiles(run.settings.out, earlier, blobs.toFolder(record.run))
@@ -135,7 +134,7 @@ function* splitIntoChunks(items: readonly Item[], first: number): Generator<read
 }
 
 /** Waits for streams of the run whose outputs are read. */
-const waitForStreams = (names: readonly string[], run: RunServices): Promise<unknown> =>
+const waitForStreams = (names: readonly string[], run: RunContext): Promise<unknown> =>
   lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), { defaultValue: undefined })
 
 const addJobs = async (

@@ -1,24 +1,24 @@
 import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
-import { createRedirect } from '../http/redirects.js'
-import { openConnections } from '../http/undici.js'
+import { openConnections } from '../http/connections.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createRunDriftWatch } from '../pipeline/drift.js'
-import { oncePerRun, oncePerSecondPass, type WorkerContext } from '../pipeline/item-work.js'
+import { oncePerRun, oncePerSecondPass } from '../pipeline/item.js'
+import type { ItemContext } from '../pipeline/run.js'
 import { countConnections } from '../pipeline/run-services.js'
 import type { BlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
 import { NO_EDITION, type OwnHeaders, readEdition, readRunFile, toEarlierFolder } from './shared-run.js'
 
 /** A run on a worker: everything that its items need. */
-export interface WorkerRun extends WorkerContext {
+export interface WorkerRun extends ItemContext {
   readonly run: string
   /** Removes the credentials of this machine from texts. The driver does not know them. */
   readonly redact: Redact
   /** Shared requests of items in second passes. */
-  readonly sharedInSecondPass: WorkerContext['shared']
+  readonly sharedInSecondPass: ItemContext['shared']
   readonly close: () => void
 }
 
@@ -73,7 +73,7 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
 const openWorkerRun = async (run: string, { blobs, streams, own }: WorkerRunOptions): Promise<WorkerRun> => {
   const { asOf, accept, settings } = await readRunFile(run, blobs, own)
   const plan = streams.map((stream) => ({ stream, state: 'waiting' as const }))
-  const connections = openConnections({ redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) })
+  const connections = openConnections({ settings, maxConnections: countConnections(plan, settings) })
   const shared = oncePerRun()
   return {
     ...{ run, asOf, accept, settings },

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { interval, type Subscription } from 'rxjs'
 import { getOrAdd } from '../model/map.js'
 import type { FleetMember, FleetState } from '../model/report.js'
-import type { RunServices } from '../pipeline/run.js'
+import type { RunContext } from '../pipeline/run.js'
 import { ignoreError } from './ignore-error.js'
 import type { Queues } from './queues.js'
 
@@ -51,7 +51,7 @@ export const createWorkerStats = (now: () => number): WorkerStats => {
 }
 
 interface WatchedFleet {
-  readonly run: Pick<RunServices, 'emit' | 'clock'>
+  readonly run: Pick<RunContext, 'emit' | 'clock'>
   /** The streams that run. */
   readonly names: readonly string[]
   readonly redis: Redis

@@ -1,5 +1,4 @@
-import { catchError, defer, map, Observable, type OperatorFunction, tap, throwError } from 'rxjs'
-import { BadAnswerError, CollectError, type FailedExchange, type FailedResponse } from '../model/errors.js'
+import { BadAnswerError, type FailedResponse } from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { repairJson } from '../model/text.js'
 import type { AnyEndpoint } from './endpoint.js'
@@ -46,51 +45,6 @@ export interface RequestWatch {
   readonly end: (end: RequestEnd) => void
 }
 
-/** One request to an endpoint, for an item. */
-type SentRequest = Omit<RequestStart, 'at'>
-
-export interface ReplyObserver {
-  readonly stream?: string | undefined
-  readonly redact: Redact
-  /** The current instant, epoch milliseconds. */
-  readonly clock: () => number
-  readonly watch: RequestWatch | undefined
-}
-
-/** Decodes the reply to one request. A failure gets its request and its reply, at no cost for a success. */
-export const decodeReply =
-  <Answer>(sent: SentRequest, read: (reply: HttpReply) => Answer, observer: ReplyObserver): OperatorFunction<HttpReply, Answer> =>
-  (reply$) => {
-    const addExchange = (error: unknown, reply?: HttpReply): unknown =>
-      error instanceof CollectError && error.request === undefined ? error.during(describeExchange(sent, reply, observer)) : error
-    const decode = (reply: HttpReply): Answer => {
-      try {
-        return read(reply)
-      } catch (error) {
-        throw addExchange(error, reply)
-      }
-    }
-    const failed = catchError<Answer, Observable<never>>((error: unknown) => throwError(() => addExchange(error)))
-    const { clock, watch } = observer
-    if (watch === undefined) return reply$.pipe(map(decode), failed)
-    return defer(() => {
-      const at = clock()
-      const follower = watch.begin?.({ ...sent, at, url: observer.redact(sent.url) })
-      const { arrived, end } = createEndReporter(sent.endpoint, at, observer, follower)
-      const answer$ = reply$.pipe(
-        tap(arrived),
-        map(decode),
-        failed,
-        tap({
-          next: () => end(),
-          error: (error: unknown) => end(error instanceof CollectError ? error.code : 'error'),
-          unsubscribe: () => end('cancelled'),
-        }),
-      )
-      return follower === undefined ? answer$ : new Observable<Answer>((subscriber) => follower.run(() => answer$.subscribe(subscriber)))
-    })
-  }
-
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -109,32 +63,6 @@ const decodeUtf8 = (body: Uint8Array): string => {
     return utf8.decode(body)
   } catch {
     throw new BadAnswerError('encoding', 'the body is not UTF-8')
-  }
-}
-
-const describeExchange = (
-  { endpoint: { method, host, path }, url, item }: SentRequest,
-  reply: HttpReply | undefined,
-  { stream, redact }: ReplyObserver,
-): FailedExchange => ({
-  request: { method, host, path, url: redact(url), stream, item },
-  response: reply && describeResponse(reply, redact),
-})
-
-const createEndReporter = (endpoint: AnyEndpoint, at: number, { clock, watch }: ReplyObserver, follower: RequestFollower | undefined) => {
-  let isOpen = true
-  let arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
-  return {
-    arrived: ({ status, body }: HttpReply): void => {
-      arrival = { status, bytes: body.length, ms: clock() - at }
-    },
-    end: (failure?: string): void => {
-      if (!isOpen) return
-      isOpen = false
-      const ended = { endpoint, at, failure, ...(arrival ?? { status: undefined, bytes: 0, ms: clock() - at }) }
-      watch?.end(ended)
-      follower?.end(ended)
-    },
   }
 }
 

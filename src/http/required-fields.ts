@@ -92,9 +92,15 @@ const findFault = (record: Row, field: KnownField, node: ShapeNode): FieldFault 
   if (value === undefined || value === null) return findAbsence(record, field, node)
   if (value === '' && !field.mayBeNull) return 'null'
   if (isWrongKind(value, field)) return 'type'
-  if (field.format === undefined) return undefined
-  return (field.format === 'day' ? readDay(value) !== undefined : isMillis(value)) ? undefined : 'format'
+  return hasFormat(value, field) ? undefined : 'format'
 }
+
+const hasFormat = (value: unknown, { format }: KnownField): boolean =>
+  format === undefined || (format === 'day' ? readDay(value) !== undefined : isMillis(value))
+
+/** Whether a value of the right kind is more than null or empty text, and in its format. */
+export const isFilled = (value: unknown, field: KnownField): boolean =>
+  value !== null && value !== undefined && value !== '' && hasFormat(value, field)
 
 const findAbsence = (record: Row, field: KnownField, node: ShapeNode): FieldFault | undefined => {
   const isAbsent = record[field.name] === undefined

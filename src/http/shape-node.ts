@@ -18,6 +18,8 @@ export interface KnownField {
   readonly mayBeNull: boolean
   readonly format: 'day' | 'millis' | undefined
   readonly inner: ShapeNode | undefined
+  /** The number of the last answer in which a record had a value of it that has no fault. */
+  filledIn: number
   /** The answers in which no record had it. */
   readonly absence: {
     answers: number
@@ -39,6 +41,10 @@ export interface ShapeNode {
   /** The names of the fields that lead to it. */
   readonly steps: readonly string[]
   readonly known: ReadonlyMap<string, KnownField>
+  /** The fields that every record must have. */
+  readonly always: readonly KnownField[]
+  /** The fields that are checked per answer: those that must be filled, and those with records. */
+  readonly perAnswer: readonly KnownField[]
   /** Answers that had one. */
   answers: number
   /** Records checked. */
@@ -61,7 +67,12 @@ const createShapeNode = (steps: readonly string[], path: string, { kinds, fields
   const own = kinds.includes('list') ? `${path}[]` : path
   const node = { steps, path: own, answers: 0, records: 0 }
   const known = Object.entries(fields).map(([name, schema]) => toKnownField(node, name, describeField(schema)))
-  return { ...node, known: new Map(known.map((field) => [field.name, field])) }
+  return {
+    ...node,
+    known: new Map(known.map((field) => [field.name, field])),
+    always: known.filter(({ isExpected, isUsual }) => isExpected && !isUsual),
+    perAnswer: known.filter((field) => field.inner !== undefined || mustBeFilled(field)),
+  }
 }
 
 const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, field: FieldDescription): KnownField => {
@@ -71,6 +82,7 @@ const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, fie
     ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
     ...{ isRequired: required === true, mayBeNull: key !== true, format },
     inner: field.fields && createShapeNode([...node.steps, name], joinPath(node, name), field),
+    filledIn: 0,
     absence: { answers: 0, records: 0, readCompletely: 0, isNull: false, example: '' },
     ...{ faulty: 0, faultyInARow: 0 },
   }
@@ -101,6 +113,16 @@ const toKindBit = (value: unknown): number => {
 }
 
 export const isWrongKind = (value: unknown, { mask }: { readonly mask: number }): boolean => (toKindBit(value) & ~mask) !== 0
+
+/** Whether a field has to have a value somewhere in (nearly) all answers. */
+const mustBeFilled = (field: KnownField): boolean => field.isRequired || mayBeGone(field) || mayLackValues(field)
+
+/** Other absent fields count per answer: either they are drift, or they are optional. */
+export const mayBeGone = ({ isUsual }: KnownField): boolean => isUsual
+
+/** A required key without a value is refused per answer. */
+export const mayLackValues = (field: KnownField): boolean =>
+  field.isExpected && !field.mayBeNull && !field.isRequired && !isContainer(field)
 
 /** Whether the field may only be a list or a record. */
 export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0

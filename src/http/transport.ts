@@ -30,29 +30,3 @@ export interface HttpReply {
 
 /** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>
-
-/** Open connections. */
-export interface Connections {
-  readonly send: Transport
-  /** Closes every socket at once; requests in flight error. */
-  readonly close: () => void
-}
-
-/** Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is hop 0. */
-export type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
-
-/** Header fields of a reply by name, in lower case. */
-export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
-
-/** The reply that a transport emits, with those header fields that are used. */
-export const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): HttpReply => {
-  const { location, 'retry-after': retryAfter, 'content-type': contentType } = headers
-  return {
-    status,
-    body,
-    ...(headers['content-length'] === undefined && headers['transfer-encoding'] === undefined ? { isUnframed: true } : {}),
-    ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
-    ...(typeof location === 'string' ? { location } : {}),
-    ...(typeof contentType === 'string' ? { contentType } : {}),
-  }
-}

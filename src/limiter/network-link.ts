@@ -36,16 +36,17 @@ export const reclassifyTimeout = (error: unknown, link: NetworkLink, idleMs: num
 }
 
 /** The transfer of one reply; its bytes also count for the link. */
-export const createTransfer = (link: NetworkLink): Transfer => {
-  let bytesAt = 0
-  return {
-    isComplete: false,
-    get bytesAt() {
-      return bytesAt
-    },
-    set bytesAt(at) {
-      bytesAt = at
-      if (at < Number.POSITIVE_INFINITY) link.bytesAt = at
-    },
+export class LinkTransfer implements Transfer {
+  isComplete = false
+  private lastBytesAt = 0
+  constructor(private readonly link: NetworkLink) {}
+
+  get bytesAt(): number {
+    return this.lastBytesAt
+  }
+
+  set bytesAt(at: number) {
+    this.lastBytesAt = at
+    if (at < Number.POSITIVE_INFINITY) this.link.bytesAt = at
   }
 }

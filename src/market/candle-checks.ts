@@ -1,10 +1,12 @@
 import type { Candle, Candles } from '../model/candle.js'
 import { formatThousands } from '../model/text.js'
-import { toDay } from '../model/trading-day.js'
+import { type Day, toDay } from '../model/trading-day.js'
 import { type CandleArrays, candleAt, isSameDay, toDayNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
 const DAY_SECONDS = 86_400
+
+export const toCandleDay = (candle: Candle): Day => toDay(candle[0] * 1_000)
 
 /** Why a candle is impossible; undefined if it is possible. */
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
@@ -23,7 +25,7 @@ export const findHistoryFault = (candles: Candles): string | undefined => {
   if (candles.csv !== undefined) return undefined
   const rows = [...candles]
   const negative = rows.find((candle) => candle[5] < 0)
-  if (negative !== undefined) return `volume ${negative[5]} on ${toDay(negative[0] * 1_000)}`
+  if (negative !== undefined) return `volume ${negative[5]} on ${toCandleDay(negative)}`
   return rows
     .slice(-thresholds.prices.newest)
     .map((candle, place, newest) => findRepeatedDay(newest[place - 1], candle))
@@ -32,9 +34,7 @@ export const findHistoryFault = (candles: Candles): string | undefined => {
 
 /** A text if two candles with different timestamps are of one day, else undefined. */
 export const findRepeatedDay = (before: Candle | undefined, candle: Candle): string | undefined =>
-  before !== undefined && before[0] < candle[0] && isSameDay(before[0], candle[0])
-    ? `two candles of ${toDay(candle[0] * 1_000)}`
-    : undefined
+  before !== undefined && before[0] < candle[0] && isSameDay(before[0], candle[0]) ? `two candles of ${toCandleDay(candle)}` : undefined
 
 /** A move to this multiple of the previous close or more, or to this share of it or less. */
 export interface MoveLimits {

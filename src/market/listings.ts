@@ -1,5 +1,27 @@
+import { map, type Observable, of } from 'rxjs'
 import { groupBy } from '../model/map.js'
-import { type Stock, toStockItems } from '../model/stock.js'
+import { isRow, type Row } from '../model/row.js'
+import { type Stock, toStockItems, toStocks } from '../model/stock.js'
+import type { Stored } from '../model/stored.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
+
+/** The file of the master list that every other script uses. */
+export const MASTER_MAP = 'master_isin_map.json'
+/** The file of the master list as answered, with its figures. */
+export const MASTER_FIGURES = 'master_data_response.json'
+
+/** The records of a stored list; none if it is missing or unreadable. */
+export const readStoredRows = (stored: Stored, file: string): Observable<readonly Row[]> =>
+  stored.document(file).pipe(
+    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
+    catchItemFailure(() => of([])),
+  )
+
+/** The stocks of a stored master list; none if it is missing or unreadable. */
+export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
+  readStoredRows(stored, file).pipe(
+    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
+  )
 
 /** A listed stock with the name of its files. */
 interface Listing {

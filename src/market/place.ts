@@ -82,20 +82,6 @@ const describeAhead = (day: Day): string =>
 const describePause = (day: Day, evidence: Day): string =>
   `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${day} from the history`
 
-/** The place of a day of the former format: it may be a weekend, a holiday, or that of a run before the market opened. */
-export const findFormerPlace = (
-  former: Day,
-  knownAt: number,
-  { days, holidays }: Pick<KnownSessions, 'days' | 'holidays'>,
-): Pick<Place, 'day' | 'timing' | 'isConfirmed'> => {
-  const due = toDay(knownAt) === former ? findDueSession(knownAt, holidays) : lastWeekday(former)
-  const [last, next] = [days.findLast((one) => one <= due), days.find((one) => one > due)]
-  // Where candles and deals are known around a day without them, it was no session.
-  const isKnown = last !== undefined && next !== undefined && countWeekdays(last, next) <= 2 * MAX_LAG
-  const day = isKnown ? last : due
-  return { day, timing: toTiming(day, { from: knownAt, until: knownAt }, { days, holidays }), isConfirmed: days.includes(day) }
-}
-
 /** @param times when the first and the last of it was collected */
 const toTiming = (
   day: Day,

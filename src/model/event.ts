@@ -30,7 +30,7 @@ export type RunEvent =
   | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
   /** How many items the stream has; follows `stream-started` as soon as it is known. */
   | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
-  | { readonly type: 'requested' | 'rate-limited'; readonly stream: string }
+  | { readonly type: 'rate-limited'; readonly stream: string }
   /** `item`: for which the request is sent again; absent if another machine sends it. */
   | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
   | {
@@ -104,4 +104,15 @@ export interface StreamStart {
 /** Why a host gets no requests for now: it answers 429, it answers pages instead of data, or it is down. */
 export type BackoffReason = 'refuses' | 'pages' | 'down'
 
-export type Emit = (event: RunEvent) => void
+/** Requests were sent. They are only counted: `Follower.request` of a telemetry gets each one. */
+export interface RequestsSent {
+  readonly type: 'requested'
+  readonly stream: string
+  /** How many, if not one. */
+  readonly count?: number
+}
+
+/** What the parts of a run report. */
+export type EngineEvent = RunEvent | RequestsSent
+
+export type Emit = (event: EngineEvent) => void

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.js'
-import type { RunEvent } from './event.js'
+import type { EngineEvent, RunEvent } from './event.js'
 import { type ItemOutcome, isLost } from './outcome.js'
 import type {
   FleetState,
@@ -14,6 +14,7 @@ import type {
   WrongSymbol,
 } from './report.js'
 import { omitUndefined } from './row.js'
+import type { Host } from './settings.js'
 
 const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
@@ -27,6 +28,9 @@ export class StreamStats {
   /** Items that failed. */
   lost = 0
   requests = 0
+  /** Requests that have ended, and the size of their decompressed bodies; both are counted only where somebody watches the run. */
+  answered = 0
+  received = 0
   retries = 0
   rateLimited = 0
   degraded = 0
@@ -38,6 +42,10 @@ export class StreamStats {
   readonly incomplete: string[] = []
   /** Items that were resumed from an unfinished run. */
   takenOver = 0
+  /** Items that failed and are tried once more after the other streams, */
+  deferred = 0
+  /** and those that are tried once more now. */
+  secondPass = 0
   files = 0
   bytes = 0
   readonly items: ItemCounts = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
@@ -56,14 +64,29 @@ export class StreamStats {
   constructor(
     readonly name: string,
     public state: 'waiting' | 'running' | ScriptOutcome,
+    /** The services that the stream uses. */
+    readonly hosts: readonly Host[] = [],
   ) {}
 }
 
-/** Adds up the events of a run, for the progress display, the summary and the report. */
+/** Whether the run includes the stream. */
+export const isSelected = ({ state, startedAt }: StreamStats): boolean =>
+  startedAt !== undefined || (state !== 'skipped' && state !== 'disabled')
+
+export const hasEnded = ({ state }: StreamStats): boolean => state !== 'waiting' && state !== 'running'
+
+/** Hosts that are paused now; `endpoint` is absent if all their endpoints are. */
+export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' }>, 'type' | 'at'>
+
+/**
+ * The statistics of a run: the sum of its events. The progress display, the page, the log, the summary and the report all read this one
+ * object.
+ */
 export type RunStats = ReturnType<typeof createRunStats>
 
 export const createRunStats = () => {
   const streams = new Map<string, StreamStats>()
+  const pauses = new Map<string, PausedHosts>()
   let start: Pick<RunEvent & { readonly type: 'run-started' }, 'run' | 'asOf' | 'at' | 'asOfSession'> = { run: '', asOf: 0, at: 0 }
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
@@ -71,17 +94,29 @@ export const createRunStats = () => {
   const notes: string[] = []
 
   return {
-    record(event: RunEvent): void {
+    record(event: EngineEvent): void {
       if (event.type === 'run-started') {
         start = event
-        for (const { name, state } of event.streams) streams.set(name, new StreamStats(name, state))
-      } else if (event.type === 'master-read') stocks = event.stocks
+        for (const { name, state, hosts } of event.streams) streams.set(name, new StreamStats(name, state, hosts))
+      } else if (event.type === 'host-paused' || event.type === 'host-resumed') recordPause(pauses, event)
+      else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
       else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
     streams: (): readonly StreamStats[] => [...streams.values()],
+    stream: (name: string): StreamStats | undefined => streams.get(name),
+    /** The hosts that are paused now. A host whose streams have all ended gets no request any more, so that its pause would never end. */
+    pausedHosts: (): readonly PausedHosts[] => {
+      const isNeeded = (host: Host): boolean => {
+        const users = [...streams.values()].filter(({ hosts }) => hosts.includes(host))
+        return users.length === 0 || users.some(({ finishedAt }) => finishedAt === undefined)
+      }
+      return [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded))
+    },
+    /** The pauses of a stream's hosts as a whole. */
+    pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] => hosts.flatMap((host) => pauses.get(host) ?? []),
     stocks: (): number => stocks,
     /** The workers of the run; undefined without a fleet. */
     fleet: (): FleetState | undefined => fleet,
@@ -105,7 +140,18 @@ export const createRunStats = () => {
   }
 }
 
-const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
+const recordPause = (
+  pauses: Map<string, PausedHosts>,
+  event: Extract<RunEvent, { readonly type: 'host-paused' | 'host-resumed' }>,
+): void => {
+  for (const host of event.hosts) {
+    const key = event.endpoint === undefined ? host : `${host} ${event.endpoint}`
+    if (event.type === 'host-paused') pauses.set(key, event)
+    else pauses.delete(key)
+  }
+}
+
+const applyEvent = (stats: StreamStats | undefined, event: EngineEvent): void => {
   if (stats === undefined) return
   switch (event.type) {
     case 'stream-started':
@@ -116,7 +162,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       stats.total = event.total
       break
     case 'requested':
-      stats.requests += 1
+      stats.requests += event.count ?? 1
       break
     case 'retried':
       stats.retries += 1
@@ -140,6 +186,12 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
         stats.degraded += 1
         addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
       }
+      break
+    case 'items-deferred':
+      stats.deferred = event.items
+      break
+    case 'second-pass':
+      stats.secondPass = event.items
       break
     case 'stored':
       stats.files += 1

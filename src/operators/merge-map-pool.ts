@@ -1,24 +1,11 @@
-import {
-  AsyncSubject,
-  defer,
-  finalize,
-  ignoreElements,
-  mergeMap,
-  NEVER,
-  type Observable,
-  type OperatorFunction,
-  of,
-  switchMap,
-  takeUntil,
-  tap,
-} from 'rxjs'
+import { NEVER, Observable, type OperatorFunction } from 'rxjs'
 
 /** Capacity for results that are not yet stored. While there is none, no further item starts. */
 export interface Capacity {
   readonly isFree: () => boolean
   /** Emits when there may be capacity again. */
   readonly freed$: Observable<unknown>
-  /** Items that may wait for a worker, besides those that have one; at least 1, or synchronous work would grow the stack. */
+  /** Items that may be active without a worker, besides those that have one. */
   readonly backlog: number
 }
 
@@ -41,8 +28,8 @@ export interface SlotUse {
 
 /** The workers that items share. */
 export interface WorkerPool {
-  /** Emits once a worker is free, which it takes; unsubscribing leaves the queue. Items that need a worker again go before new items. */
-  readonly acquire: (isReturning: boolean) => Observable<void>
+  /** Calls `start` once an item has got a worker again, at once or later. The returned function leaves the queue. */
+  readonly acquire: (start: () => void) => () => void
   readonly release: () => void
 }
 
@@ -56,66 +43,107 @@ const UNLIMITED: Capacity = { isFree: () => true, freed$: NEVER, backlog: 1 }
 export const mergeMapPool =
   <T, R>(work: (item: T, slot: WorkerSlot) => Observable<R>, workers: number, room = UNLIMITED): OperatorFunction<T, R> =>
   (item$) =>
-    defer(() => {
-      const pool = createWorkerPool(workers, room.isFree)
-      const processItem = (item: T): Observable<R> => {
-        const slot = createWorkerSlot(pool)
-        return pool.acquire(false).pipe(
-          // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
-          tap({ complete: slot.releaseIfIdle }),
-          // `finalize` inside: outside, it would run before the request is unsubscribed, and the next one would start too early.
-          switchMap(() => work(item, slot).pipe(finalize(slot.release))),
-        )
+    new Observable((subscriber) => {
+      /** Those from `next` on have not begun: `shift` would move the whole list for each. */
+      const items: T[] = []
+      let next = 0
+      let active = 0
+      let hasEnded = false
+      const fail = (error: unknown): void => subscriber.error(error)
+      const add = (item: T): void => {
+        items.push(item)
+        pool.handOut()
       }
-      return item$.pipe(
-        mergeMap(processItem, workers + room.backlog),
-        // Unsubscribed before the items are: a worker that one of them releases must not start another.
-        takeUntil(room.freed$.pipe(tap(pool.handOut), ignoreElements(), finalize(pool.close))),
-      )
+      const begin = (item: T): void => {
+        const slot = createWorkerSlot(pool)
+        let hasCompleted = false
+        const complete = (): void => {
+          hasCompleted = true
+        }
+        const subscription = work(item, slot).subscribe({ next: (value) => subscriber.next(value), error: fail, complete })
+        subscriber.add(subscription)
+        // Not in `complete`: the request is unsubscribed after that, and the next one would start too early.
+        subscription.add(() => {
+          if (!hasCompleted) return
+          active -= 1
+          slot.release()
+          if (hasEnded && active === 0) completeIfDone()
+        })
+        // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
+        slot.releaseIfIdle()
+      }
+      const beginNext = (): boolean => {
+        if (next === items.length || active >= workers + room.backlog || !room.isFree()) return false
+        active += 1
+        next += 1
+        begin(items[next - 1] as T)
+        return true
+      }
+      const completeIfDone = (): void => {
+        hasEnded = true
+        if (active === 0 && next === items.length) subscriber.complete()
+      }
+      const pool = createWorkerPool(workers, beginNext, fail)
+      // Closed before the items are unsubscribed: a worker that one of them releases must not start another.
+      subscriber.add(pool.close)
+      subscriber.add(room.freed$.subscribe(pool.handOut))
+      subscriber.add(item$.subscribe({ next: add, error: fail, complete: completeIfDone }))
     })
 
-const createWorkerPool = (workers: number, isRoomFree: () => boolean) => {
-  const returning = new Set<AsyncSubject<void>>()
-  const starting = new Set<AsyncSubject<void>>()
+/** Hands free workers to items that need one again, then to new ones. `beginNext` begins a new item, unless none may begin. */
+const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (error: unknown) => void) => {
+  const returning = new Set<() => void>()
   let freeWorkers = workers
   let isHandingOut = false
-  const findNext = (): AsyncSubject<void> | undefined => {
-    const [first] = returning.size > 0 || !isRoomFree() ? returning : starting
-    return first
+  const resumeNext = (): boolean => {
+    const [start] = returning
+    if (start === undefined) return false
+    returning.delete(start)
+    start()
+    return true
   }
   /** A loop, not recursion: synchronous work must not grow the stack. */
   const handOut = (): void => {
     if (isHandingOut) return
     isHandingOut = true
-    for (let next = findNext(); next !== undefined && freeWorkers > 0; next = findNext()) {
-      freeWorkers -= 1
-      returning.delete(next)
-      starting.delete(next)
-      next.next()
-      next.complete()
+    try {
+      while (freeWorkers > 0) {
+        // Taken before: what begins may end at once, and release it.
+        freeWorkers -= 1
+        if ((returning.size > 0 && resumeNext()) || beginNext()) continue
+        freeWorkers += 1
+        break
+      }
+    } catch (error) {
+      fail(error)
     }
     isHandingOut = false
   }
-  const acquire = (isReturning: boolean): Observable<void> =>
-    defer(() => {
-      const queue = isReturning ? returning : starting
-      const turn$ = new AsyncSubject<void>()
-      queue.add(turn$)
+  return {
+    handOut,
+    acquire: (start: () => void): (() => void) => {
+      returning.add(start)
       handOut()
-      return turn$.pipe(finalize(() => queue.delete(turn$)))
-    })
-  const release = (): void => {
-    freeWorkers += 1
-    handOut()
+      return () => returning.delete(start)
+    },
+    release: (): void => {
+      freeWorkers += 1
+      handOut()
+    },
+    close: (): void => {
+      freeWorkers = Number.NEGATIVE_INFINITY
+    },
   }
-  const close = (): void => {
-    freeWorkers = Number.NEGATIVE_INFINITY
-  }
-  return { acquire, release, handOut, close }
 }
 
 /** For an item outside of a pool. */
-const OWN_WORKER: WorkerPool = { acquire: () => of(undefined), release: () => undefined }
+const OWN_WORKER: WorkerPool = {
+  acquire: (start) => {
+    start()
+    return () => undefined
+  },
+  release: () => undefined,
+}
 
 /** The slot of an item that has just got a worker. */
 export const createWorkerSlot = (pool: WorkerPool = OWN_WORKER): WorkerSlot => {
@@ -126,32 +154,36 @@ export const createWorkerSlot = (pool: WorkerPool = OWN_WORKER): WorkerSlot => {
     hasWorker = false
     pool.release()
   }
-  const use = (): SlotUse => {
-    let isInUse = false
-    const begin = <T>(request$: Observable<T>): Observable<T> => {
-      if (!isInUse) uses += 1
-      isInUse = true
-      return request$
-    }
-    const beginWithWorker = <T>(request$: Observable<T>): Observable<T> => {
-      // Another request of this item may have waited too: one worker is enough.
-      if (hasWorker) pool.release()
-      hasWorker = true
-      return begin(request$)
-    }
-    return {
-      acquire: (request$) =>
-        defer(() => (hasWorker ? begin(request$) : pool.acquire(true).pipe(switchMap(() => beginWithWorker(request$))))),
-      release: () => {
-        if (!isInUse) return
-        isInUse = false
-        uses -= 1
-        if (uses === 0) freeWorker()
-      },
-    }
-  }
   const releaseIfIdle = (): void => {
     if (uses === 0) freeWorker()
+  }
+  const use = (): SlotUse => {
+    let isInUse = false
+    const begin = (): void => {
+      if (!isInUse) uses += 1
+      isInUse = true
+    }
+    const release = (): void => {
+      if (!isInUse) return
+      isInUse = false
+      uses -= 1
+      releaseIfIdle()
+    }
+    const acquire = <T>(request$: Observable<T>): Observable<T> =>
+      new Observable((subscriber) => {
+        if (hasWorker) {
+          begin()
+          return request$.subscribe(subscriber)
+        }
+        return pool.acquire(() => {
+          // Another request of this item may have waited too: one worker is enough.
+          if (hasWorker) pool.release()
+          hasWorker = true
+          begin()
+          request$.subscribe(subscriber)
+        })
+      })
+    return { acquire, release }
   }
   return { use, releaseIfIdle, release: freeWorker }
 }

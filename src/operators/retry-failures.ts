@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
+import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, throwError, timer } from 'rxjs'
 import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
@@ -25,34 +25,43 @@ const MAX_BACKOFF_MS = 30_000
 export const retryFailures =
   <T>(policy: RetryPolicy): MonoTypeOperatorFunction<T> =>
   (attempt$) =>
-    defer(() => {
-      const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
-      let failures = 0
-      let refusals = 0
-      let originalError: unknown
-      let wasTemporary = false
-      return attempt$.pipe(
-        retry({
-          delay: (error: unknown) => {
-            const verdict = error instanceof CollectError ? error.verdict : 'stop'
-            if (error instanceof CollectError && verdict === 'retry') wasTemporary ||= error.isTemporary
-            if (error instanceof HostDownError) originalError = error.cause
-            if (verdict === 'await-host') return of(0)
-            const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
-            if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
-            const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
-            if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
-            if (verdict === 'wait') {
-              const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
-              return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, refusals, policy))
-            }
-            const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
-            const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
-            return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
-          },
-        }),
-      )
-    })
+    // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
+    attempt$.pipe(
+      catchError((error: unknown) => {
+        let isFirst = true
+        return defer(() => {
+          const next$ = isFirst ? throwError(() => error) : attempt$
+          isFirst = false
+          return next$
+        }).pipe(retry({ delay: createRetryDelay(policy) }))
+      }),
+    )
+
+/** Emits when the request is to be sent again, or errors with what the request ends with. */
+const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
+  const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
+  let failures = 0
+  let refusals = 0
+  let originalError: unknown
+  let wasTemporary = false
+  return (error) => {
+    const verdict = error instanceof CollectError ? error.verdict : 'stop'
+    if (error instanceof CollectError && verdict === 'retry') wasTemporary ||= error.isTemporary
+    if (error instanceof HostDownError) originalError = error.cause
+    if (verdict === 'await-host') return of(0)
+    const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
+    if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
+    const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
+    if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
+    if (verdict === 'wait') {
+      const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
+      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, refusals, policy))
+    }
+    const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
+    const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
+    return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
+  }
+}
 
 /** Without the outage there would have been more retries, so the last failure counts as temporary too. */
 const markTemporary = (error: unknown): unknown => {

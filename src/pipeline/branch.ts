@@ -1,33 +1,36 @@
 import {
-  connect,
+  count,
   defer,
+  filter,
   finalize,
-  forkJoin,
   from,
+  identity,
   map,
+  merge,
   mergeMap,
   NEVER,
+  noop,
   type Observable,
   type OperatorFunction,
   of,
-  reduce,
+  Subject,
   single,
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
-import { type ErrorCode, InternalError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
-import type { Emit } from '../model/event.js'
+import { type ErrorCode, InternalError, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { secondPass } from '../operators/second-pass.js'
+import { secondPass } from '../operators/item-outcome.js'
 import type { StreamDefinition } from './define-stream.js'
-import { MAX_BACKLOG, type RunContext } from './engine.js'
-import type { ActivityCounter } from './run.js'
-import type { Journal } from './session.js'
-import { storeItems } from './store-items.js'
+import type { Output } from './output.js'
+import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
+import { isSelectedBy } from './select-items.js'
+import type { Journal, SinkItem } from './session.js'
+import type { SinkContext } from './storage.js'
 
 export interface StreamOutcome {
   readonly outcome: ScriptOutcome
@@ -39,157 +42,182 @@ export interface BranchEnd extends StreamOutcome {
   readonly stream: string
 }
 
+/** The streams of a run at work. */
+export interface Graph {
+  readonly run: RunContext
+  readonly executor: Executor
+  /** When the streams retry the items that failed for a temporary reason. */
+  readonly passes: {
+    /** Emits once, as soon as a stream may begin its second pass. */
+    readonly whenSecondPass: (stream: StreamDefinition) => Observable<void>
+    /** Marks the first pass of a stream as finished; also called if the stream fails early. */
+    readonly endFirstPass: (stream: StreamDefinition) => void
+  }
+  /** Wraps the sinks of a stream, if something must happen before it stores. */
+  readonly wrapStore?: (store: OperatorFunction<ItemOutcome, number>) => OperatorFunction<ItemOutcome, number>
+}
+
+/** One stream of a run. */
+interface Branch extends Graph {
+  readonly stream: StreamDefinition
+  readonly journal: Journal
+  /** Counts items from the beginning of their work until they are stored. */
+  readonly activeItems: ActivityCounter
+}
+
 /**
  * Runs one stream: takes the items that an unfinished run has stored from its journal, works on the others with `workers` workers, and
  * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
  * error; only a failure that must stop the run is an error.
  */
-export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, run: RunContext): Observable<BranchEnd> =>
+export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, graph: Graph): Observable<BranchEnd> =>
   defer(() => {
+    const { run, passes } = graph
     const { name } = stream
     const journal = run.session.journals.get(name)
     if (journal === undefined) throw new InternalError(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
-    return processItems(stream, item$, { journal, run }).pipe(
+    return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, item$).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
       single(),
       map((end) => {
         // Also after an early failure: other streams must not wait for this one.
-        run.passes.endFirstPass(stream)
+        passes.endFirstPass(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
         return { stream: name, ...end }
       }),
     )
   })
 
-const processItems = (
-  stream: StreamDefinition,
-  item$: Observable<Item>,
-  { journal, run }: { readonly journal: Journal; readonly run: RunContext },
-): Observable<StreamOutcome> => {
-  const most = run.settings.workers[stream.name] ?? stream.workers
-  const activeItems = run.activity.createCounter()
+const processItems = (branch: Branch, item$: Observable<Item>): Observable<StreamOutcome> => {
+  const { stream, run, activeItems, wrapStore = identity } = branch
+  const offer = createOffer(stream, run)
+  const counts = createOutcomeCounts(stream)
+  const finished = (outcome: ItemOutcome): void => {
+    emitOutcome(branch, outcome)
+    offer.add(outcome)
+    counts.add(outcome)
+  }
+  return item$.pipe(
+    workInTwoPasses(branch),
+    tap({ next: finished, error: offer.fail, complete: offer.complete }),
+    wrapStore(storeItems(branch)),
+    map(counts.toStreamOutcome),
+    finalize(activeItems.close),
+  )
+}
+
+/** Works on all items, then once more, with half the workers, on those that failed for a temporary reason. */
+const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }: Branch): OperatorFunction<Item, ItemOutcome> => {
+  const { name } = stream
+  const most = run.settings.workers[name] ?? stream.workers
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
     // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
-    const hasRoom = (): boolean => !run.activity.isStopping() && activeItems.count() < workers + MAX_BACKLOG
+    const hasRoom = (): boolean => !run.activity.isStopping && activeItems.active < workers + MAX_BACKLOG
     const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
-    return run.executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
+    return executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
+  }
+  /** The item to retry if it failed wholly or in part for a temporary reason; until then it does not count as active. */
+  const toRetryItem = ({ item, isTemporary }: ItemOutcome): Item | undefined => {
+    if (!isTemporary) return undefined
+    activeItems.end()
+    return item
   }
   const again = (items: readonly Item[]): Observable<ItemOutcome> => {
-    run.emit({ type: 'items-deferred', stream: stream.name, items: items.length })
-    return run.passes.whenSecondPass(stream).pipe(
+    run.emit({ type: 'items-deferred', stream: name, items: items.length })
+    return passes.whenSecondPass(stream).pipe(
       mergeMap(() => {
-        if (run.activity.isStopping()) return NEVER
-        run.emit({ type: 'second-pass', stream: stream.name, items: items.length })
+        if (run.activity.isStopping) return NEVER
+        run.emit({ type: 'second-pass', stream: name, items: items.length })
         return from(items)
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
   }
-  const store = storeItems(stream, { journal, activeItems, run })
-  return item$.pipe(
-    pass(most, false),
-    tap({ complete: () => run.passes.endFirstPass(stream) }),
-    secondPass((outcome) => deferToSecondPass(outcome, activeItems), again),
-    tap((outcome) => emitOutcome(stream, outcome, { emit: run.emit, isTakenOver: journal.findStored(outcome.item) !== undefined })),
-    // The offer subscribes first: it must receive a failure before that failure unsubscribes the other two.
-    connect((outcome$) =>
-      forkJoin([
-        outcome$.pipe(offerItems(stream, (text) => run.emit({ type: 'warning', stream: stream.name, text }), run)),
-        outcome$.pipe(toStreamOutcome(stream)),
-        outcome$.pipe(run.wrapStore?.(store) ?? store),
-      ]),
-    ),
-    map(([, verdict]) => verdict),
-    finalize(activeItems.close),
-  )
-}
-
-/** The item to retry in the second pass, if it failed wholly or in part for a temporary reason; until then it does not count as active. */
-const deferToSecondPass = ({ item, isTemporary }: ItemOutcome, activeItems: ActivityCounter): Item | undefined => {
-  if (!isTemporary) return undefined
-  activeItems.end()
-  return item
+  return (item$) => item$.pipe(pass(most, false), tap({ complete: () => passes.endFirstPass(stream) }), secondPass(toRetryItem, again))
 }
 
 /** Reports the outcome of an item. */
-const emitOutcome = (
-  { name }: StreamDefinition,
-  { item, status, degraded, remark, newest, reason, code, causes, isTemporary }: ItemOutcome,
-  { emit, isTakenOver }: { readonly emit: Emit; readonly isTakenOver: boolean },
-): void => {
+const emitOutcome = ({ stream, run, journal }: Branch, outcome: ItemOutcome): void => {
+  const { item, status, degraded, remark, newest, reason, code, causes, isTemporary } = outcome
   const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
-  const is = { ...(isTakenOver ? { isTakenOver } : {}), ...(isTemporary ? { isTemporary } : {}) }
-  emit({ type: 'item-finished', stream: name, item: item.key, status, ...is, ...why })
-}
-
-/** Offers all rows to dependent streams once every item has finished. If an item was lost, those streams get the failure instead. */
-const offerItems = (
-  { name, offers }: StreamDefinition,
-  warn: (text: string) => void,
-  run: RunContext,
-): OperatorFunction<ItemOutcome, unknown> => {
-  const offer = run.offered.get(name)
-  if (offers === undefined || offer === undefined) return () => of(undefined)
-  const gather = (all: readonly unknown[], outcome: ItemOutcome): readonly unknown[] => {
-    if (isLost(outcome))
-      throw new NothingAnsweredError(`${name}, the source of this stream, failed: ${describeReason(outcome)}`, [
-        { code: 'no-answer', ...outcome },
-      ])
-    return [...all, ...outcome.rows]
-  }
-  return (outcome$) =>
-    outcome$.pipe(
-      reduce(gather, []),
-      map((rows) => runNamed(`offers of ${name}`, undefined, () => offers(rows as readonly Row[], warn))),
-      // Not `tap(offer)`: tap would call the `subscribe` of the subject as a callback.
-      tap({ next: (items) => offer.next(items), complete: () => offer.complete(), error: (error: unknown) => offer.error(error) }),
-      catchItemFailure(() => of(undefined)),
-    )
+  const is = { ...(journal.findStored(item) ? { isTakenOver: true } : {}), ...(isTemporary ? { isTemporary } : {}) }
+  run.emit({ type: 'item-finished', stream: stream.name, item: item.key, status, ...is, ...why })
 }
 
 /**
- * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source
- * failed. It is partial if some items were lost or may lack rows.
+ * Offers all rows to dependent streams once every item has finished, before they are stored. If an item was lost, those streams get the
+ * failure instead.
  */
-const toStreamOutcome =
-  ({ work }: StreamDefinition): OperatorFunction<ItemOutcome, StreamOutcome> =>
-  (outcome$) =>
-    outcome$.pipe(
-      reduce(countOutcome, { all: 0, lost: 0, degraded: 0, empty: 0, reasons: [], codes: [] }),
-      map(({ all, lost, degraded, empty, reasons, codes }): StreamOutcome => {
-        if (lost > 0 && (work.of === undefined || lost === all))
-          return { outcome: 'failed', error: [...new Set(reasons)].join('; '), code: joinCodes(codes) }
-        if (empty === all && all >= thresholds.allEmpty)
-          return { outcome: 'failed', error: `all ${all} items were empty`, code: 'all-empty' }
-        return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
-      }),
-    )
-
-interface OutcomeCounts {
-  readonly all: number
-  /** Lost, or empty because a source failed. */
-  readonly lost: number
-  /** With rows, but possibly not all of them. */
-  readonly degraded: number
-  readonly empty: number
-  /** The first few, one of each kind. */
-  readonly reasons: readonly string[]
-  /** Each once. */
-  readonly codes: readonly ErrorCode[]
+const createOffer = ({ name, offers }: StreamDefinition, run: RunContext) => {
+  const offer$ = run.offered.get(name)
+  if (offers === undefined || offer$ === undefined) return NO_OFFER
+  const warn = (text: string): void => run.emit({ type: 'warning', stream: name, text })
+  const rows: unknown[] = []
+  let hasFailed = false
+  const fail = (error: unknown): void => {
+    hasFailed = true
+    offer$.error(error)
+  }
+  const complete = (): void => {
+    if (hasFailed) return
+    try {
+      offer$.next(runNamed(`offers of ${name}`, undefined, () => offers(rows.splice(0) as readonly Row[], warn)))
+    } catch (error) {
+      fail(error)
+      // The failure of a list is that of the streams that need it; a bug ends the run.
+      if (!isItemError(error)) throw error
+    }
+    offer$.complete()
+  }
+  const add = (outcome: ItemOutcome): void => {
+    if (!isLost(outcome)) for (const row of outcome.rows) rows.push(row)
+    else {
+      const why = `${name}, the source of this stream, failed: ${describeReason(outcome)}`
+      fail(new NothingAnsweredError(why, [{ code: 'no-answer', ...outcome }]))
+    }
+  }
+  return { add, fail, complete }
 }
 
-const countOutcome = ({ all, lost, degraded, empty, reasons, codes }: OutcomeCounts, outcome: ItemOutcome): OutcomeCounts => {
-  const isEmpty = outcome.status === 'empty'
-  const isPartly = outcome.degraded !== undefined
-  if (!isLost(outcome) && !(isEmpty && isPartly))
-    return { all: all + 1, lost, degraded: degraded + (isPartly ? 1 : 0), empty: empty + (isEmpty ? 1 : 0), reasons, codes }
-  const reason = describeReason(outcome)
-  const isKnown = reasons.length > 4 || reasons.some((other) => stripBrackets(other) === stripBrackets(reason))
-  const { code } = outcome
+const NO_OFFER = { add: noop, fail: noop, complete: noop }
+
+/** Counts the outcomes of a stream. */
+const createOutcomeCounts = ({ work }: StreamDefinition) => {
+  let all = 0
+  /** Lost, or empty because a source failed. */
+  let lost = 0
+  /** With rows, but possibly not all of them. */
+  let degraded = 0
+  let empty = 0
+  /** The first few, one of each kind. */
+  const reasons: string[] = []
+  const codes = new Set<ErrorCode>()
+  const addReason = (outcome: ItemOutcome): void => {
+    const reason = describeReason(outcome)
+    if (reasons.length < 5 && !reasons.some((other) => stripBrackets(other) === stripBrackets(reason))) reasons.push(reason)
+    if (outcome.code !== undefined) codes.add(outcome.code)
+  }
   return {
-    ...{ all: all + 1, lost: lost + 1, degraded, empty, reasons: isKnown ? reasons : [...reasons, reason] },
-    codes: code === undefined || codes.includes(code) ? codes : [...codes, code],
+    add: (outcome: ItemOutcome): void => {
+      all += 1
+      const [isEmpty, isPartly] = [outcome.status === 'empty', outcome.degraded !== undefined]
+      if (isLost(outcome) || (isEmpty && isPartly)) {
+        lost += 1
+        addReason(outcome)
+      } else if (isPartly) degraded += 1
+      else if (isEmpty) empty += 1
+    },
+    /**
+     * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source
+     * failed. It is partial if some items were lost or may lack rows.
+     */
+    toStreamOutcome: (): StreamOutcome => {
+      if (lost > 0 && (work.of === undefined || lost === all))
+        return { outcome: 'failed', error: [...new Set(reasons)].join('; '), code: joinCodes([...codes]) }
+      if (empty === all && all >= thresholds.allEmpty) return { outcome: 'failed', error: `all ${all} items were empty`, code: 'all-empty' }
+      return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
+    },
   }
 }
 
@@ -198,3 +226,59 @@ const describeReason = ({ item: { key, value }, reason, degraded, status }: Item
   const why = reason ?? degraded ?? status
   return value === key && key !== 'all' ? `${key}: ${why}` : why
 }
+
+/**
+ * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
+ * files of all items. Items that an unfinished run has stored are only counted. Emits the number of items once everything is stored.
+ */
+const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
+  const { stream, journal, activeItems, run } = branch
+  const context = createSinkContext(branch)
+  const through = (isWanted: (output: Output) => boolean) => (stored$: Observable<SinkItem>) =>
+    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), stored$)
+  return (outcome$) =>
+    defer(() => {
+      let finished = 0
+      const takenOver$ = new Subject<SinkItem>()
+      const isFresh = ({ item }: ItemOutcome): boolean => {
+        finished += 1
+        const stored = journal.findStored(item)
+        if (stored === undefined) return true
+        Object.values(stored.files).forEach(context.wrote)
+        takenOver$.next(stored)
+        return false
+      }
+      const fresh$ = outcome$.pipe(
+        filter(isFresh),
+        map((outcome): SinkItem => ({ outcome, files: {} })),
+        through((output) => !isGathered(output)),
+        mergeMap((item) => journal.write(item)),
+        tap({ next: activeItems.end, complete: () => takenOver$.complete() }),
+      )
+      return merge(takenOver$, fresh$).pipe(
+        // The files of all items are built at the end: the stream is active until then.
+        tap({ complete: activeItems.begin }),
+        through(isGathered),
+        count(),
+        tap((stored) => {
+          if (finished !== stored) throw new Error(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+        }),
+      )
+    })
+}
+
+const isGathered = ({ shape }: Output): boolean => shape === 'rows-in-one-file'
+
+const createSinkContext = ({ stream, journal, run }: Branch): SinkContext => ({
+  stream: stream.name,
+  exchange: run.settings.exchange,
+  asOf: run.asOf,
+  get listed() {
+    return stream.work.where ? run.listed.filter(isSelectedBy(stream)) : run.listed
+  },
+  accepts: (code) => run.accept.includes(code),
+  journal,
+  wrote: (bytes) => run.emit({ type: 'stored', stream: stream.name, bytes }),
+  warn: (text) => run.emit({ type: 'warning', stream: stream.name, text }),
+  refuse: (code, reason) => run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
+})

@@ -1,34 +1,17 @@
 import type { Observable } from 'rxjs'
-import type { Ask } from '../http/ask.js'
 import type { AnyEndpoint } from '../http/endpoint.js'
-import type { RefusalCode } from '../market/refusal-policy.js'
+import type { Tools } from '../market/tools.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import type { Stock } from '../model/stock.js'
 import { checkOptionNames } from '../model/unknown-names.js'
 import type { Output } from './output.js'
-import type { Stored } from './storage.js'
+
+export type { Tools } from '../market/tools.js'
 
 /** When a stream runs: `core` first and in sequence, then `enrichment` in parallel, with `candles` beside it if `fetchOhlcv` is on. */
 export type Phase = 'core' | 'enrichment' | 'candles'
-
-/** Everything of a run that the work of a stream can use. */
-export interface Tools {
-  readonly ask: Ask
-  readonly stored: Stored
-  readonly settings: Settings
-  /** "Now" of the run, epoch milliseconds. */
-  readonly asOf: number
-  /** Runs `make` once per run and key: later callers get the same answer or the same error. */
-  readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
-  /** Completes when another stream has ended, even if it failed; at once if this run lacks it. The definition's `after` must name it. */
-  readonly after: (stream: string) => Observable<never>
-  /** Whether the run accepts answers that this rule refuses (`RunOptions.accept`). */
-  readonly accepts: (code: RefusalCode) => boolean
-  /** Adds a warning to the report. */
-  readonly warn: (text: string) => void
-}
 
 /** How a stream divides its work into items, and the work for one item. `R` is the type of its rows. */
 export interface Work<R = unknown> {

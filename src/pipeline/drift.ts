@@ -2,12 +2,11 @@ import { map, type Observable, of } from 'rxjs'
 import { createDriftWatch, type DriftWatch } from '../http/drift.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
-import type { RunEvent } from '../model/event.js'
+import type { EngineEvent } from '../model/event.js'
 import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
-import type { PlannedStream } from './plan.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import { toStatePath } from './storage.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
@@ -29,9 +28,9 @@ const SAVE_EVERY = 20
 
 /** Stores the drift found so far for the run that may resume this one: when a stream ends, and after every few items. */
 export const createDriftSaver = (
-  { drift, session }: Pick<RunServices, 'drift' | 'session'>,
+  { drift, session }: Pick<RunContext, 'drift' | 'session'>,
   redact: Redact,
-): ((event: RunEvent) => void) => {
+): ((event: Pick<EngineEvent, 'type'>) => void) => {
   let items = 0
   return ({ type }) => {
     if (type === 'item-finished') items += 1
@@ -44,11 +43,7 @@ const listRedacted = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
   drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
 
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
-export const addDrift = (
-  report: RunReport,
-  { drift, storage, session, accept }: Pick<RunServices, 'drift' | 'storage' | 'session' | 'accept'>,
-  { plan, redact }: { readonly plan: readonly PlannedStream[]; readonly redact: Redact },
-): Observable<RunReport> => {
+export const addDrift = (report: RunReport, { plan, drift, storage, session, accept, redact }: RunContext): Observable<RunReport> => {
   const found = listRedacted(drift, redact)
   session.saveDrift?.(found)
   if (found.length === 0) return of(report)

@@ -18,16 +18,14 @@ import {
   timer,
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import type { Redact } from '../model/redact.js'
 import type { RunReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
-import type { RunStats } from '../model/run-stats.js'
 import { addDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
 import { addFreshness, hasWholeSession } from './freshness.js'
 import { CriticalFailureError } from './graph.js'
-import { listRunning, type PlannedStream } from './plan.js'
-import type { Activity, RunServices } from './run.js'
+import { listRunning } from './plan.js'
+import type { Activity, RunContext } from './run.js'
 import { selectListed } from './select-items.js'
 import type { Session } from './session.js'
 import type { Storage } from './storage.js'
@@ -47,7 +45,7 @@ const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, miss
   )
 
 /** Adds a run that came to its end to the history. A warning goes into the report, in the name of the first stream that ran. */
-const keepHistory = (report: RunReport, plan: readonly PlannedStream[], session: Session): Observable<RunReport> => {
+const keepHistory = (report: RunReport, { plan, session }: RunContext): Observable<RunReport> => {
   const name = listRunning(plan)[0]?.name ?? ''
   const script = report.scripts[name]
   if (script === undefined || (report.outcome !== 'complete' && report.outcome !== 'partial')) return of(report)
@@ -72,7 +70,9 @@ export const stopOn =
       takeUntil(
         stop$.pipe(
           take(1),
-          tap(activity.stop),
+          tap(() => {
+            activity.isStopping = true
+          }),
           switchMap(() => race(activity.idle$, timer(MAX_DRAIN_MS))),
         ),
       ),
@@ -82,17 +82,17 @@ export const stopOn =
 
 /** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
 export const finishRun =
-  (stats: RunStats, plan: readonly PlannedStream[], run: RunServices, redact: Redact) =>
+  (run: RunContext) =>
   (ended$: Observable<RunEnd>): Observable<RunEvent> => {
-    const { storage, session, clock } = run
-    const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run, { plan, stats })
+    const { plan, stats, storage, session, redact, clock } = run
+    const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run)
     const store = (report: RunReport): Observable<RunFinishedEvent> =>
       updateFailedItems(storage, {
         ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
       }).pipe(
         concatMap((missing) =>
-          addDrift(addFailedCounts(report, missing), run, { plan, redact }).pipe(
-            concatMap((whole) => keepHistory(whole, plan, session)),
+          addDrift(addFailedCounts(report, missing), run).pipe(
+            concatMap((whole) => keepHistory(whole, run)),
             concatMap((whole) => storeReport(storage, whole, missing)),
           ),
         ),

@@ -1,6 +1,6 @@
 import { Subject } from 'rxjs'
 import type { BackoffStatus } from '../limiter/limiter-state.js'
-import type { Emit, RunEvent } from '../model/event.js'
+import type { EngineEvent, RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
 import { createRunStats } from '../model/run-stats.js'
@@ -11,18 +11,25 @@ import { listRunning, type PlannedStream } from './plan.js'
 import type { RunDependencies } from './run-options.js'
 import { startTelemetry } from './telemetry.js'
 
-/** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
+/**
+ * Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. Sent requests, the most frequent,
+ * are only counted.
+ */
 export type EventBus = ReturnType<typeof createEventBus>
 
 export const createEventBus = (
   plan: readonly PlannedStream[],
-  listen: Emit,
-  { log: logger, telemetry, redact }: Pick<RunDependencies, 'log' | 'telemetry'> & { readonly redact: Redact },
+  listen: (event: RunEvent) => void,
+  {
+    log: logger,
+    telemetry,
+    redact,
+    stats = createRunStats(),
+  }: Pick<RunDependencies, 'log' | 'telemetry' | 'stats'> & { readonly redact: Redact },
 ) => {
-  const stats = createRunStats()
   const wall = createWall()
   const log = logger && createRunLog(logger, stats, wall)
-  const followers = startTelemetry(telemetry, wall)
+  const followers = startTelemetry(telemetry, wall, stats)
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
@@ -34,7 +41,11 @@ export const createEventBus = (
     ended,
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
-    emit: (raw: RunEvent): void => {
+    emit: (raw: EngineEvent): void => {
+      if (raw.type === 'requested') {
+        stats.record(raw)
+        return
+      }
       const event = redactRecord(raw, redact)
       stats.record(event)
       log?.event(event)

@@ -1,14 +1,14 @@
 import { forkJoin, map, type Observable, of } from 'rxjs'
-import { findDueSession, PUBLISHED_AT } from '../market/calendar.js'
+import { type DatedOutput, findDueSession, findStale, PUBLISHED_AT } from '../market/calendar.js'
 import type { RunReport, StaleOutput } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { StreamStats } from '../model/run-stats.js'
-import { addDays, type Day, lastWeekday, readDay, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { StreamDefinition } from './define-stream.js'
-import { type FinishedRun, hasSelectedItems } from './failed-items.js'
+import { hasSelectedItems } from './failed-items.js'
 import { isEvidence, listSessionEvidence } from './history-request.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import { REPORT_FILE, type Stored } from './storage.js'
 
 /**
@@ -17,10 +17,8 @@ import { REPORT_FILE, type Stored } from './storage.js'
  */
 export const addFreshness = (
   report: RunReport,
-  run: RunServices,
-  { plan, stats }: Pick<FinishedRun, 'plan' | 'stats'>,
+  { plan, stats, storage, settings, holidays, chosen }: RunContext,
 ): Observable<RunReport> => {
-  const { storage, settings, holidays, chosen } = run
   const enabled = plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [stream]))
   const sessions$ = storage.readSessionDays?.(listSessionEvidence(enabled, settings.exchange)) ?? of([])
   return forkJoin([readEarlier(storage.stored), sessions$]).pipe(
@@ -47,11 +45,11 @@ export const addFreshness = (
 }
 
 /** On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure either. */
-const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunServices['settings']): boolean =>
+const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['settings']): boolean =>
   stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
 
 /** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */
-export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunServices): boolean => {
+export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunContext): boolean => {
   const session = findDueSession(asOf, holidays)
   const isOver = asOf >= toInstant(session, SESSION_END) && chosen.symbols === undefined
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
@@ -88,63 +86,3 @@ const readEarlier = (stored: Stored): Observable<Readonly<Record<string, Day>>> 
     map((report) => Object.entries(isRow(report) && isRow(report.newest) ? report.newest : {})),
     map((newest) => Object.fromEntries(newest.flatMap(([name, day]) => (readDay(day) === day ? [[name, day as Day]] : [])))),
   )
-
-/** A stream whose outputs end with a session. */
-export interface DatedOutput {
-  readonly stream: string
-  /** What people call it. */
-  readonly output: string
-  /** `HH:MM` in India. */
-  readonly publishedAt: string
-  readonly newest: Day
-  /** Whether it has a day only if the market traded on it. An archive can answer a holiday with the file of another day. */
-  readonly isEvidence: boolean
-  /** Whether it has the special sessions on weekends, too. */
-  readonly isEverySession: boolean
-}
-
-/** From so many weekdays on of which nothing is known, it is said: a single one is a holiday more often than not. */
-const MIN_UNKNOWN_DAYS = 2
-
-/**
- * What ends before a session that is due. That a session took place is shown by candles and deals alone: filings and news are published on
- * holidays, too. If nothing shows a session for several weekdays, that is one entry without a stream. `sessions`: the days with a session
- * that the stored files show.
- */
-export const findStale = (
-  outputs: readonly DatedOutput[],
-  { instant, holidays, sessions }: { readonly instant: number; readonly holidays: ReadonlySet<Day>; readonly sessions: readonly Day[] },
-): readonly StaleOutput[] => {
-  const today = toDay(instant)
-  const evidence = outputs.filter(({ isEvidence, newest }) => isEvidence && newest <= today)
-  const known = new Set([...sessions, ...evidence.map(({ newest }) => newest)].filter((day) => day <= today))
-  const last = findLast(known)
-  if (last === undefined) return []
-  // Up to the newest session that is stored, a weekday that shows none had none.
-  const lastStored = findLast(sessions.filter((day) => day <= today)) ?? ''
-  const mayBeSession = (day: Day): boolean => known.has(day) || (day > lastStored && isWeekday(day) && !holidays.has(day))
-  const late = outputs.flatMap(({ stream, output, publishedAt, newest, isEverySession }): readonly StaleOutput[] => {
-    const isExpected = (day: Day): boolean => day > newest && (isEverySession || isWeekday(day)) && toInstant(day, publishedAt) <= instant
-    const expected = findLast([...known].filter(isExpected))
-    if (expected === undefined) return []
-    const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
-    // Once a session is missing, the later ones that nothing shows count, too.
-    const due = listDays(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
-    return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
-  })
-  const unknown = listDays(last, today).filter((day) => mayBeSession(day) && toInstant(day, PUBLISHED_AT) <= instant)
-  const expected = unknown.at(-1)
-  if (expected === undefined || unknown.length < MIN_UNKNOWN_DAYS || !evidence.some((one) => one.isEverySession)) return late
-  return [...late, { output: 'everything', newest: last, expected, sessions: unknown.length, shownBy: [] }]
-}
-
-const isWeekday = (day: Day): boolean => lastWeekday(day) === day
-
-const findLast = (days: Iterable<Day>): Day | undefined => [...days].sort().at(-1)
-
-/** The days after one until another. */
-const listDays = (from: Day, to: Day): readonly Day[] => {
-  const days: Day[] = []
-  for (let day = addDays(from, 1); day <= to; day = addDays(day, 1)) days.push(day)
-  return days
-}

@@ -20,10 +20,10 @@ import { NothingAnsweredError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type BranchEnd, runBranch } from './branch.js'
+import { type BranchEnd, type Graph, runBranch } from './branch.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
-import type { Passes, RunContext } from './engine.js'
 import { listRunning, type PlannedStream, selectPhase } from './plan.js'
+import type { Executor, RunContext } from './run.js'
 import { type Stocks, selectItems, selectSymbols } from './select-items.js'
 
 /** The master list failed, so no other stream can run. */
@@ -34,32 +34,32 @@ export class CriticalFailureError extends NothingAnsweredError {}
  * multicast into one branch per stream. A barrier ends each phase. Emits the ends of all branches once.
  * @throws CriticalFailureError if the master list is unavailable.
  */
-export const runGraph = (plan: readonly PlannedStream[], run: RunContext): Observable<readonly BranchEnd[]> => {
+export const runGraph = (run: RunContext, executor: Executor): Observable<readonly BranchEnd[]> => {
+  const { plan } = run
+  const graph: Graph = { run, executor, passes: createPasses(plan) }
   const core = selectPhase(plan, 'core')
   const master = core.find(({ name }) => name === MASTER)
   const others = core.filter((stream) => stream !== master)
   const later = (stocks: Stocks): Observable<readonly BranchEnd[]> =>
-    barrier([runInParallel(selectPhase(plan, 'enrichment'), stocks, run), runInParallel(selectPhase(plan, 'candles'), stocks, run)]).pipe(
-      map((phases) => phases.flat()),
-    )
-  return fetchMasterList(master, plan, run).pipe(
+    barrier([
+      runInParallel(selectPhase(plan, 'enrichment'), stocks, graph),
+      runInParallel(selectPhase(plan, 'candles'), stocks, graph),
+    ]).pipe(map((phases) => phases.flat()))
+  return fetchMasterList(master, graph).pipe(
     switchMap((stocks) =>
-      runInSequence(others, stocks, run).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
+      runInSequence(others, stocks, graph).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
     ),
   )
 }
 
 /** The selected stocks of the master list; none if the plan does not need the list. */
-const fetchMasterList = (
-  master: StreamDefinition | undefined,
-  plan: readonly PlannedStream[],
-  run: RunContext,
-): Observable<readonly Item[]> => {
-  if (master === undefined) return commitSession(plan, run).pipe(map(() => []))
+const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Observable<readonly Item[]> => {
+  const { run } = graph
+  if (master === undefined) return commitSession(run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
     const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.request, run.emit))
-    return connectBranch(master, { all: [], each$: EMPTY }, { ...run, wrapStore: commitMaster(plan, narrow, run) }).pipe(
+    return connectBranch(master, { all: [], each$: EMPTY }, { ...graph, wrapStore: commitMaster(narrow, run) }).pipe(
       switchMap(({ stream, outcome, error, code = 'no-answer' }) =>
         outcome === 'failed'
           ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`, [{ code }]))
@@ -77,7 +77,7 @@ const fetchMasterList = (
  * Emits once when the run may store. From then on the storage is no longer as the previous run left it. A warning of the storage is
  * reported in the name of the first stream that runs.
  */
-const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunContext): Observable<void> =>
+const commitSession = ({ plan, session, emit }: RunContext): Observable<void> =>
   (session.commit?.() ?? of(undefined)).pipe(
     tap((warn) => {
       const [first] = listRunning(plan)
@@ -91,13 +91,13 @@ const commitSession = (plan: readonly PlannedStream[], { session, emit }: RunCon
  * stays unchanged.
  */
 const commitMaster =
-  (plan: readonly PlannedStream[], narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
+  (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
   (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
   (outcome$) => {
     const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])
     const mayStore$ = offered$.pipe(
       tap((all) => run.emit({ type: 'master-read', stocks: narrow(all).length })),
-      concatMap(() => commitSession(plan, run)),
+      concatMap(() => commitSession(run)),
       map(() => true),
       catchItemFailure(() => of(false)),
     )
@@ -107,27 +107,27 @@ const commitMaster =
     )
   }
 
-const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], run: RunContext): Observable<readonly BranchEnd[]> =>
-  concat(...streams.map((stream) => multicast(stocks, (shared) => connectBranch(stream, shared, run)))).pipe(toArray())
+const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], graph: Graph): Observable<readonly BranchEnd[]> =>
+  concat(...streams.map((stream) => multicast(stocks, (shared) => connectBranch(stream, shared, graph)))).pipe(toArray())
 
 /** Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first requests of all stocks. */
-const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, run: RunContext): Observable<readonly BranchEnd[]> => {
+const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, graph: Graph): Observable<readonly BranchEnd[]> => {
   const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
-  return barrier(listsFirst.map((stream) => connectBranch(stream, stocks, run)))
+  return barrier(listsFirst.map((stream) => connectBranch(stream, stocks, graph)))
 }
 
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
   from(stocks).pipe(connect((each$) => branches({ all: stocks, each$ })))
 
-const connectBranch = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<BranchEnd> =>
-  runBranch(stream, selectItems(stream, stocks, run), run)
+const connectBranch = (stream: StreamDefinition, stocks: Stocks, graph: Graph): Observable<BranchEnd> =>
+  runBranch(stream, selectItems(stream, stocks, graph.run), graph)
 
 /**
  * Streams begin their second pass after all streams of the phase have finished the first one, which gives a failing host the most time.
  * Enrichment and candles run in parallel and count as one phase. A stream of the core phase, or one that others wait for, does not wait:
  * so no stream waits for one that waits itself.
  */
-export const createPasses = (plan: readonly PlannedStream[]): Passes => {
+const createPasses = (plan: readonly PlannedStream[]): Graph['passes'] => {
   const streams = listRunning(plan)
   const awaited = new Set(streams.flatMap(({ after = [] }) => after))
   const inFirstPass = new Set(streams.filter(({ phase }) => phase !== 'core').map(({ name }) => name))

@@ -1,17 +1,13 @@
 import { concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } from 'rxjs'
+import { MASTER_MAP, readStoredStocks } from '../market/listings.js'
 import { type NamedStock, resolveSymbols } from '../market/symbols.js'
 import { createFileNames } from '../model/file-name.js'
 import type { Item } from '../model/outcome.js'
-import { isRow, type Row, readText } from '../model/row.js'
-import { type Stock, toStocks } from '../model/stock.js'
+import { isRow, readText } from '../model/row.js'
+import type { Stored } from '../model/stored.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { RunSelection } from './session.js'
-import { PREVIOUS_FOLDER, type Stored } from './storage.js'
-
-/** The file of the master list that every other script uses. */
-export const MASTER_MAP = 'master_isin_map.json'
-/** The file of the master list as answered, with its figures. */
-export const MASTER_FIGURES = 'master_data_response.json'
+import { PREVIOUS_FOLDER } from './storage.js'
 
 /** The stocks that a folder knows. */
 export interface KnownStocks {
@@ -30,19 +26,6 @@ export interface SymbolRequest {
   readonly wrongSymbols: WrongSymbolPolicy | undefined
   readonly known: KnownStocks
 }
-
-/** The records of a stored list; none if it is missing or unreadable. */
-export const readStoredRows = (stored: Stored, file: string): Observable<readonly Row[]> =>
-  stored.document(file).pipe(
-    map((rows) => (Array.isArray(rows) ? rows : []).filter(isRow)),
-    catchItemFailure(() => of([])),
-  )
-
-/** The stocks of a stored master list; none if it is missing or unreadable. */
-export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
-  readStoredRows(stored, file).pipe(
-    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
-  )
 
 /** Reads what the folder knows about symbols; nothing without symbols. */
 export const readKnownStocks = (stored: Stored, symbols: readonly string[] | undefined): Observable<KnownStocks> => {

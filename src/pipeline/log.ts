@@ -62,7 +62,7 @@ const toFields = (event: RunEvent, stats: RunStats): object => {
   if (event.type === 'run-finished') return sumUp(event.report)
   const { type, ...fields } = event
   if (type !== 'stream-finished') return fields
-  const stream = stats.streams().find(({ name }) => name === event.stream)
+  const stream = stats.stream(event.stream)
   return stream === undefined ? fields : { ...fields, ...countsOf(stream) }
 }
 

@@ -1,4 +1,4 @@
-import type { StreamForecast } from '../model/overall-progress.js'
+import type { StreamForecast } from '../model/progress.js'
 import type { Settings } from '../model/settings.js'
 import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
 import { toFilePath } from './output.js'

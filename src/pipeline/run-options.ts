@@ -1,16 +1,17 @@
 import type { Observable } from 'rxjs'
-import type { HttpDispatcher } from '../http/dispatch.js'
+import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
+import type { RunStats } from '../model/run-stats.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createSettingsError, findSettingsIssues } from '../model/settings-issues.js'
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { Engine } from './engine.js'
 import type { WrongSymbolPolicy } from './known-stocks.js'
 import type { Log } from './log.js'
+import type { Engine } from './run.js'
 import type { Storage } from './storage.js'
 import type { AllTelemetry } from './telemetry.js'
 
@@ -107,6 +108,8 @@ export interface RunDependencies {
   readonly log?: Log | undefined
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
   readonly telemetry?: AllTelemetry | undefined
+  /** The statistics that the run adds to. Default: of its own. */
+  readonly stats?: RunStats | undefined
   /** Reads the weekdays without a session, once a run. Default: none are known. */
   readonly readHolidays?: (() => ReadonlySet<Day>) | undefined
   /** The current instant, epoch milliseconds. */

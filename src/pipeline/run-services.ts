@@ -1,21 +1,20 @@
 import { AsyncSubject } from 'rxjs'
-import { createRedirect } from '../http/redirects.js'
-import { openConnections } from '../http/undici.js'
+import { openConnections } from '../http/connections.js'
 import { createLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createDriftSaver, createRunDriftWatch } from './drift.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
-import { oncePerRun } from './item-work.js'
+import { oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import { createActivity, type RunServices } from './run.js'
+import { createActivity, type RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './session.js'
 import type { SessionRequestInput } from './session-request.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
-export type ServiceDependencies = RunDependencies & Pick<RunServices, 'clock' | 'random'>
+export type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
 
 /** A planned run whose storage session is open. */
 export interface OpenRun {
@@ -28,15 +27,15 @@ export interface OpenRun {
   readonly redact: Redact
 }
 
-/** Creates the services of a run: connections, limiters, drift watch, activity and shared requests. `close` closes its connections. */
-export const createRunServices = (
+/** Creates the context of a run, with its connections and limiters. */
+export const createRun = (
   { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
-  { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers }, redact }: OpenRun,
-): { readonly run: RunServices; readonly close: () => void } => {
+  { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers, stats }, redact }: OpenRun,
+): RunContext => {
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({
-        ...{ dispatcher, redirect: createRedirect(settings), maxConnections: countConnections(plan, settings) },
+        ...{ dispatcher, settings, maxConnections: countConnections(plan, settings) },
         keepsContext: followers?.isTracing,
       })
   const { accept = [] } = options
@@ -44,8 +43,8 @@ export const createRunServices = (
   const keepDrift = createDriftSaver({ drift, session }, redact)
   const limiters = createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
   if (followers) followers.limiters = limiters.status
-  const run: RunServices = {
-    ...{ settings, storage, session, ended, clock, random, accept, drift },
+  return {
+    ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact },
     emit: (event) => {
       emit(event)
       keepDrift(event)
@@ -61,8 +60,8 @@ export const createRunServices = (
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],
+    close: connections.close,
   }
-  return { run, close: connections.close }
 }
 
 /**

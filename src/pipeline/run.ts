@@ -1,24 +1,37 @@
-import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, Subject, take } from 'rxjs'
-import type { RequestWatch } from '../http/decode-reply.js'
+import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, type OperatorFunction, Subject, take } from 'rxjs'
+import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
-import type { Transport } from '../http/transport.js'
-import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Emit } from '../model/event.js'
-import type { Item } from '../model/outcome.js'
-import type { Settings } from '../model/settings.js'
+import type { Item, ItemOutcome } from '../model/outcome.js'
+import type { Redact } from '../model/redact.js'
+import type { RunStats } from '../model/run-stats.js'
 import type { Day } from '../model/trading-day.js'
-import type { Tools } from './define-stream.js'
+import type { StreamDefinition, Tools } from './define-stream.js'
 import type { SymbolRequest } from './known-stocks.js'
+import type { PlannedStream } from './plan.js'
 import type { RunSelection, Session } from './session.js'
 import type { Storage } from './storage.js'
 
-/** The services and settings of one run; nothing of it outlives the run. */
-export interface RunServices {
-  readonly settings: Settings
+/** What the work of an item needs, in this process or in a worker of a fleet. */
+export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
   readonly asOf: number
   /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
+  readonly storage: Pick<Storage, 'stored'>
+  readonly emit: Emit
+  /** Watches the shapes of answers. */
+  readonly drift: DriftWatch
+  /** Observes the requests of a stream, for telemetry. */
+  readonly watch?: ((stream: string) => AskDependencies['watch']) | undefined
+  readonly shared: Tools['shared']
+  /** Completes, for each stream of this run, when the stream has ended. */
+  readonly ended: ReadonlyMap<string, Observable<never>>
+}
+
+/** One run: what it does, and what it does it with. Nothing of it outlives the run. */
+export interface RunContext extends ItemContext {
+  readonly plan: readonly PlannedStream[]
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
   /** The selected streams and items, if not all. */
@@ -29,67 +42,92 @@ export interface RunServices {
   /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
-  readonly transport: Transport
-  readonly limiters: LimiterRegistry
-  readonly emit: Emit
-  /** Watches the shapes of answers. */
-  readonly drift: DriftWatch
-  /** Observes the requests of a stream, for telemetry. */
-  readonly watch?: ((stream: string) => RequestWatch) | undefined
-  /** The current instant, epoch milliseconds. */
-  readonly clock: () => number
-  readonly random: () => number
-  readonly shared: Tools['shared']
+  readonly stats: RunStats
+  readonly redact: Redact
   /** The items that each stream offers to dependent streams, once they are known. */
   readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
-  /** Completes, for each stream of this run, when the stream has ended. */
-  readonly ended: ReadonlyMap<string, Observable<never>>
   /** Every listed stock, in the order of the master list; filled once the list is known. */
   readonly listed: Item[]
+  /** Closes its connections. */
+  readonly close: () => void
 }
 
-/** Counts the active items of a run, and reports whether the run accepts more. */
-export type Activity = ReturnType<typeof createActivity>
+/** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
+export const MAX_BACKLOG = 16
 
-export type ActivityCounter = ReturnType<Activity['createCounter']>
+/** One pass over the items of a stream. */
+export interface Stage {
+  readonly stream: StreamDefinition
+  /** Maximum number of active items, in all processes together. */
+  readonly workers: number
+  /** The outcome of an item that an unfinished run has stored: such an item is not worked on again. */
+  readonly findStored: (item: Item) => ItemOutcome | undefined
+  /** Counts items from the beginning of their work, or from the arrival of their outcome, until they are stored. */
+  readonly activeItems: ActivityCounter
+  /** Whether one more item may begin, or its outcome be received: a slow disk must not fill the memory. */
+  readonly hasRoom: () => boolean
+  /** Whether the items failed in the first pass of this run for a temporary reason. */
+  readonly isSecondPass: boolean
+}
 
-export const createActivity = () => {
+/** Works on the items of one run. */
+export interface Executor {
+  /**
+   * Emits one outcome per item of a stage, in any order, then completes. A second pass is a separate stage. Unsubscribing stops active
+   * items.
+   */
+  readonly work: (stage: Stage) => OperatorFunction<Item, ItemOutcome>
+  /** The run has ended and everything is stored: the state for resuming it can be removed. */
+  readonly finish: () => Observable<void>
+}
+
+/** Runs the work of items, in this process or in others. It neither reduces nor stores outcomes. */
+export interface Engine {
+  /** Emits the executor of a run once; unsubscribing releases it. Errors with a `UsageError` or a `StorageError` if it cannot start. */
+  readonly begin: (run: RunContext) => Observable<Executor>
+}
+
+/** Counts the active items of a run, and says whether it accepts more. */
+export interface Activity {
+  /** No further item begins. */
+  isStopping: boolean
+  /** Emits once, as soon as no item is active. */
+  readonly idle$: Observable<void>
+  /** A separate counter for one stream. */
+  readonly createCounter: () => ActivityCounter
+}
+
+export interface ActivityCounter {
+  readonly active: number
+  readonly begin: () => void
+  readonly end: () => void
+  /** Emits whenever an item ends. */
+  readonly ended$: Observable<void>
+  /** Ends all items that are still active. */
+  readonly close: () => void
+}
+
+export const createActivity = (): Activity => {
   const active$ = new BehaviorSubject(0)
-  let isStopping = false
-  const add = (change: number): void => active$.next(active$.value + change)
   return {
-    isStopping: (): boolean => isStopping,
-    /** Lets no further item begin. */
-    stop: (): void => {
-      isStopping = true
-    },
-    /** A separate counter for one part of the run. */
-    createCounter: () => {
-      const ended$ = new Subject<void>()
-      let own = 0
-      const count = (change: number): void => {
-        own += change
-        add(change)
-      }
-      const end = (): void => {
-        count(-1)
-        ended$.next()
-      }
-      return {
-        begin: () => count(1),
-        end,
-        count: () => own,
-        /** Emits whenever an item ends. */
-        ended$: ended$ as Observable<void>,
-        /** Ends all items that are still active. */
-        close: () => count(-own),
-      }
-    },
-    /** Emits once, as soon as no item is active. */
+    isStopping: false,
     idle$: active$.pipe(
       filter((active) => active === 0),
       take(1),
       map(() => undefined),
     ),
+    createCounter: () => {
+      const ended$ = new Subject<void>()
+      const add = (change: number): void => {
+        counter.active += change
+        active$.next(active$.value + change)
+      }
+      const end = (): void => {
+        add(-1)
+        ended$.next()
+      }
+      const counter = { active: 0, begin: () => add(1), end, ended$, close: () => add(-counter.active) }
+      return counter
+    },
   }
 }

@@ -6,7 +6,7 @@ import type { Item } from '../model/outcome.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import { hasSelectedItems } from './failed-items.js'
 import { type KnownStocks, type SymbolRequest, toNamedStocks } from './known-stocks.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import type { RunSelection } from './session.js'
 
 /** The listed stocks, with those of earlier lists, under which a symbol may be known. */
@@ -15,7 +15,7 @@ const listEarlier = ({ listed, earlier }: KnownStocks): readonly NamedStock[] =>
 /** A selection in which symbols are those of the listed stocks; the same before the list is known. */
 export const selectListed = (
   chosen: RunSelection,
-  { listed, request: { symbols, known } }: Pick<RunServices, 'listed' | 'request'>,
+  { listed, request: { symbols, known } }: Pick<RunContext, 'listed' | 'request'>,
 ): RunSelection =>
   symbols === undefined || listed.length === 0
     ? chosen
@@ -52,7 +52,7 @@ export const isSelectedBy =
     where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
 
 /** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
-export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<Item> => {
+export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
@@ -71,7 +71,7 @@ export const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunSe
 }
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunServices): Observable<readonly Item[]> => {
+const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const requested = run.chosen.pairs?.[name] ?? []

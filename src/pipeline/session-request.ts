@@ -4,15 +4,15 @@ import type { RunEvent } from '../model/event.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import type { StreamDefinition } from './define-stream.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
 import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
 import type { KnownStocks } from './known-stocks.js'
-import { toFilePath } from './output.js'
+import { type RowsInOneFile, toFilePath } from './output.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
-import type { EndedRun, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
+import type { EndedRun, JournalFacts, Remainder, RunRecord, RunSelection, Session, SessionRequest } from './session.js'
 import { type Stored, toStatePath } from './storage.js'
-import { toJournalFacts } from './store-items.js'
 
 export interface SessionRequestInput {
   readonly record: RunRecord
@@ -55,6 +55,17 @@ export const createSessionRequest = (plan: readonly PlannedStream[], settings: S
     choose: (unfinished) =>
       unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), run) === undefined ? unfinished : record,
     isPartOf: (other) => isPartOf(record, other, run.holidays),
+  }
+}
+
+const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFacts => {
+  const gathered = outputs.find((output): output is RowsInOneFile => output.shape === 'rows-in-one-file')
+  const offersRows = offers !== undefined
+  return {
+    stream: name,
+    carriesRows: gathered !== undefined || offersRows,
+    offersRows,
+    ...(gathered?.sortBy === undefined ? {} : { sortBy: gathered.sortBy }),
   }
 }
 

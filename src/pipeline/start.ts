@@ -21,15 +21,15 @@ import {
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { finishRun, isFinal, stopOn } from './ending.js'
-import { inProcess } from './engine.js'
 import { createEventBus } from './event-bus.js'
-import { createPasses, runGraph } from './graph.js'
+import { runGraph } from './graph.js'
+import { inProcess } from './item.js'
 import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
-import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
+import { checkRequirements, listRunning, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
-import type { RunServices } from './run.js'
+import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
-import { createRunServices, type OpenRun, type ServiceDependencies } from './run-services.js'
+import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
 import type { RunSelection, Session } from './session.js'
 import { createRunStarted, createSessionRequest, runId, type SessionRequestInput, selectionIn, selectionLeft } from './session-request.js'
 
@@ -75,7 +75,7 @@ const startReduced = (dependencies: RunDependencies, options: RunOptions, reduct
       if (!session.remainder) return defer(() => begin(session, wanted)).pipe(tap(eventBus.emit), ignoreElements())
       isReduced = true
       return startRemainder(
-        { ...dependencies, ...(followers ? { telemetry: followers.forwarding } : {}) },
+        { ...dependencies, stats: eventBus.stats, ...(followers ? { telemetry: followers.forwarding } : {}) },
         { ...options, stop: stop$ },
         selectionLeft(session.remainder, storage.stored, plan),
       )
@@ -121,28 +121,28 @@ const startRemainder = (
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
   const { engine = inProcess } = dependencies
-  const { plan, options, session, eventBus, redact } = open
-  const { run, close } = createRunServices(dependencies, open)
+  const { options, session, eventBus } = open
+  const run = createRun(dependencies, open)
   const warn = (): void => {
-    warnAboutHosts(plan, run)
+    warnAboutHosts(run)
     for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })
   }
-  return engine.begin(run, plan).pipe(
+  return engine.begin(run).pipe(
     concatMap((executor) =>
-      runGraph(plan, { ...run, executor, passes: createPasses(plan) }).pipe(
+      runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishRun(eventBus.stats, plan, run, redact),
+        finishRun(run),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),
     first(),
-    finalize(close),
+    finalize(run.close),
   )
 }
 
 /** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
-const warnAboutHosts = (plan: readonly PlannedStream[], { limiters, emit }: RunServices): void => {
+const warnAboutHosts = ({ plan, limiters, emit }: RunContext): void => {
   for (const { host, text } of limiters.warnings()) {
     const user = listRunning(plan).find(({ endpoints }) => endpoints.some((endpoint) => endpoint.host === host))
     if (user) emit({ type: 'warning', stream: user.name, text })

@@ -3,17 +3,12 @@ import type { RefusalCode } from '../market/refusal-policy.js'
 import type { SessionEvidence } from '../model/history.js'
 import type { Item } from '../model/outcome.js'
 import type { RunLogEntry } from '../model/run-log.js'
+import { type Stored, toStatePath } from '../model/stored.js'
 import type { Day } from '../model/trading-day.js'
 import type { Output } from './output.js'
 import type { Journal, Session, SessionRequest, SinkItem } from './session.js'
 
-/** The folder of everything about runs, inside the output folder. */
-export const STATE_FOLDER = '.scripstream'
-
-/** The path of a document that `Storage.storeDocument` stores. */
-export const toStatePath = (name: string): string => `${STATE_FOLDER}/${name}`
-
-export const REPORT_FILE = toStatePath('report.json')
+export { REPORT_FILE, STATE_FOLDER, type Stored, type Tail, toStatePath } from '../model/stored.js'
 
 /** The outputs before the last run. */
 export const PREVIOUS_FOLDER = toStatePath('previous')
@@ -23,27 +18,6 @@ export const PREVIOUS_FOLDER = toStatePath('previous')
  * if storing itself is impossible (`StorageError`).
  */
 export type Sink = MonoTypeOperatorFunction<SinkItem>
-
-/** The first and last lines of a stored file. */
-export interface Tail {
-  /** The file's first line, without its end. */
-  readonly header: string
-  /** The last complete lines after it, at most two, the newest last; one without its line end does not count. */
-  readonly lines: readonly string[]
-  /** The instant as of which the file was written, epoch milliseconds. */
-  readonly asOf: number
-}
-
-/** Reads the files of earlier runs. Paths are relative to the output folder. Each method emits once. */
-export interface Stored {
-  exists(file: string): Observable<boolean>
-  /** `undefined` if the file does not exist. */
-  tail(file: string): Observable<Tail | undefined>
-  /** The whole text; `undefined` if the file does not exist. */
-  text(file: string): Observable<string | undefined>
-  /** A JSON document; `undefined` if the file does not exist. Errors with `DamagedFileError` if it is not JSON. */
-  document(file: string): Observable<unknown>
-}
 
 /** The parts of a run that a sink uses. */
 export interface SinkContext {

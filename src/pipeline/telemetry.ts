@@ -1,6 +1,7 @@
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { RunEvent } from '../model/event.js'
+import type { RunStats } from '../model/run-stats.js'
 import type { Wall } from '../model/wall.js'
 
 /** A request of a stream that is about to be sent. */
@@ -15,6 +16,8 @@ export interface FinishedRequest extends RequestEnd {
 
 /** What can be read of a run while it is running. */
 export interface LiveRun {
+  /** The statistics of the run, which grow with it. */
+  readonly stats: RunStats
   /** The state of each limiter: those of hosts, and those of their endpoints. Empty before the first request, and in the driver of a fleet. */
   readonly limiters: () => readonly LimiterStatus[]
 }
@@ -22,8 +25,8 @@ export interface LiveRun {
 /** Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An error that it throws is ignored. */
 export interface Follower {
   readonly event: (event: RunEvent) => void
-  /** A request has ended. */
-  readonly request: (request: FinishedRequest) => void
+  /** A request has ended. Without it, requests are only counted in the statistics. */
+  readonly request?: ((request: FinishedRequest) => void) | undefined
   /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
   readonly begin?: ((request: StartedRequest) => RequestFollower) | undefined
   /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
@@ -43,27 +46,36 @@ type Attempt = (action: () => void) => void
 const ONLOOKER = 'the telemetry of this run'
 
 /** Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then does nothing for it. */
-export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall) => {
+export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: RunStats) => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
   const attempt: Attempt = (action) => wall.attempt(ONLOOKER, action)
   let limiters: LiveRun['limiters'] = () => []
   const followers: Follower[] = []
-  for (const start of all) attempt(() => followers.push(start({ limiters: () => limiters() })))
+  for (const start of all) attempt(() => followers.push(start({ stats, limiters: () => limiters() })))
   const callEach = (action: (follower: Follower) => void): void => {
     for (const follower of followers) attempt(() => action(follower))
   }
   const event = (one: RunEvent): void => callEach((follower) => follower.event(one))
-  const request = (one: FinishedRequest): void => callEach((follower) => follower.request(one))
-  const notes = (): readonly string[] => followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
+  const request = followers.some((follower) => follower.request)
+    ? (one: FinishedRequest): void => callEach((follower) => follower.request?.(one))
+    : undefined
   const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
+  const notes = (): readonly string[] => followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
   return {
     event,
     over: (error?: unknown): void => callEach((follower) => follower.over?.(error)),
     /** Observes the requests of a stream. */
     watch: (stream: string): RequestWatch => ({
       begin: begin && ((start) => begin({ ...start, stream })),
-      end: (end) => request({ ...end, stream }),
+      end: (end) => {
+        const own = stats.stream(stream)
+        if (own !== undefined) {
+          own.answered += 1
+          own.received += end.bytes
+        }
+        request?.({ ...end, stream })
+      },
     }),
     /** Whether a follower runs requests in a context of its own. */
     isTracing: begin !== undefined,
@@ -75,7 +87,7 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall) => {
     /** The same followers for a run that does the work of this one. */
     forwarding: (run: LiveRun): Follower => {
       limiters = run.limiters
-      return { event, request, notes, ...(begin ? { begin } : {}) }
+      return { event, request, begin, notes }
     },
   }
 }

@@ -127,8 +127,10 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
   const queue = new TimerQueue()
   let offset = startAt
   const now = (): number => offset + queue.elapsed
+  /** A timer that was set before the simulation is the process's own. */
   const clear = (timer: unknown): void => {
     if (timer instanceof VirtualTimer) queue.cancel(timer)
+    else real.clearTimeout(timer as NodeJS.Timeout)
   }
   Object.assign(globalThis, {
     setTimeout: (call: Call, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms),

@@ -1,4 +1,4 @@
-import { asyncScheduler, filter, type Observable, Subscription } from 'rxjs'
+import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
@@ -9,6 +9,7 @@ import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
+import type { Telemetry } from '../pipeline/telemetry.js'
 import { replaceDisk } from '../storage/disk.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
@@ -74,6 +75,8 @@ export interface WorldOptions {
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
 
+const UNOBSERVED = { run: (send: () => void) => send(), end: () => undefined }
+
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
 
@@ -95,7 +98,8 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     return 'EIO'
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
-  const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
+  const open = ({ transport }: Network, telemetry?: Telemetry) =>
+    createCollector({ settings, streams, storage: folder(ROOT), transport, telemetry, random: random.next })
   const run: World['run'] = async (network, { kill: planned, interventions = [], pauseMs = 0 } = {}) => {
     network.connect()
     time.takePeak()
@@ -133,13 +137,22 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   }
   return {
     ...{ disk, run },
-    startAgain: (network, requested) => reportRequests(open(network).events(), requested),
+    startAgain: (network, requested) =>
+      void open(network, () => reportRequests(requested))
+        .run()
+        .subscribe({ error: () => undefined }),
     read: (reader) => readWith(disk, time, reader),
   }
 }
 
-const reportRequests = (event$: Observable<RunEvent>, requested: () => void): void =>
-  void event$.pipe(filter(({ type }) => type === 'requested')).subscribe({ next: requested, error: () => undefined })
+/** Calls back with each request of a run. */
+const reportRequests = (requested: () => void): ReturnType<Telemetry> => ({
+  event: () => undefined,
+  begin: () => {
+    requested()
+    return UNOBSERVED
+  },
+})
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
 const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () => Promise<T>): Promise<T> => {

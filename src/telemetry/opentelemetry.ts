@@ -82,7 +82,6 @@ const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Cont
         run = undefined
       }
     },
-    request: () => undefined,
     begin(request) {
       const { endpoint, at, stream } = request
       const parent = streams.get(stream)?.within ?? run?.within ?? context.active()

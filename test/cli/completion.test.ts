@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { sectionNames } from '../../src/analysis/diff/change.js'
 import { checkNames } from '../../src/analysis/verify/finding.js'
 import { targetForms } from '../../src/cli/export/targets.js'
+import { commands } from '../../src/cli/index.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -141,7 +142,7 @@ describe('a prefix with a colon, which bash splits into its own word', () => {
 })
 
 /** Commands with their options, as the program declares them. */
-const declared = createProgram({
+const declared = createProgram(commands, {
   args: [],
   io: createTestIo(),
   dependencies: createTestDependencies(undefined, { streams }),

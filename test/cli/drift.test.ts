@@ -2,10 +2,8 @@ import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import { runProgram } from '../../src/cli/program.js'
-import { createSummary } from '../../src/cli/run/summary.js'
-import { trimLine } from '../../src/cli/terminal/terminal.js'
 import type { Drift } from '../../src/model/report.js'
-import { createTestDependencies, createTestIo, reportsTo, runReport } from './support.js'
+import { createTestDependencies, createTestIo, reportsTo, runReport, summaryLines } from './support.js'
 
 const place = { stream: 'market-news', endpoint: 'news', answers: 55, of: 55, records: 150, ofRecords: 150, example: 'TCS' } as const
 const fresh: Drift = { ...place, kind: 'new', field: 'data.latest_news[].language' }
@@ -71,21 +69,8 @@ describe('the command drift', () => {
 })
 
 it('the summary of a run with all files but changed answers says so, and what to do', () => {
-  const context = {
-    columns: 80,
-    files: new Map(),
-    out: '/srv/m',
-    args: ['run', '--only', 'x', '--out', '/srv/m'],
-    isReportStored: true,
-    isSimulated: false,
-    isVerbose: false,
-    sinks: [],
-  }
-  const lines = createSummary(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), context).map((line) =>
-    trimLine(line)
-      .map(([text]) => text)
-      .join(''),
-  )
+  const changes = { out: '/srv/m', args: ['run', '--only', 'x', '--out', '/srv/m'] }
+  const lines = summaryLines(runReport({ outcome: 'partial', drift: [fresh, { ...gone, accepted: true }] }), changes)
   expect(lines.at(-1)).toMatch(/^Partial: all files are written, but answers have changed/)
   expect(lines.join('\n')).toContain('language is new')
   expect(lines.join('\n')).not.toContain('title is gone')

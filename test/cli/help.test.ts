@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commands } from '../../src/cli/index.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { createCollector } from '../../src/collector.js'
 import { streams } from '../../streams/registry.js'
@@ -10,7 +11,12 @@ import { createTestDependencies, createTestIo } from './support.js'
 const dependencies = createTestDependencies(undefined, { streams, createCollector })
 /** The real program; its commands do nothing. */
 const dry = (args: readonly string[]) =>
-  createProgram({ args, io: createTestIo({ now: Date.parse('2026-02-13T00:00:00Z') }), dependencies, act: () => Promise.resolve() })
+  createProgram(commands, {
+    args,
+    io: createTestIo({ now: Date.parse('2026-02-13T00:00:00Z') }),
+    dependencies,
+    act: () => Promise.resolve(),
+  })
 const names = dry([]).commands.map((command) => command.name())
 
 const helpOf = async (...args: readonly string[]): Promise<string> => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { concat, defer, EMPTY, NEVER, type Observable, of, tap, throwError } from 'rxjs'
+import { concat, defer, EMPTY, NEVER, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
@@ -10,10 +10,9 @@ import { toPushAddress } from '../../src/cli/run/metrics-export.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import type { Telemetry } from '../../src/pipeline/telemetry.js'
 import { serveHttp } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
-import { advance, createTestDependencies, createTestIo, runReport } from './support.js'
+import { advance, createTestDependencies, createTestIo, playEvents, runReport } from './support.js'
 
 const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
 const finished: RunEvent = { type: 'run-finished', report: runReport() }
@@ -22,15 +21,8 @@ const finished: RunEvent = { type: 'run-finished', report: runReport() }
 const run = async (event$: Observable<RunEvent>, args: readonly string[], { out = temporaryFolder(), io = createTestIo() } = {}) => {
   const dependencies = createTestDependencies(EMPTY, {
     storage: (settings) => folder(settings.out),
-    createCollector: ({ telemetry = [] }) => {
-      const followers = [telemetry].flat().map((start: Telemetry) => start({ limiters: () => [] }))
-      const events = (): Observable<RunEvent> =>
-        event$.pipe(
-          tap((event) => {
-            for (const follower of followers) follower.event(event)
-          }),
-        )
-      return { events, run: () => EMPTY, stream: () => EMPTY }
+    createCollector: ({ telemetry }) => {
+      return { events: () => playEvents(event$, telemetry), run: () => EMPTY, stream: () => EMPTY }
     },
   })
   const code = await runProgram(['run', '--out', out, '--progress', 'none', ...args], io, dependencies)

@@ -6,11 +6,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
 import { runProgram } from '../../src/cli/program.js'
-import { followForPage } from '../../src/cli/run/live.js'
+import { followProgress } from '../../src/cli/run/live.js'
 import { createProgress } from '../../src/cli/terminal/progress.js'
 import { chooseGlyphs, guardStream } from '../../src/cli/terminal/terminal.js'
 import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
+import { createRunProgress } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { Settings } from '../../src/model/settings.js'
 import { createWall } from '../../src/model/wall.js'
@@ -137,19 +138,20 @@ describe('the onlookers of a run', () => {
       const { scheduler, stderr } = createTestIo({ err: { columns: 80 } })
       const wall = createWall()
       const stats = createRunStats()
-      const progress = createProgress(mode, {
-        ...{ stats, stream: stderr, glyphs: chooseGlyphs({}), scheduler, forecasts: [] },
+      const progress = createRunProgress(stats, [])
+      const display = createProgress(mode, {
+        ...{ progress: () => progress, stream: stderr, glyphs: chooseGlyphs({}), scheduler },
         attempt: (action) => wall.attempt('the display', action),
       })
       const event = started(['market-news'])
       stats.record(event)
-      progress.update(event)
+      display.update(event)
       stderr.write = () => {
         throw new Error('a bug')
       }
       expect(() => advance(scheduler, 6_000)).not.toThrow()
       expect(wall.notes()).toEqual(['the display threw an error: a bug'])
-      wall.attempt('the end', progress.end)
+      wall.attempt('the end', display.end)
     }
   })
 
@@ -160,8 +162,11 @@ describe('the onlookers of a run', () => {
     mkdirSync(join(out, '.scripstream', 'live.json'), { recursive: true })
     writeFileSync(join(out, '.scripstream', 'live.json', 'x'), '')
     const io = createTestIo()
-    const follower = followForPage({ settings: Settings.parse({ out }), io, dependencies: createTestDependencies() })
-    follower.telemetry({ limiters: () => [] }).event(started(['market-news']))
+    const follower = followProgress({ settings: Settings.parse({ out }), io, dependencies: createTestDependencies() })
+    const stats = createRunStats()
+    const begun = started(['market-news'])
+    stats.record(begun)
+    follower.telemetry({ stats, limiters: () => [] }).event(begun)
     const running = timer(5_000)
       .pipe(
         concatMap(() => NEVER),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { overallLine } from '../../src/cli/terminal/frame.js'
 import type { RunEvent } from '../../src/model/event.js'
-import { createOverallEstimator, type StreamForecast } from '../../src/model/overall-progress.js'
-import { createProgressEstimator } from '../../src/model/progress-estimator.js'
+import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 
 const forecasts: readonly StreamForecast[] = [
@@ -15,17 +14,13 @@ const forecasts: readonly StreamForecast[] = [
 
 const follow = () => {
   const stats = createRunStats()
-  const estimator = createProgressEstimator()
-  const overall = createOverallEstimator(forecasts, estimator)
+  const { sample } = createRunProgress(stats, forecasts)
   const handle = (...events: readonly RunEvent[]): void => {
-    for (const event of events) {
-      stats.record(event)
-      estimator.record(event)
-    }
+    for (const event of events) stats.record(event)
   }
-  const sample = (now: number) => {
-    estimator.sample(stats.streams(), now)
-    return overall.sample(stats, now)
+  const receive = (bytes: number): void => {
+    const stream = stats.stream('master-data')
+    if (stream) stream.received += bytes
   }
   const settle = (stream: string, times: number): void =>
     handle(
@@ -43,7 +38,7 @@ const follow = () => {
     asOf: 0,
     streams: forecasts.map(({ name }) => ({ name, state: 'waiting', hosts: name === 'fundamental-data' ? ['fundamental'] : [] })),
   })
-  return { stats, overall, handle, sample, settle }
+  return { stats, receive, handle, sample, settle }
 }
 
 /** A run that has fetched the results of 200 of 400 stocks in two seconds. */
@@ -101,9 +96,9 @@ describe('the progress of a whole run', () => {
   })
 
   test('measures the bytes of the last five seconds', () => {
-    const { overall, sample } = follow()
+    const { receive, sample } = follow()
     sample(0)
-    overall.addBytes(1_000_000)
+    receive(1_000_000)
     expect(sample(1_000).bytesPerSecond).toBe(1_000_000)
     for (let at = 1_500; at <= 5_000; at += 500) sample(at)
     expect(sample(5_000).bytesPerSecond).toBe(200_000)
@@ -117,8 +112,8 @@ describe('the progress of a whole run', () => {
     [80, '  16 % · 201/1,201 items · 18s left · 1.0 MB/s · 1 of 5 streams · 2.0s'],
     [100, '  16 % · 201/1,201 items · 18s left · 1.0 MB/s · 1 of 5 streams · 2.0s · 0 requests'],
   ])('leaves the least important parts out at %i columns', (columns, line) => {
-    const { overall, sample, stats } = halfOfFirstPhase()
-    overall.addBytes(2_000_000)
+    const { receive, sample, stats } = halfOfFirstPhase()
+    receive(2_000_000)
     const spans = overallLine(stats.streams(), sample(2_000), { elapsedMs: 2_000, columns, gap: ' · ' })
     expect(spans.map(([text]) => text).join('')).toBe(line)
   })

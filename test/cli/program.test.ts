@@ -70,16 +70,6 @@ describe('wrong usage', () => {
 })
 
 describe('help', () => {
-  test.each([[['--help']], [['run', '--help']], [['simulate', '--help']], [['list', '--help']], [['graph', '--help']]])(
-    'is printed for %j on stdout, with examples, within 80 columns',
-    async (args) => {
-      const { code, out, err } = await type(...args)
-      expect(out).toMatch(/\nExamples:\n {2}scripstream /)
-      const long = out.split('\n').filter((line) => line.length > 80)
-      expect([code, err, long]).toEqual([0, '', []])
-    },
-  )
-
   test.each([
     [['help'], ['--help']],
     [

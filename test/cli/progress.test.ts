@@ -3,8 +3,8 @@ import { followJobControl } from '../../src/cli/run/with-progress.js'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
 import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'
-import type { RunEvent, StreamStart } from '../../src/model/event.js'
-import type { StreamForecast } from '../../src/model/overall-progress.js'
+import type { EngineEvent, RunEvent, StreamStart } from '../../src/model/event.js'
+import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRecorder, type RecorderOptions } from './screen.js'
 import { advance, createTestIo, type TestIo } from './support.js'
@@ -12,7 +12,7 @@ import { advance, createTestIo, type TestIo } from './support.js'
 interface Show {
   readonly io: TestIo
   readonly progress: ProgressDisplay
-  readonly handle: (...events: RunEvent[]) => void
+  readonly handle: (...events: EngineEvent[]) => void
 }
 
 const show = (
@@ -22,18 +22,18 @@ const show = (
 ): Show => {
   const io = createTestIo({ err })
   const stats = createRunStats()
+  const run = createRunProgress(stats, forecasts)
   const progress = createProgress(mode, {
-    stats,
+    progress: () => run,
     stream: io.stderr,
     glyphs: chooseGlyphs(env),
     scheduler: io.scheduler,
-    forecasts,
     attempt: (act) => act(),
   })
-  const handle = (...events: RunEvent[]): void => {
+  const handle = (...events: EngineEvent[]): void => {
     for (const event of events) {
       stats.record(event)
-      progress.update(event)
+      if (event.type !== 'requested') progress.update(event)
     }
   }
   return { io, progress, handle }
@@ -50,7 +50,7 @@ const begun = (stream: string, total: number, at = 0): RunEvent[] => [
   { type: 'stream-started', at, stream },
   { type: 'items-known', stream, total },
 ]
-const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): RunEvent[] =>
+const settled = (stream: string, times: number, status: 'success' | 'rate_limit' = 'success'): EngineEvent[] =>
   Array.from({ length: times }, (_, index) => [
     { type: 'requested' as const, stream },
     { type: 'item-finished' as const, stream, item: `S${index}`, status },
@@ -67,7 +67,7 @@ const ended = (stream: string, at: number, error?: string): RunEvent[] => [
 ]
 
 /** A run in the middle: one stream of every kind. */
-const middle: readonly RunEvent[] = [
+const middle: readonly EngineEvent[] = [
   started(
     'master-data',
     'listing-dates',

@@ -12,7 +12,7 @@ import type { RunEvent } from '../../src/model/event.js'
 import type { RunOutcome, RunReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
-import { advance, createTestDependencies, createTestIo, reportsTo, runReport, type TestIo } from './support.js'
+import { advance, createTestDependencies, createTestIo, playEvents, reportsTo, runReport, type TestIo } from './support.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -61,7 +61,7 @@ const recording = () => {
       return {
         events: (options = {}) => {
           seen.run = options
-          return of(started, finished('complete'))
+          return playEvents(of(started, finished('complete')), collector.telemetry)
         },
         run: () => EMPTY,
         stream: () => EMPTY,
@@ -309,11 +309,11 @@ describe('the flags of a run', () => {
 
   test('log to stderr at the given level', async () => {
     const { changes } = recording()
-    const createCollector: Dependencies['createCollector'] = ({ log }) => ({
+    const createCollector: Dependencies['createCollector'] = ({ log, telemetry }) => ({
       events: () => {
         log?.debug({}, 'too fine')
         log?.info({ stream: 'market-news' }, 'a line')
-        return of(started, finished('complete'))
+        return playEvents(of(started, finished('complete')), telemetry)
       },
       run: () => EMPTY,
       stream: () => EMPTY,

@@ -2,19 +2,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { from, NEVER, Observable, of, ReplaySubject, tap } from 'rxjs'
+import { from, NEVER, Observable, of, ReplaySubject } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { Settings } from '../../src/model/settings.js'
 import { addDays, lastWeekday } from '../../src/model/trading-day.js'
-import { createWall } from '../../src/model/wall.js'
-import { startTelemetry } from '../../src/pipeline/telemetry.js'
 import type { FolderState } from '../../src/web/api/state.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER } from '../support/page-server.js'
 import { parseEvents, started } from '../web/support.js'
-import { createTestDependencies, createTestIo, runReport, type TestIo } from './support.js'
+import { createTestDependencies, createTestIo, playEvents, runReport, type TestIo } from './support.js'
 
 const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER, settings: object = {}) =>
   runProgram(
@@ -24,7 +22,7 @@ const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> 
       pageFolder: PAGE_FOLDER,
       loadSettings: ({ flags }) => Settings.parse({ ...flags, ...settings }),
       createCollector: ({ telemetry }) => ({
-        events: () => event$.pipe(tap((event) => startTelemetry(telemetry, createWall())?.event(event))),
+        events: () => playEvents(event$, telemetry),
         run: () => NEVER,
         stream: () => NEVER,
       }),

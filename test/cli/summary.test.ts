@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { buildOnlyArgs, formatCommandLine } from '../../src/cli/command-line.js'
 import { findHints, hints } from '../../src/cli/hints.js'
-import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
-import { trimLine } from '../../src/cli/terminal/terminal.js'
+import type { SummaryContext } from '../../src/cli/run/summary.js'
 import { width } from '../../src/cli/terminal/text.js'
 import { errorCodes } from '../../src/model/errors.js'
 import type { ReportedCause, RunReport, ScriptReport } from '../../src/model/report.js'
 import { NOT_STARTED } from '../../src/model/run-stats.js'
-import { runReport, scriptReport } from './support.js'
+import { runReport, scriptReport, summaryLines } from './support.js'
 
 const files: SummaryContext['files'] = new Map([
   ['master-data', ['master_data_response.json', 'master_isin_map.json']],
@@ -15,24 +14,7 @@ const files: SummaryContext['files'] = new Map([
   ['surveillance-lists', ['nse_asm_list.json', 'nse_gsm_list.json']],
 ])
 
-const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
-  const context = {
-    columns: 80,
-    files,
-    out: './data',
-    args: ['run'],
-    isReportStored: true,
-    isSimulated: false,
-    isVerbose: false,
-    sinks: [],
-    ...changes,
-  }
-  return createSummary(report, context).map((line) =>
-    trimLine(line)
-      .map(([text]) => text)
-      .join(''),
-  )
-}
+const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => summaryLines(report, { files, ...changes })
 
 const master = scriptReport({ durationMs: 100, files: 2, bytes: 20_500 })
 const news = scriptReport({

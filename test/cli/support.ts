@@ -1,15 +1,19 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { EMPTY, type Observable, of, Subject, VirtualTimeScheduler } from 'rxjs'
+import { defer, EMPTY, type Observable, of, Subject, tap, VirtualTimeScheduler } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
+import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
 import type { ExitSignal, JobSignal } from '../../src/cli/signals.js'
+import { trimLine } from '../../src/cli/terminal/terminal.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
+import { createRunStats } from '../../src/model/run-stats.js'
 import { Settings } from '../../src/model/settings.js'
 import { createWall } from '../../src/model/wall.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
+import { type AllTelemetry, startTelemetry } from '../../src/pipeline/telemetry.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
 
 /** Lets virtual time pass up to an instant. */
@@ -100,6 +104,19 @@ export const reportsTo =
   }
 
 /** Fake dependencies; the collector emits the given events. */
+/** The events of a run as a collector emits them, which also has statistics and telemetry. */
+export const playEvents = (event$: Observable<RunEvent>, telemetry: AllTelemetry | undefined): Observable<RunEvent> =>
+  defer(() => {
+    const stats = createRunStats()
+    const followers = startTelemetry(telemetry, createWall(), stats)
+    return event$.pipe(
+      tap((event) => {
+        stats.record(event)
+        followers?.event(event)
+      }),
+    )
+  })
+
 export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Dependencies> = {}): Dependencies => ({
   version: '1.2.3',
   pageFolder: '/nowhere',
@@ -108,7 +125,7 @@ export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, cha
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
   findOrigins: () => new Map(),
-  createCollector: () => ({ events: () => event$, run: () => EMPTY, stream: () => EMPTY }),
+  createCollector: ({ telemetry }) => ({ events: () => playEvents(event$, telemetry), run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),
   serveSimulator: () => Promise.reject(new Error('not in this test')),
   fleet: () => Promise.reject(new Error('not in this test')),
@@ -141,6 +158,17 @@ export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
   scripts: { 'master-data': scriptReport() },
   ...facts,
 })
+
+/** The lines of the summary of a run, without colours. */
+export const summaryLines = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
+  const place = { columns: 80, files: new Map(), out: './data', args: ['run'], sinks: [] }
+  const context = { ...place, isReportStored: true, isSimulated: false, isVerbose: false, ...changes }
+  return createSummary(report, context).map((line) =>
+    trimLine(line)
+      .map(([text]) => text)
+      .join(''),
+  )
+}
 
 /** A settings file with a content. */
 export const settingsFile = (content: string): string => {

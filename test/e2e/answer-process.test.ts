@@ -88,9 +88,7 @@ const watchPeak = async (pid: number, end: Promise<unknown>): Promise<number> =>
 const BOMBS = [
   "select list_aggregate(range(1000000000), 'sum')",
   "select length(repeat('x', 2000000000))",
-  'select len(range(1000000000))',
   "select length(string_agg(repeat('x', 1000000), '')) from range(4000)",
-  'select len(list(range)) from range(400000000)',
 ]
 
 describe.skipIf(!duckdb || !isLinux)(`a statement that wants too much memory${isLinux ? '' : ' (skipped: measured with /proc)'}`, () => {

@@ -9,12 +9,8 @@ import { endOf, provider, run, start } from './command.js'
 
 describe('wrong usage exits with 2 before the first request', () => {
   it.each([
-    ['an unknown stream', ['run', '--only', 'market-new'], {}, /market-news/],
     ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
-    ['a day that does not exist', ['run', '--as-of', '2024-02-30'], {}, /--as-of/],
     ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT must be .* "many"/],
-    ['a configuration file that is missing', ['run', '--config', 'none.json'], {}, /none\.json/],
-    ['a stream left out that another needs', ['run', '--skip', 'master-data'], {}, /master-data/],
   ])('%s', async (_, args, wrong, told) => {
     const { simulator, env } = await provider()
     const { code, stdout, stderr } = await run(args, { cwd: temporaryFolder(), env: { ...env, ...wrong } })

@@ -66,11 +66,13 @@ afterAll(() => copy.remove())
 
 const SLOW = ['bench', 'chaos', 'crash', 'e2e', 'fleet', 'fuzz', 'package']
 
-/** The tests of `npm test` that read the registry, without those that the guide itself runs. */
+/** The tests of `npm test` that look at every stream of the registry, without those that the guide itself runs. */
 const listRegistryTests = (): readonly string[] =>
   readdirSync(join(copy.root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts') && !SLOW.some((folder) => file.startsWith(`${folder}/`)))
-    .filter((file) => /from '.*(streams\/registry|scripstream\/streams|readme)\b/.test(readFileSync(join(copy.root, 'test', file), 'utf8')))
+    .filter((file) =>
+      /from '.*(streams\/registry|readme)\b[\s\S]*\bstreams\.\w+\(/.test(readFileSync(join(copy.root, 'test', file), 'utf8')),
+    )
     .map((file) => `test/${file}`)
     .filter((file) => !guide.testCommands.includes(file))
 
@@ -91,8 +93,8 @@ describe('the guide "Add a stream in ten minutes"', () => {
     expect(readFileSync(join(copy.root, 'README.md'), 'utf8')).toContain('`promoter_pledges.json`')
   })
 
-  it('passes lint, types and every test of the registry, without another change', () => {
-    expect(listRegistryTests().length).toBeGreaterThan(20)
+  it('passes lint, types and every test that looks at every stream, without another change', () => {
+    expect(listRegistryTests().length).toBeGreaterThan(15)
     const tests = `npx vitest run --no-isolate --max-workers=2 --test-timeout=120000 ${listRegistryTests().join(' ')}`
     copy.run(['npm run --silent lint', 'npm run --silent typecheck', tests].join('\n'))
   }, 1_200_000)

@@ -1,26 +1,15 @@
-import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { RunReport } from '../../src/model/report.js'
 import type { Simulator } from '../../src/simulator/index.js'
-import { temporaryFolder } from '../support/folders.js'
-import { endOf, provider, run, start } from './command.js'
+import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { provider, run } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
-
-const textsIn = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.parentPath.includes('.scripstream'))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]),
-  )
 
 const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]))
 
-/** A market of 12 stocks, the command with environment and folder, and the outputs of a clean run. */
+/** A market of 12 stocks, the command, and the outputs of a clean run. */
 const market = async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
@@ -29,9 +18,9 @@ const market = async () => {
   const clean = async (): Promise<Readonly<Record<string, string>>> => {
     const other = temporaryFolder()
     await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })
-    return textsIn(other)
+    return hashOutputs(other)
   }
-  return { simulator, env, cwd, out, command, reported, clean, stocks: simulator.market.stocks }
+  return { simulator, out, command, reported, clean, stocks: simulator.market.stocks }
 }
 
 it('requests exactly the failed stocks, lists and streams, and writes the files of a clean run', async () => {
@@ -71,60 +60,12 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
   })
   const requested = Object.keys(simulator.stats().endpoints.news?.items ?? {}).join()
   expect([first, second, third].map((isin) => requested.includes(isin))).toEqual([true, true, false])
-  expect(textsIn(out)).toEqual(await clean())
+  expect(hashOutputs(out)).toEqual(await clean())
 
   simulator.control({ reset: true })
   const nothing = await command('--retry-failed')
   expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing to retry: no item failed. No request was sent.\n'])
   expect(requestsOf(simulator)).toEqual({})
-})
-
-it('remembers what still fails, also after other runs in between', async () => {
-  const { simulator, command, reported, stocks } = await market()
-  const [first, second] = stocks.map(({ ISIN }) => ISIN) as [string, string]
-  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [first, second] }] })
-  await command()
-  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [second] }] })
-  const still = await reported('--retry-failed')
-  expect([still.outcome, still.missing]).toEqual(['partial', { 'market-news': 1 }])
-
-  const other = await command('--only', 'circuit-stocks')
-  expect(other.code).toBe(0)
-  expect(other.stdout).toContain('Missing from earlier runs\n  market-news: 1 item\n')
-  simulator.control({ faults: [], reset: true })
-  expect((await reported('--retry-failed')).missing).toBeUndefined()
-  expect(requestsOf(simulator)).toEqual({ master: 1, news: 1 })
-})
-
-it('resumes an interrupted run and an interrupted retry', async () => {
-  const { simulator, env, cwd, out, command, clean, stocks } = await market()
-  const [first = '', second = ''] = stocks.map(({ ISIN }) => ISIN)
-  const interrupted = async (...args: readonly string[]): Promise<void> => {
-    const child = start(['run', '--out', out, ...DAY_ARGS, '--only', 'market-news,new-announcements', ...args], { cwd, env })
-    const ended = endOf(child)
-    while ((simulator.stats().endpoints.news?.requests ?? 0) < 1) await new Promise((resolve) => setImmediate(resolve))
-    child.kill('SIGINT')
-    await once(child, 'exit')
-    expect((await ended).code).toBe(130)
-  }
-  simulator.control({
-    faults: [
-      { on: 'news', mode: 'hang', items: [second] },
-      { on: 'announcements', mode: 'status', status: 404, items: [first] },
-    ],
-  })
-  await interrupted()
-  simulator.control({ faults: [{ on: 'announcements', mode: 'status', status: 404, items: [first] }], reset: true })
-  const resumed = await command('--retry-failed')
-  expect(resumed.stderr).toContain('Resuming the last run, which did not finish')
-  expect(resumed.code).toBe(3)
-  expect(requestsOf(simulator).announcements).toBeLessThanOrEqual(12)
-
-  simulator.control({ faults: [], reset: true })
-  expect((await command('--retry-failed')).code).toBe(0)
-  expect(requestsOf(simulator)).toEqual({ master: 1, announcements: 1 })
-  const { '/all_company_announcements.json': announcements } = textsIn(out)
-  expect(announcements).toBe((await clean())['/all_company_announcements.json'])
 })
 
 it('retries every stream that could not start without the master list', async () => {

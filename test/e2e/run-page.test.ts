@@ -5,14 +5,13 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
 import type { RunReport } from '../../src/model/report.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import { createLiveRun } from '../../src/web/server/live-run.js'
 import { streams } from '../../streams/registry.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { describeInBrowser, findInaccessible, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
 import { stock } from '../web/data/support.js'
-import { started } from '../web/support.js'
+import { followLive, started } from '../web/support.js'
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 
@@ -72,7 +71,7 @@ describeInBrowser('the run', (open) => {
   })
 
   it('follows an active run: progress, waiting, marbles, and its end', async () => {
-    const live = createLiveRun(streams, { workers: {} })
+    const live = followLive(streams)
     const emit = (...events: readonly RunEvent[]): void => events.forEach(live.event)
     const item = (symbol: string, changes: object = {}): RunEvent => ({
       type: 'item-finished',
@@ -103,7 +102,7 @@ describeInBrowser('the run', (open) => {
   })
 
   it('shows the end of a run of another process by its report, with the marbles that were seen', async () => {
-    const live = createLiveRun(streams, { workers: {} })
+    const live = followLive(streams)
     live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
     live.event({ type: 'stream-started', at: 1_000, stream: 'market-news' })
     live.event({ type: 'items-known', stream: 'market-news', total: 60 })
@@ -150,7 +149,7 @@ describeInBrowser('the run', (open) => {
   })
 
   it('shows the end of a run whose server ends with it', async () => {
-    const live = createLiveRun(streams, { workers: {} })
+    const live = followLive(streams)
     live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
     const out = folderOf(runReport({ run: 'r1' }))
     const { page, server } = await openFolder(open, out, '/', { live: () => live.state(2_000) })
@@ -176,7 +175,7 @@ describeInBrowser('the run', (open) => {
     await page.locator('.graph').waitFor()
     await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
-    const live = createLiveRun(streams, { workers: {} })
+    const live = followLive(streams)
     live.event(started([], { streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
     const again = await serveFolder(folderOf(failed), { port: Number(new URL(server.origin).port), live: () => live.state(2_000) })
     onTestFinished(() => again.close())
@@ -196,14 +195,6 @@ describeInBrowser('the run', (open) => {
     await page.keyboard.press('Enter')
     await page.getByRole('region', { name: 'Details of market-news' }).getByText(`news is down ${REVERSED}`).waitFor()
     expect(problems).toEqual([])
-  })
-
-  it.each([false, true])('has no serious fault of accessibility (dark: %s)', async (dark) => {
-    for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
-      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { dark })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(await findInaccessible(page), path).toEqual([])
-    }
   })
 
   it('lists earlier runs, and opens one by its bar and by its line', async () => {
@@ -242,11 +233,15 @@ describeInBrowser('the run', (open) => {
     expect(problems).toEqual([])
   })
 
-  it.each([390, 1_024, 1_440])('fits %d pixels, and no view is wider than the window', async (width) => {
-    for (const path of ['/?marbles=1', '/runs', '/runs/r2']) {
-      const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
-    }
-  })
+  it.each([390, 1_024, 1_440])(
+    'fits %d pixels, and no view is wider than the window or has a serious fault of accessibility',
+    async (width) => {
+      for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
+        const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+        expect(await findInaccessible(page), path).toEqual([])
+      }
+    },
+  )
 })

@@ -30,28 +30,6 @@ it('writes the same bytes in two runs with the same answers, and sends only requ
   expect(simulator.stats().unknown).toEqual([])
 })
 
-it('fetches on a second day the missing candles and one overlapping candle, and none on the same day', async () => {
-  const { simulator, env } = await provider({ asOf: Date.parse('2026-02-11T20:00:00+05:30') })
-  const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
-  const candles = (folder: string, asOf: string) =>
-    run(['run', '--out', folder, '--only', 'all-ohlcv', '--as-of', asOf, '--json'], { cwd, env })
-  await candles(out, '2026-02-11T20:00:00+05:30')
-  simulator.control({ asOf: Date.parse('2026-02-12T20:00:00+05:30'), reset: true })
-  await candles(out, '2026-02-12T20:00:00+05:30')
-  const starts = Object.keys(simulator.stats().endpoints.ohlcv?.items ?? {}).map((body) => (JSON.parse(body) as { START: number }).START)
-  // On its turn, the full history of a stock is requested, and compared.
-  const [overlap, full] = [Date.parse('2026-02-11T00:00:00+05:30') / 1_000, 215_634_600]
-  expect(starts.filter((start) => start === full).length).toBeLessThan(starts.length / 4)
-  expect(new Set(starts.filter((start) => start !== full))).toEqual(new Set([overlap]))
-  await candles(whole, '2026-02-12T20:00:00+05:30')
-  expect(hashOutputs(out)).toEqual(hashOutputs(whole))
-
-  simulator.control({ reset: true })
-  const again = JSON.parse((await candles(out, '2026-02-12T20:30:00+05:30')).stdout) as RunReport
-  expect(again.scripts['all-ohlcv']?.items.skipped).toBe(12)
-  expect(simulator.stats().endpoints.ohlcv?.requests ?? 0).toBe(0)
-})
-
 it('sends no request for a complete day and says so, until a file is missing', async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
@@ -75,27 +53,6 @@ it('sends no request for a complete day and says so, until a file is missing', a
   rmSync(join(out, 'complete_price_bands.json'))
   expect((await again()).stderr).toContain('Downloading again: complete_price_bands.json has changed since the last run.')
   expect(hashOutputs(out)).toEqual(before)
-})
-
-it.each([
-  { actions: 'known', only: 'all-ohlcv,corporate-actions', further: 0 },
-  { actions: 'unknown', only: 'all-ohlcv', further: 1 },
-])('fetches the whole history of a split stock again, with actions $actions', async ({ only, further }) => {
-  const { simulator, env } = await provider({ asOf: Date.parse('2026-02-12T20:00:00+05:30') })
-  const [cwd, out, whole] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
-  const candles = async (folder: string, asOf: string) => {
-    const { stdout } = await run(['run', '--out', folder, '--only', only, '--as-of', asOf, '--json'], { cwd, env })
-    return (JSON.parse(stdout) as RunReport).scripts['all-ohlcv']
-  }
-  const split = simulator.market.stocks.filter(({ split }) => split?.on === '2026-02-13').map((stock) => stock.Symbol)
-  expect(split).toHaveLength(1)
-  await candles(out, '2026-02-12T20:00:00+05:30')
-  simulator.control({ asOf: Date.parse('2026-02-13T20:00:00+05:30'), reset: true })
-  const script = await candles(out, '2026-02-13T20:00:00+05:30')
-  expect(script?.rewritten?.map(({ item }) => item)).toEqual(split)
-  expect(script?.requests).toBe(12 + further)
-  await candles(whole, '2026-02-13T20:00:00+05:30')
-  expect(hashOutputs(out)).toEqual(hashOutputs(whole))
 })
 
 it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {

@@ -3,6 +3,7 @@ import { memory } from 'scripstream/sinks'
 import { marketNews, masterData } from 'scripstream/streams'
 import { expect, it } from 'vitest'
 import { type Host, type Reply, runRoutes } from '../../src/examples/12-fastify-host.js'
+import { until } from '../support/until.js'
 import { serveProvider } from './support.js'
 
 // Fastify needs Node 22, so that it cannot be installed here on Node 20: this has the three of its methods that the example uses.
@@ -18,14 +19,6 @@ const createHost = () => {
     return { status, body }
   }
   return { host, request, close: () => Promise.all(closing.map((hook) => hook())) }
-}
-
-const until = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  for (let turn = 0; turn < 50_000; turn += 1) {
-    if (await isSo()) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  throw new Error(`never came about: ${what}`)
 }
 
 it('12: runs once at a time, shows how it goes, and how it ended', async () => {

@@ -6,6 +6,7 @@ import { type Fault, type Simulator, serveSimulator } from 'scripstream/simulato
 import { streams } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { newsRoute } from '../../src/examples/05-watchlist-server.js'
+import { until } from '../support/until.js'
 
 const host = async (faults: readonly Fault[] = [], everyMs = 60_000): Promise<{ provider: Simulator; url: string }> => {
   const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20, faults })
@@ -34,14 +35,6 @@ const eventsOf = async (url: string, count: number): Promise<readonly string[]> 
   }
   response.destroy()
   return events
-}
-
-const until = async (what: string, isSo: () => boolean): Promise<void> => {
-  for (let turn = 0; turn < 50_000; turn += 1) {
-    if (isSo()) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  throw new Error(`never came about: ${what}`)
 }
 
 it('sends the news of the requested stocks, and requests no others', async () => {

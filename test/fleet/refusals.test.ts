@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -13,18 +11,10 @@ import { clearQueues, createQueues } from '../../src/fleet/queues.js'
 import { connectToRedis, loadPackages, retryAborted, waitOutRefusals } from '../../src/fleet/redis.js'
 import { createWorkerStats } from '../../src/fleet/worker-stats.js'
 import { StorageError } from '../../src/model/errors.js'
-import { createItem, waitUntil } from './support.js'
+import { createItem, findFreePort, waitUntil } from './support.js'
 
 const noServer = spawnSync('redis-server', ['--version']).status !== 0
 const TITLE = noServer ? ' (skipped: no redis-server is installed)' : ''
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 type Control = (...command: readonly string[]) => Promise<unknown>
 
@@ -37,21 +27,6 @@ const WAYS: readonly (readonly [
 ])[] = [
   ['OOM', (control) => control('config', 'set', 'maxmemory', '1'), (control) => control('config', 'set', 'maxmemory', '0')],
   ['READONLY', (control) => control('replicaof', '127.0.0.1', '1'), (control) => control('replicaof', 'no', 'one')],
-  [
-    'MASTERDOWN',
-    async (control) => {
-      await control('config', 'set', 'replica-serve-stale-data', 'no')
-      // A read-only replica refuses writes with READONLY, and which refusal is shown would be chance.
-      await control('config', 'set', 'replica-read-only', 'no')
-      await control('replicaof', '127.0.0.1', '1')
-    },
-    (control) => control('replicaof', 'no', 'one'),
-  ],
-  [
-    'NOREPLICAS',
-    (control) => control('config', 'set', 'min-replicas-to-write', '1'),
-    (control) => control('config', 'set', 'min-replicas-to-write', '0'),
-  ],
   [
     'MISCONF',
     async (control) => {
@@ -67,7 +42,7 @@ const WAYS: readonly (readonly [
 describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => {
   let [server, port, dir] = [undefined as ChildProcess | undefined, 0, '']
   beforeAll(async () => {
-    port = await freePort()
+    port = await findFreePort()
     dir = mkdtempSync(join(tmpdir(), 'scripstream-'))
     mkdirSync(join(dir, 'folder'))
     const flags = ['--appendonly', 'yes', '--save', '', '--enable-protected-configs', 'yes']

@@ -1,8 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../src/simulator/index.js'
 import { damagedIn, temporariesIn } from '../crash/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import {
@@ -119,44 +117,6 @@ describe.skipIf(noRedis)(markNeedsRedis('a worker that is stopped'), () => {
       expect(Object.values(items)).toEqual(Object.values(items).map(() => 1))
       expect(Object.keys(items).length).toBe(STOCKS)
       expect(readReport(place.out).fleet?.stalled).toBe(0)
-    },
-    LONG_MS,
-  )
-})
-
-describe.skipIf(noRedis)(markNeedsRedis('a host that answers 429 to one worker'), () => {
-  it.skipIf(isShort)(
-    markRealTime('gets no request after half a second, while other hosts do; no item is lost or loses an attempt'),
-    async () => {
-      const place = await createFleetPlace({ latencyMs: 100, env: { SCRIPSTREAM_WORKERS: 'company-filings=3' } })
-      const { simulator, redis, prefix } = place
-      const workers = ['a', 'b', 'c'].map((name) => place.worker(name))
-      await waitUntilJoined(workers)
-      const driver = place.driver(['--only', 'market-news,company-filings'])
-      await waitUntil(() => countRequests(place, 'news') > 0)
-      const refusing: Fault = { on: 'news', mode: 'status', status: 429, retryAfter: 4 }
-      simulator.control({ faults: [refusing, { on: '*', mode: 'slow', ms: 500 }] })
-      const refusals = (): number => simulator.stats().endpoints.news?.statuses[429] ?? 0
-      await waitUntil(() => refusals() > 0)
-      await pause(500)
-      const others = (): number =>
-        Object.entries(simulator.stats().endpoints).reduce((sum, [name, { requests: count }]) => sum + (name === 'news' ? 0 : count), 0)
-      const [silent, before] = [countRequests(place, 'news'), others()]
-      await pause(2_000)
-      expect(countRequests(place, 'news')).toBe(silent)
-      expect(others()).toBeGreaterThan(before)
-      const jobs = (await redis.keys(`${prefix}*:market-news:i*`)).filter((key) => !/:(id|lock)$/.test(key))
-      expect(jobs.length).toBe(STOCKS)
-      for (const job of jobs) {
-        const [tries, ended] = await redis.hmget(job, 'atm', 'finishedOn')
-        expect(Number(tries ?? 0), job).toBe(ended === null ? 0 : 1)
-      }
-      simulator.control({ faults: [] })
-      const { code, stderr } = await driver.ended
-      expect(code, stderr).toBe(0)
-      const { scripts } = readReport(place.out)
-      expect(scripts['market-news']?.rateLimited).toBe(refusals())
-      expect(findExceededLimits(place)).toEqual([])
     },
     LONG_MS,
   )

@@ -34,13 +34,11 @@ const passed = async (place: { redis: TestFleet['redis']; key: string }, ms: num
 const tenths = ({ ms }: HostBackoff): number => Math.round(ms / 100)
 
 describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => {
-  it('reaches every worker within half a second, and affects no other host', async () => {
+  it('reaches every worker, and affects no other host', async () => {
     const { members } = await fleetOf(3)
     const [first, ...others] = members
     const backoff = await first?.onRefused(STATIC, 0, undefined, RULES)
-    const began = performance.now()
     await waitUntil(() => others.every((other) => other.find(STATIC).ms > 0))
-    expect(performance.now() - began).toBeLessThan(500)
     for (const other of others) {
       expect(other.find(STATIC)).toMatchObject({ generation: backoff?.generation, isFinal: false })
       expect(tenths(other.find(STATIC))).toBeLessThanOrEqual(20)

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
@@ -52,6 +54,15 @@ export const createTestFleet = (server = SERVER): TestFleet => {
 
 const clear = async (redis: Redis, prefix: string): Promise<void> => {
   for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) if (keys.length > 0) await redis.unlink(...keys)
+}
+
+/** A port that nothing uses yet. */
+export const findFreePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
 }
 
 /** Polls until a condition is true; fails after `withinMs`. */

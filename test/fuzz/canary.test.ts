@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { lastValueFrom, type Observable, of, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createSummary } from '../../src/cli/run/summary.js'
 import { createCollector } from '../../src/collector.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { BadAnswerError, StorageError, TransportError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
+import { summaryLines } from '../cli/support.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 import { seed } from './payloads.js'
 
@@ -91,17 +91,7 @@ it('ten thousand errors of all kinds leak no secret to events, logs, report or s
     expect(traceIn(files.get('.scripstream/report.json')?.text ?? TAB)).toBeUndefined()
     const finished = events.at(-1)
     if (finished?.type !== 'run-finished') throw new Error('no report')
-    const context = {
-      columns: 200,
-      files: new Map(),
-      out: './data',
-      args: ['run'],
-      isReportStored: true,
-      isSimulated: false,
-      isVerbose: true,
-      sinks: [],
-    }
-    expect(traceIn(JSON.stringify(createSummary(finished.report, context)))).toBeUndefined()
+    expect(traceIn(summaryLines(finished.report, { columns: 200, isVerbose: true }).join('\n'))).toBeUndefined()
     expect(logs.length).toBeGreaterThan(1_000)
     expect(JSON.stringify(finished.report)).toContain('[redacted]')
   }

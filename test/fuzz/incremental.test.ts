@@ -160,7 +160,7 @@ describe('candles that are collected day by day', () => {
       expect(files.get(FILE)?.text).toBe(atOnce.text(FILE))
     })
     // The same histories each time, so that none of the kinds counted below is missing by chance.
-    await fc.assert(property, { numRuns: 350, seed: 20_260_211 })
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10)
+    await fc.assert(property, { numRuns: 150, seed: 20_260_211 })
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createBodyBudget } from '../../src/http/body-budget.js'
+import { createBodyBudget } from '../../src/http/exchange.js'
 
 const LIMIT = 100
 const LARGEST = 60
@@ -11,24 +11,25 @@ const answersOf = (sizes: readonly number[]) => {
   const budget = createBodyBudget(LIMIT)
   return sizes.map((size) => {
     const answer = { left: size, buffered: 0, isPaused: false, isDone: false, step: (): void => undefined }
-    const share = budget.open({
+    const share = {
+      bytes: 0,
       pause: () => {
         answer.isPaused = true
       },
       resume: () => {
         answer.isPaused = false
       },
-    })
+    }
     answer.step = () => {
       if (answer.isPaused || answer.isDone) return
       const bytes = Math.min(CHUNK, answer.left)
       answer.left -= bytes
       answer.buffered += bytes
-      share.take(bytes)
+      budget.take(share, bytes)
       if (answer.left > 0) return
       answer.isDone = true
       answer.buffered = 0
-      share.release()
+      budget.release(share)
     }
     return answer
   })
@@ -58,18 +59,18 @@ describe('the memory budget of bodies', () => {
   it('pauses no socket below the limit', () => {
     const paused: number[] = []
     const budget = createBodyBudget(LIMIT)
-    for (let place = 0; place < 10; place += 1) budget.open({ pause: () => paused.push(place), resume: () => undefined }).take(10)
+    for (let place = 0; place < 10; place += 1) budget.take({ bytes: 0, pause: () => paused.push(place), resume: () => undefined }, 10)
     expect(paused).toEqual([])
   })
 
   it('resumes the others when the only body being received is cancelled', () => {
     const budget = createBodyBudget(LIMIT)
     let isResumed = false
-    const alone = budget.open({ pause: () => undefined, resume: () => undefined })
-    const other = budget.open({ pause: () => undefined, resume: () => (isResumed = true) })
-    alone.take(LIMIT + 1)
-    other.take(1)
-    alone.release()
+    const alone = { bytes: 0, pause: () => undefined, resume: () => undefined }
+    const other = { bytes: 0, pause: () => undefined, resume: () => (isResumed = true) }
+    budget.take(alone, LIMIT + 1)
+    budget.take(other, 1)
+    budget.release(alone)
     expect(isResumed).toBe(true)
   })
 })

@@ -1,7 +1,9 @@
-import { firstValueFrom, identity, NEVER, of, throwError } from 'rxjs'
+import { identity, NEVER, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { RequestEnd } from '../../src/http/decode-reply.js'
-import { decodeReply, describeResponse } from '../../src/http/decode-reply.js'
+import type { AskDependencies } from '../../src/http/ask.js'
+import { describeResponse, type RequestEnd } from '../../src/http/decode-reply.js'
+import type { HttpReply } from '../../src/http/transport.js'
+import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import {
   BadAnswerError,
@@ -16,15 +18,23 @@ import {
   UsageError,
 } from '../../src/model/errors.js'
 import { stripBrackets } from '../../src/model/script-figures.js'
-import { note } from './support.js'
+import { askFreely, note, settingsOf } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
   formatResponse(describeResponse({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) }, identity))
 
-const URL = 'https://a.test/news?key=secret'
-const sent = { endpoint: note, url: URL, item: 'TCS', attempt: 0 }
-const redact = (words: string): string => words.replaceAll('secret', '…')
+/** Sends one request without retries; its text is read by `read`. */
+const request = (reply$: Observable<HttpReply>, read: (text: string) => unknown, more: Partial<AskDependencies> = {}) => {
+  const settings = settingsOf({
+    urls: { static: 'https://a.test/secret-word' },
+    headers: { authorization: 'secret-word' },
+    ...{ retries: 0, throttleRetries: 0, throttleMs: 0 },
+  })
+  const shared = { settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0, stream: 'news' }
+  const ask = askFreely({ ...shared, transport: () => reply$, onRequestEvent: () => undefined, ...more }, 'TCS')
+  return ask({ ...note, read }, { data: { isin: 'x' } })
+}
 
 describe('the description of a reply', () => {
   it.each([
@@ -51,18 +61,8 @@ describe('the description of a reply', () => {
 })
 
 describe('a failed request', () => {
-  const failureOf = async (
-    reply$: Parameters<ReturnType<typeof decodeReply>>[0],
-    fail: () => never = () => {
-      throw new HttpError(403)
-    },
-  ) => {
-    let failure: unknown
-    await firstValueFrom(decodeReply(sent, fail, { clock: () => 0, watch: undefined, stream: 'news', redact })(reply$)).catch(
-      (error: unknown) => (failure = error),
-    )
-    return failure
-  }
+  const failureOf = (reply$: Observable<HttpReply>, read: (text: string) => unknown = identity): Promise<unknown> =>
+    new Promise((resolve) => void request(reply$, read).subscribe({ error: resolve }))
 
   it('names the endpoint and describes the reply, without the stock', async () => {
     const reply = { status: 403, body: Buffer.from('<title>Access (Denied) to "you"</title>'), contentType: 'text/html' }
@@ -73,8 +73,8 @@ describe('a failed request', () => {
   })
 
   it('names the endpoint when there is no reply', async () => {
-    const failure = await failureOf(throwError(() => new TransportError('connect', 'connect ECONNREFUSED')))
-    expect(formatError(failure)).toBe(`${ASKED}: connect: connect ECONNREFUSED`)
+    const failure = await failureOf(throwError(() => new TransportError('reset', 'socket hang up')))
+    expect(formatError(failure)).toBe(`${ASKED}: reset: socket hang up`)
   })
 
   it('becomes an error of the same class with request and reply, and does not change one that other requests share', async () => {
@@ -85,14 +85,15 @@ describe('a failed request', () => {
       new TransportError('reset', 'gone', { hasBegun: true, cause: 'x' }),
       new RefusedError('fields', 'no date'),
     ]
-    const request = { method: note.method, host: note.host, path: note.path, url: redact(URL), stream: 'news', item: 'TCS' }
+    const url = `https://a.test/[redacted]${note.path}`
+    const sent = { method: note.method, host: note.host, path: note.path, url, stream: 'news', item: 'TCS' }
     for (const one of shared) {
-      const failure = await failureOf(of({ status: 200, body: Buffer.from('a secret'), contentType: 'text/plain' }), () => {
+      const failure = await failureOf(of({ status: 200, body: Buffer.from('a secret-word'), contentType: 'text/plain' }), () => {
         throw one
       })
       expect(failure).toBeInstanceOf(one.constructor)
-      expect(failure).toEqual(Object.assign(one.during({}), { request, response: expect.anything() }))
-      expect((failure as CollectError).response).toEqual({ status: 200, type: 'text/plain', bytes: 8, start: '"a …"' })
+      expect(failure).toEqual(Object.assign(one.during({}), { request: sent, response: expect.anything() }))
+      expect((failure as CollectError).response).toEqual({ status: 200, type: 'text/plain', bytes: 13, start: '"a [redacted]"' })
       expect((failure as CollectError).causes).toEqual([{ code: one.code, host: note.host }])
       expect(one).toMatchObject({ request: undefined, response: undefined })
     }
@@ -110,12 +111,13 @@ describe('a failed request', () => {
 })
 
 describe('a request observer', () => {
-  const ends = async (reply$: Parameters<ReturnType<typeof decodeReply>>[0], read: () => unknown = () => 'read') => {
+  const ends = (reply$: Observable<HttpReply>, read: () => unknown = () => 'read') => {
     const requestEnds: RequestEnd[] = []
     let now = 100
-    const watching = { redact, clock: () => (now += 5), watch: { end: (end: RequestEnd) => void requestEnds.push(end) } }
-    const subscription = decodeReply(sent, read, watching)(reply$).subscribe({ error: () => undefined })
-    subscription.unsubscribe()
+    const watching = { clock: () => (now += 5), watch: { end: (end: RequestEnd) => void requestEnds.push(end) } }
+    request(reply$, read, watching)
+      .subscribe({ error: () => undefined })
+      .unsubscribe()
     return requestEnds
   }
 
@@ -134,6 +136,6 @@ describe('a request observer', () => {
     const read = () => {
       if (error) throw error
     }
-    expect(await ends(reply$, read)).toStrictEqual([{ endpoint: note, at: 105, ms: 5, ...end }])
+    expect(await ends(reply$, read)).toStrictEqual([{ endpoint: expect.objectContaining({ path: note.path }), at: 105, ms: 5, ...end }])
   })
 })

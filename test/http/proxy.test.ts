@@ -136,7 +136,7 @@ describe('a request through a proxy', () => {
   it.skipIf(!hasOpenssl)('of https trusts an authority of NODE_EXTRA_CA_CERTS (skipped without openssl)', async () => {
     const { port, cert } = await serveTls()
     const { seen, address } = await serveProxy(port)
-    const script = `import { openConnections } from ${JSON.stringify(new URL('../../dist/src/http/undici.js', import.meta.url).href)}
+    const script = `import { openConnections } from ${JSON.stringify(new URL('../../dist/src/http/connections.js', import.meta.url).href)}
       const { send, close } = openConnections()
       const request = { method: 'GET', url: 'https://news.example/x', headers: {}, timeoutMs: 5000 }
       send(request).subscribe({ next: ({ body }) => console.log(String(body)), error: (error) => console.log(error.message), complete: close })`

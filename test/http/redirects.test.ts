@@ -1,6 +1,6 @@
 import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createRedirect } from '../../src/http/redirects.js'
+import { createRedirect } from '../../src/http/exchange.js'
 import type { HttpReply, HttpRequest } from '../../src/http/transport.js'
 import { connect, getOf, serveHttp, settingsOf } from './support.js'
 
@@ -111,7 +111,7 @@ describe('a redirect', () => {
       if (path === '/a') response.writeHead(302, { location: '/b' }).end('moved')
       else response.end('here')
     })
-    const { send } = connect({ redirect: createRedirect(settingsOf({ urls: { web: url }, headers: { 'x-own': 'me' } })) })
+    const { send } = connect({ settings: settingsOf({ urls: { web: url }, headers: { 'x-own': 'me' } }) })
     expect((await firstValueFrom(send(getOf(`${url}/a`, { headers: { 'x-own': 'me' } })))).body.toString()).toBe('here')
     expect(seen).toEqual([
       ['/a', 'me'],

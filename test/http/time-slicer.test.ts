@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
-import { createTimeSlicer } from '../../src/http/send-and-follow.js'
+import { createTimeSlicer } from '../../src/http/exchange.js'
 
 /** Tasks with given durations, on a clock that only they advance. */
 const acting = (ms: number) => {

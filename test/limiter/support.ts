@@ -5,7 +5,7 @@ import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-
 import type { CollectError } from '../../src/model/errors.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
-import { MAX_BACKLOG } from '../../src/pipeline/engine.js'
+import { MAX_BACKLOG } from '../../src/pipeline/run.js'
 import { note, settingsOf } from '../http/support.js'
 import type { Context } from '../support/marbles.js'
 

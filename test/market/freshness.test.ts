@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { type DatedOutput, findStale } from '../../src/market/calendar.js'
 import { describeStale } from '../../src/model/stale.js'
 import { type Day, toInstant } from '../../src/model/trading-day.js'
-import { type DatedOutput, findStale } from '../../src/pipeline/freshness.js'
 
 const OUTPUTS = {
   candles: { publishedAt: '18:00', isEvidence: true, isEverySession: true },

@@ -1,7 +1,7 @@
-import { ignoreElements, merge, type Observable, tap, timer } from 'rxjs'
-import { describe } from 'vitest'
+import { asyncScheduler, ignoreElements, merge, type Observable, tap, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
 import { TransportError } from '../../src/model/errors.js'
-import { deadline, type Transfer } from '../../src/operators/deadline.js'
+import { createDeadlineSweep, deadline, type Transfer } from '../../src/operators/deadline.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const late = new TransportError('deadline', 'no whole answer within 5 ms')
@@ -95,5 +95,45 @@ describe('deadline', () => {
       const bytes = m.cold('--p---------l--', { p: Number.POSITIVE_INFINITY, l: 12 })
       m.expect(bounded(m.cold('-'), bytes)).toBeObservable('-----------------#', undefined, error('no byte for 5 ms', true))
     })
+  })
+})
+
+describe('the deadlines of many replies', () => {
+  const countTimers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+
+  it('share one timer, and leave none behind', () => {
+    const before = countTimers()
+    const sweep = createDeadlineSweep()
+    const replies = [9_000, 5_000, 7_000].map((idleMs) => ({ idleMs, startedAt: asyncScheduler.now(), fail: () => undefined }))
+    for (const reply of replies) sweep.add(reply)
+    expect(countTimers()).toBe(before + 1)
+    for (const reply of replies) sweep.remove(reply)
+    expect(countTimers()).toBe(before)
+  })
+
+  itWithMarbles('are kept each in its own time, whatever became of the others', (m) => {
+    const sweep = createDeadlineSweep()
+    const log: string[] = []
+    const watch = (name: string, idleMs: number, then: () => void = () => undefined) => {
+      const fail = (error: TransportError): void => {
+        log.push(`${m.scheduler.now()} ${name} ${error.detail}`)
+        then()
+      }
+      const reply = { idleMs, startedAt: m.scheduler.now(), fail }
+      sweep.add(reply)
+      return reply
+    }
+    const gone = watch('gone', 8)
+    watch('late', 20)
+    watch('first', 5, () => {
+      sweep.remove(gone)
+      watch('again', 5)
+    })
+    m.flush()
+    expect(log).toEqual([
+      '5 first no whole answer within 5 ms',
+      '10 again no whole answer within 5 ms',
+      '20 late no whole answer within 20 ms',
+    ])
   })
 })

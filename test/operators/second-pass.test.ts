@@ -1,6 +1,6 @@
 import { concat, EMPTY, NEVER, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, vi } from 'vitest'
-import { secondPass } from '../../src/operators/second-pass.js'
+import { secondPass } from '../../src/operators/item-outcome.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 /** Capital letters are withheld; the second pass emits them as small letters. */

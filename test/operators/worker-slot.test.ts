@@ -1,4 +1,4 @@
-import { Observable, Subject, tap } from 'rxjs'
+import { Subject, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createWorkerSlot, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
@@ -7,12 +7,10 @@ const createTestSlot = () => {
   const waiting: (() => void)[] = []
   const log: string[] = []
   const pool = {
-    acquire: () =>
-      new Observable<void>((subscriber) => {
-        const begin = () => subscriber.next()
-        waiting.push(begin)
-        return () => void waiting.splice(waiting.indexOf(begin), 1)
-      }),
+    acquire: (start: () => void) => {
+      waiting.push(start)
+      return () => void waiting.splice(waiting.indexOf(start), 1)
+    },
     release: () => void log.push('free'),
   }
   return { slot: createWorkerSlot(pool), waiting, log }

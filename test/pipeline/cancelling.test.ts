@@ -1,4 +1,4 @@
-import { BehaviorSubject, map, NEVER, of, takeWhile, tap } from 'rxjs'
+import { BehaviorSubject, map, NEVER, of, Subject, takeUntil, takeWhile, tap } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import type { Storage } from '../../src/pipeline/storage.js'
@@ -62,13 +62,18 @@ describe('unsubscribing a run', () => {
         `in answer to ${nth === 1 ? 'the first' : 'the second'} ${type} leaves nothing in flight and sends no request later`,
         (m) => {
           let seen = 0
+          const requested$ = new Subject<void>()
           const collector = tinyCollector(m, {
             stocks: [],
             streams: [tiny('news', { workers: 1 }), tinyOnce('later')],
-            answers: (call) => (call === 'master-data all' ? m.cold('-(r|)', { r: masterList('A', 'B') }) : m.cold('--(r|)', { r: row })),
+            answers: (call) => {
+              if (type === 'requested' && ++seen === nth) requested$.next()
+              return call === 'master-data all' ? m.cold('-(r|)', { r: masterList('A', 'B') }) : m.cold('--(r|)', { r: row })
+            },
           })
           const stopped = new BehaviorSubject(Number.POSITIVE_INFINITY)
           const events = collector.events().pipe(
+            takeUntil(requested$),
             takeWhile(({ type: now }) => now !== type || ++seen < nth),
             tap({ complete: () => stopped.next(m.scheduler.now()) }),
           )

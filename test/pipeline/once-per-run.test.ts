@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HttpError } from '../../src/model/errors.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
 
 describe('oncePerRun', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Status } from '../../src/model/errors.js'
-import type { RunEvent } from '../../src/model/event.js'
+import type { EngineEvent, RunEvent } from '../../src/model/event.js'
 import { createRunStats, NOT_STARTED } from '../../src/model/run-stats.js'
 
 const started: RunEvent = {
@@ -24,12 +24,12 @@ const itemFinished = (status: Status, more: { readonly degraded?: string; readon
   status,
   ...more,
 })
-const createStats = (...events: readonly RunEvent[]) => {
+const createStats = (...events: readonly EngineEvent[]) => {
   const stats = createRunStats()
   for (const event of [started, ...events]) stats.record(event)
   return stats
 }
-const reportOf = (...events: readonly RunEvent[]) => createStats(...events).report(9_000)
+const reportOf = (...events: readonly EngineEvent[]) => createStats(...events).report(9_000)
 
 describe('the report of a run', () => {
   it('counts the stored files of an interrupted run', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
-import type { RunEvent } from '../../src/model/event.js'
+import type { EngineEvent } from '../../src/model/event.js'
 import { toStockItems } from '../../src/model/stock.js'
 import type { SymbolRequest } from '../../src/pipeline/known-stocks.js'
 import { selectSymbols } from '../../src/pipeline/select-items.js'
@@ -8,7 +8,7 @@ import { selectSymbols } from '../../src/pipeline/select-items.js'
 const stocks = toStockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
 
 const narrowed = (symbols: readonly string[] | undefined, more: Partial<SymbolRequest> = {}) => {
-  const events: RunEvent[] = []
+  const events: EngineEvent[] = []
   const request = { symbols, wrongSymbols: undefined, known: { listed: [], earlier: [] }, ...more }
   const chosen = selectSymbols(stocks, request, (event) => events.push(event))
   return { keys: chosen.map(({ key }) => key), ranks: chosen.map(({ rank }) => rank), events }

@@ -180,16 +180,6 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out, now: asOf, asOf })).requests).toEqual([])
   })
 
-  it.each([
-    ['some streams', { only: ['market-news'] }],
-    ['some stocks', { symbols: ['ALPHA'] }],
-  ])('is still reused after a run of %s, which is reused as well', async (_, options) => {
-    const out = await completeRun()
-    expect((await tryRun({ out, ...options })).report?.outcome).toBe('complete')
-    expect((await tryRun({ out })).requests).toEqual([])
-    expect((await tryRun({ out, ...options })).requests).toEqual([])
-  })
-
   it('is discarded once another run has fetched its master list', async () => {
     const out = await completeRun()
     const complete = join(out, '.scripstream', 'complete.json')

@@ -93,16 +93,6 @@ describe('an unfinished run', () => {
     expect(hashOutputs(out)).toEqual(hashOutputs(whole))
   })
 
-  it('remains resumable if the master list is unavailable', async () => {
-    const out = temporaryFolder()
-    await tryRun({ out, hangs: later })
-    writeFileSync(join(out, 'master_isin_map.json'), '[]')
-    expect((await tryRun({ out, stocks: [] })).report?.outcome).toBe('failed')
-    const { requests } = await tryRun({ out })
-    expect(requests.filter((request) => request.startsWith('fundamental'))).toEqual([])
-    expect(hashOutputs(out)).toEqual(await golden())
-  })
-
   it('is named when another run replaces it', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, hangs: later })

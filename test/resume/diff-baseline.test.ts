@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { Change } from '../../src/analysis/diff/change.js'
 import { diff } from '../../src/analysis/diff/diff.js'
 import { diffDays } from '../../src/analysis/diff/diff-days.js'
-import { UsageError } from '../../src/model/errors.js'
 import { readPreviousOutputs } from '../../src/storage/previous-outputs.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING } from '../streams/support.js'
@@ -59,12 +58,6 @@ const after: readonly (readonly [string, Step])[] = [
   ['everything again, without need', {}],
 ]
 
-const rejected: readonly (readonly [string, Step])[] = [
-  ['an unknown symbol', { symbols: ['TCSS'] }],
-  ['an unknown stream', { only: ['market-new'] }],
-  ['an unknown symbol on the next day', { symbols: ['TCSS'], now: EVENING + DAY }],
-]
-
 const before: readonly (readonly [string, Step])[] = [
   ['some stocks', { symbols: ['BETA'] }],
   ['some streams', { only: ['market-news', 'fundamental-data'] }],
@@ -79,14 +72,6 @@ describe('what diff compares with', () => {
     await tryRun({ out, ...today })
     await expectAll(out)
     await tryRun({ out, ...today, now: EVENING + 60_000, ...options })
-    await expectAll(out)
-  })
-
-  it.each(rejected)('stays after a run that is rejected for %s', async (_, options) => {
-    const out = temporaryFolder()
-    await tryRun({ out, ...yesterday })
-    await tryRun({ out, ...today })
-    await expect(tryRun({ out, ...today, ...options })).rejects.toThrow(UsageError)
     await expectAll(out)
   })
 

@@ -27,6 +27,7 @@ const folders = { 'a finished folder': finished, 'an unfinished run': unfinished
 
 const mistakes: readonly (readonly [string, Omit<Trying, 'out'>])[] = [
   ['a symbol that is not listed', { symbols: ['TCSS'] }],
+  ['a symbol that is not listed, on the next day', { symbols: ['TCSS'], now: EVENING + DAY }],
   ['a stream that there is not', { only: ['market-new'] }],
   ['a stream without what it needs', { only: ['market-news'], skip: ['master-data'] }],
   ['an instant that is none', { asOf: Number.NaN }],
@@ -64,12 +65,14 @@ describe('a run of a part of an output folder', () => {
     ['some items, as of a retry', { only: ['market-news'], pairs: { 'market-news': ['GAMMA'] } }],
   ]
 
-  it.each(parts)('leaves it finished, and what diff compares with: %s', async (_, options) => {
+  it.each(parts)('leaves it finished, and what diff compares with, and is reused itself: %s', async (_, options) => {
     const out = await finished()
     const baseline = baselineOf(out)
-    expect((await tryRun({ out, now: EVENING + 60_000, ...options })).requests.length).toBeGreaterThan(0)
+    const part = { out, now: EVENING + 60_000, ...options }
+    expect((await tryRun(part)).requests.length).toBeGreaterThan(0)
     expect(baselineOf(out)).toEqual(baseline)
     expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
+    if (!('pairs' in options)) expect((await tryRun(part)).requests).toEqual([])
   })
 
   it('leaves it finished after a retry has fetched the missing items', async () => {

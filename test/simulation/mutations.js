@@ -30,7 +30,7 @@ const mutations = [
   },
   {
     name: 'the second pass loses an item',
-    file: 'src/operators/second-pass.js',
+    file: 'src/operators/item-outcome.js',
     find: 'withheld.splice(0)',
     replace: 'withheld.splice(withheld.length > 1 ? 1 : 0)',
   },
@@ -63,7 +63,7 @@ const mutations = [
   {
     name: "an 'items-deferred' event is lost",
     file: 'src/pipeline/branch.js',
-    find: "run.emit({ type: 'items-deferred', stream: stream.name, items: items.length });",
+    find: "run.emit({ type: 'items-deferred', stream: name, items: items.length });",
     replace: '',
   },
   {

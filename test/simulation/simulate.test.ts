@@ -56,6 +56,23 @@ describe('whole daily runs on virtual time', () => {
     expect({ setTimeout, setInterval, setImmediate, now: Date.now }).toEqual(before)
   })
 
+  it('let a timer that was set before them be cleared', async () => {
+    let calls = 0
+    const timer = setInterval(() => (calls += 1), 1)
+    await simulate({
+      seed: 1,
+      streams: [allIndices],
+      check: () => {
+        clearInterval(timer)
+        return []
+      },
+    })
+    const before = calls
+    // By now the timer is due.
+    await new Promise(setImmediate)
+    expect(calls).toBe(before)
+  })
+
   it('end with the seed, the day and what is wrong', async () => {
     const failing = simulate({ seed: 7, check: ({ after }) => [...after.keys()].filter((file) => file === 'master_data_response.json') })
     await expect(failing).rejects.toThrow(SimulationError)

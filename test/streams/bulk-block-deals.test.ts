@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { toInstant } from '../../src/model/trading-day.js'
 import { arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const FILE = 'bulk_block_deals.json'
@@ -136,17 +135,6 @@ describe('bulk-block-deals', () => {
     expect(script.problems[0]?.reason).toContain('count: more rows follow after 200 pages')
   })
 
-  it('treats an announced page without deals as a failure, and retains the stored deals of those days', async () => {
-    const files = withFile(FILE, arrayOf(deal('2026-02-12', 7), deal('2026-02-11', 8)))
-    const { script, text } = await deals(
-      (chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12', 1)] : [], totalcount: chunk === 0 ? 60 : 0 }),
-      { files },
-    )
-    expect(script).toMatchObject({ degraded: 1 })
-    expect(script.problems[0]?.reason).toContain('page 2 is empty')
-    expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
-  })
-
   it('does not follow an impossible count page by page', async () => {
     const { requests, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
     expect(pagesOf(requests)).toEqual(['0/1', '1/1', '2/1'])
@@ -203,14 +191,16 @@ describe('bulk-block-deals', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  it('keeps the stored deals of ten days of which none were answered', async () => {
-    const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-20', 9), deal('2025-12-01', 9)]
-    const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
-    const { text, report } = await deals((chunk) => ({ data: [[newest], [], [oldest]][chunk], totalcount: [1, 0, 1][chunk] }), {
-      files: withFile(FILE, arrayOf(...stored)),
-    })
+  const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-23', 9), deal('2025-12-01', 9)]
+  const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
+  it.each([
+    { what: 'keeps the stored deals of ten days of which none were answered', middle: { data: [], totalcount: 0 } },
+    { what: 'keeps the stored deals of a failed chunk, and none of the others', middle: 404 },
+  ])('$what', async ({ middle }) => {
+    const answer = (chunk: number) => (chunk === 1 ? middle : { data: chunk === 0 ? [newest] : [oldest], totalcount: 1 })
+    const { text, report } = await deals(answer, { files: withFile(FILE, arrayOf(...stored)) })
     expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
-    expect(report.outcome).toBe('complete')
+    expect(report.outcome).toBe(middle === 404 ? 'partial' : 'complete')
   })
 
   it.each([{ failing: 1 }, { failing: 2 }])('ends a chunk at its failing page $failing, and goes on with the next', async ({ failing }) => {
@@ -223,15 +213,6 @@ describe('bulk-block-deals', () => {
     expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
     expect(script.problems[0]?.reason).toMatch(/24-01-2026.*02-02-2026.*404/)
     expect(report.outcome).toBe('partial')
-  })
-
-  it('keeps the stored deals of a failed chunk, and none of the others', async () => {
-    const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-23', 9), deal('2025-12-01', 9)]
-    const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
-    const { text } = await deals((chunk) => (chunk === 1 ? 404 : { data: chunk === 0 ? [newest] : [oldest], totalcount: 1 }), {
-      files: withFile(FILE, arrayOf(...stored)),
-    })
-    expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
   })
 
   it('fails when no chunk could be read, and leaves the earlier file alone', async () => {
@@ -291,10 +272,5 @@ describe('bulk-block-deals', () => {
       const { script } = await deals(answer, { files: storedOf(10, '2026-02-10') })
       expect(script.error).toMatch(/^shrink: 1 record, the stored file has 10/)
     })
-  })
-
-  it('uses the day in India even if it is still yesterday elsewhere', async () => {
-    const { requests } = await deals(() => ({ data: [] }), { asOf: toInstant('2026-02-12', '00:10') })
-    expect(requests[0]?.body).toMatchObject({ data: { enddate: '12-02-2026' } })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, BETA, type Collecting, collect, type SentRequest, stockNamed, withFile } from './support.js'
+import { ALPHA, BETA, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const FILE = 'company_filings/ALPHA_filings.json'
 const LEGACY = '/static/staticscanx/company_filings'
@@ -136,12 +136,6 @@ describe('company-filings', () => {
     expect(text('company_filings/BETA_filings.json')).toBeUndefined()
   })
 
-  it('refreshes a stored file by default', async () => {
-    const row = { news_id: 'a', news_date: '2026-02-11' }
-    const { text } = await collected([row], [], { files: withFile(FILE, 'old') })
-    expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
-  })
-
   it('neither requests nor changes a stored file if FORCE_UPDATE is false', async () => {
     const more = { files: withFile(FILE, 'old'), settings: { forceUpdate: false }, master: [ALPHA, BETA] }
     const { text, requests, script, report } = await collected([{ news_id: 'a' }], [], more)
@@ -180,20 +174,6 @@ describe('company-filings', () => {
     expect(script.problems[0]?.reason).toMatch(/company_filings: .*50[02].*lodr: .*50[02]/)
     expect(report.outcome).toBe('partial')
     expect(text(FILE)).toBe('old')
-  })
-
-  it('counts a stock as lost, not as empty, when both paths fail', async () => {
-    const stocks = Array.from({ length: 30 }, (_, place) => stockNamed(`S${place}`, place))
-    const answer: Collecting['answer'] = ({ path }) => (path === LEGACY ? 500 : 404)
-    const { script, report } = await collect({ stream: 'company-filings', answer, master: stocks })
-    expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 30 }, degraded: 0, files: 0 })
-    expect(report.missing).toEqual({ 'company-filings': 30 })
-    const one = await collect({
-      stream: 'company-filings',
-      master: [ALPHA, BETA],
-      answer: (request) => (JSON.stringify(request.body).includes(BETA.Isin) ? 404 : { data: [{ news_id: 'a' }] }),
-    })
-    expect(one.script).toMatchObject({ outcome: 'partial', items: { success: 1, error: 1 } })
   })
 
   it('keeps the stored filings that a failing path may have given, by the same rules', async () => {

@@ -8,6 +8,7 @@ import type { SettingsInput } from '../../src/model/settings.js'
 import { MASTER, type StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { type Fault, type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { until } from '../support/until.js'
 import { EVENING } from './support.js'
 
 const STOCKS = 12
@@ -69,14 +70,6 @@ const lostOf = ({ items }: ScriptReport): number =>
 /** How many items the stream is about, when all goes well. */
 const totalOf = ({ work }: StreamDefinition): number =>
   work.of === MASTER ? STOCKS : work.of === undefined ? work.parts.length : simulator.market.indices.length
-
-const until = async (what: string, isSo: () => boolean): Promise<void> => {
-  for (let turn = 0; turn < 50_000; turn += 1) {
-    if (isSo()) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  throw new Error(`never came about: ${what}`)
-}
 
 describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name', ({ stream }) => {
   it('reports every item and writes its files in a run without failures', async () => {

@@ -56,11 +56,4 @@ describe('a run into a folder', () => {
     expect(report.outcome).toBe('complete')
     expect(readdirSync(join(out, 'ohlcv_data', 'indices'))).toHaveLength(1)
   })
-
-  it('leaves no temporary files, and the report beside the outputs', async () => {
-    const out = temporaryFolder()
-    const report = await run('market-news', out, news(['ALPHA', 'BETA']))
-    expect(readdirSync(out, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))).toEqual([])
-    expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toEqual(report)
-  })
 })

@@ -9,6 +9,7 @@ import { createCollector } from '../../src/collector.js'
 import type { LimiterReading } from '../../src/limiter/host-limiter.js'
 import { TransportError, UsageError } from '../../src/model/errors.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
+import { createRunStats } from '../../src/model/run-stats.js'
 import type { LiveRun } from '../../src/pipeline/telemetry.js'
 import { createMetrics, type Metrics } from '../../src/telemetry/prometheus.js'
 import { runReport, scriptReport } from '../cli/support.js'
@@ -26,7 +27,7 @@ const freePort = async (): Promise<number> => {
 }
 
 const RUN_AT = Date.parse('2026-02-12T14:30:00Z')
-const none: LiveRun = { limiters: () => [] }
+const none: LiveRun = { stats: createRunStats(), limiters: () => [] }
 
 /** The samples of some metrics, without the rest of their names: `requests_total{host="static"} 1`. */
 const read = async ({ registry }: Metrics, ...names: readonly string[]): Promise<readonly string[]> => {
@@ -41,11 +42,11 @@ describe('the metrics of a run', () => {
     const metrics = createMetrics()
     const { request } = metrics.telemetry(none)
     const sent = { stream: 'news', endpoint: { ...note, name: 'n' }, at: 0, ms: 30, status: 200, bytes: 7, failure: undefined }
-    request(sent)
-    request({ ...sent, failure: 'parse' })
-    request({ ...sent, status: 429, failure: 'rate_limit' })
-    request({ ...sent, status: undefined, ms: 30_000, failure: 'deadline' })
-    request({ ...sent, status: undefined, ms: 5, failure: 'cancelled' })
+    request?.(sent)
+    request?.({ ...sent, failure: 'parse' })
+    request?.({ ...sent, status: 429, failure: 'rate_limit' })
+    request?.({ ...sent, status: undefined, ms: 30_000, failure: 'deadline' })
+    request?.({ ...sent, status: undefined, ms: 5, failure: 'cancelled' })
     expect(await read(metrics, 'requests_total')).toEqual([
       'requests_total{host="static",endpoint="n",status="200",outcome="success"} 1',
       'requests_total{host="static",endpoint="n",status="200",outcome="parse"} 1',
@@ -145,7 +146,7 @@ describe('the metrics of a run', () => {
       hosts: ['static'],
       ...(one as LimiterReading),
     }))
-    const { event, over } = metrics.telemetry({ limiters: () => limiters })
+    const { event, over } = metrics.telemetry({ ...none, limiters: () => limiters })
     const gauges = ['requests_in_flight', 'requests_waiting', 'host_held', 'circuit_state', 'limiter_requests_in_flight_limit']
     expect(await read(metrics, ...gauges, 'limiter_requests_per_second_limit')).toEqual([
       'requests_in_flight{host="static"} 2',
@@ -197,7 +198,7 @@ describe('the metrics of a run', () => {
     event({ type: 'host-paused', at: 0, hosts: ['static'], why: 'refuses', since: 0, until: 9 })
     event({ type: 'item-finished', stream: 'news', item: 'A', status: 'success' })
     event({ type: 'stream-finished', at: 9, stream: 'news', outcome: 'partial' })
-    request({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 200, bytes: 70, failure: undefined })
+    request?.({ stream: 'news', endpoint: note, at: 0, ms: 30, status: 200, bytes: 70, failure: undefined })
     const response = await fetch(`http://127.0.0.1:${port}/metrics`)
     const text = await response.text()
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/)

@@ -10,13 +10,12 @@ import { readRunRecords } from '../../src/storage/run-records.js'
 import type { RunChecks } from '../../src/web/api/runs.js'
 import type { FolderState } from '../../src/web/api/state.js'
 import { createChecks } from '../../src/web/server/checks.js'
-import { createLiveRun } from '../../src/web/server/live-run.js'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
 import { stock } from './data/support.js'
-import { send, started, startServer } from './support.js'
+import { followLive, send, started, startServer } from './support.js'
 
 const move = (symbol: string, day: string): TrackedFinding => ({
   state: 'open',
@@ -128,7 +127,7 @@ describe('the data checks of a run', () => {
   })
 
   it('are not made while a run is active, and say why they could not be made', async () => {
-    const live = createLiveRun(streams, { workers: {} })
+    const live = followLive(streams)
     live.event(started([], { streams: [] }))
     const check = vi.fn(async () => checksOf('r2', []))
     const active = await serve(folderOf(), { check, live: () => live.state(2_000) })

@@ -4,9 +4,8 @@ import { Subject } from 'rxjs'
 import { describe, expect, it, vi } from 'vitest'
 import type { FolderState } from '../../src/web/api/state.js'
 import { createLiveHub } from '../../src/web/server/live-hub.js'
-import { createLiveRun } from '../../src/web/server/live-run.js'
 import { tinyRegistry } from '../cli/support.js'
-import { parseEvents, started } from './support.js'
+import { followLive, parseEvents, started } from './support.js'
 
 const NAMES = ['master-data', 'market-news', 'surveillance-lists']
 
@@ -34,11 +33,11 @@ const readState = async () => ({ isActive: false }) as FolderState
 
 const setUp = () => {
   const tick$ = new Subject<void>()
-  let live = createLiveRun(tinyRegistry, { workers: {} })
+  let live = followLive(tinyRegistry)
   let reportTime: number | undefined
   const hub = createLiveHub(() => live.state(2_000), { tick$, readReportTime: () => reportTime })
   const begin = (run: string): void => {
-    live = createLiveRun(tinyRegistry, { workers: {} })
+    live = followLive(tinyRegistry)
     live.event(started(NAMES, { run }))
   }
   const report = (at: number): void => {

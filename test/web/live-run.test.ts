@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { RunEvent } from '../../src/model/event.js'
-import { createLiveRun, MAX_MARBLES } from '../../src/web/server/live-run.js'
+import type { EngineEvent, RunEvent } from '../../src/model/event.js'
+import { MAX_MARBLES } from '../../src/web/server/live-run.js'
 import { runReport, tinyRegistry } from '../cli/support.js'
-import { started } from './support.js'
+import { followLive, started } from './support.js'
 
 const NEWS = 'market-news'
 const NAMES = ['master-data', NEWS, 'surveillance-lists']
 
-const follow = (events: readonly RunEvent[], streams = NAMES) => {
-  const live = createLiveRun(tinyRegistry, { workers: { [NEWS]: 7 } })
+const follow = (events: readonly EngineEvent[], streams = NAMES) => {
+  const live = followLive(tinyRegistry, { [NEWS]: 7 })
   for (const event of [started(streams), ...events]) live.event(event)
   const news = (now = 2_000) => live.state(now)?.streams.find(({ name }) => name === NEWS)
   return { live, news }
@@ -35,7 +35,7 @@ describe('the live state of a run', () => {
   })
 
   it('is nothing before the run has started', () => {
-    const live = createLiveRun(tinyRegistry, { workers: {} })
+    const live = followLive(tinyRegistry)
     live.event({ type: 'master-read', stocks: 5 })
     expect(live.state(1_000)).toBeUndefined()
   })
@@ -55,14 +55,15 @@ describe('the live state of a run', () => {
     const { live, news } = follow([
       running,
       { type: 'items-known', stream: NEWS, total: 4 },
-      ...Array.from({ length: 5 }, (): RunEvent => ({ type: 'requested', stream: NEWS })),
+      ...Array.from({ length: 5 }, (): EngineEvent => ({ type: 'requested', stream: NEWS })),
       { type: 'retried', stream: NEWS, item: 'TCS' },
       { type: 'rate-limited', stream: NEWS },
       finished('TCS'),
       finished('INFY', { status: 'empty' }),
       finished('GONE', { status: 'http_404', reason: 'the provider answered 404' }),
     ])
-    for (const bytes of [100, 20]) live.request({ stream: NEWS, bytes })
+    const stream = live.stats.stream(NEWS)
+    if (stream) Object.assign(stream, { answered: 2, received: 120 })
     expect(news()).toMatchObject({
       ...{ state: 'running', done: 3, total: 4, workers: 7, requests: 5, inFlight: 3, retries: 1, rateLimited: 1, received: 120, lost: 1 },
       statuses: { success: 1, empty: 1, http_404: 1 },
@@ -127,7 +128,7 @@ describe('the live state of a run', () => {
   })
 
   it('shows no more open requests than workers: the other answers wait to be decoded', () => {
-    const requested = (): RunEvent => ({ type: 'requested', stream: NEWS })
+    const requested = (): EngineEvent => ({ type: 'requested', stream: NEWS })
     const { news } = follow([running, ...Array.from({ length: 9 }, requested)])
     expect(news()).toMatchObject({ workers: 7, requests: 9, inFlight: 7 })
   })

@@ -3,12 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLiveRun } from '../../src/web/server/live-run.js'
 import { DEFAULT_PORT, servePage } from '../../src/web/server/serve.js'
 import { runReport, tinyRegistry } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { PAGE_FOLDER, serveFolder } from '../support/page-server.js'
-import { parseEvents, send, started, startServer } from './support.js'
+import { followLive, parseEvents, send, started, startServer } from './support.js'
 
 /** Reads events until there are so many, over a real connection. */
 const readEvents = async (origin: string, count: number) => {
@@ -29,7 +28,7 @@ describe('the server of the page', () => {
   })
 
   it('sends the present state to a reader that joins late', async () => {
-    const live = createLiveRun(tinyRegistry, { workers: {} })
+    const live = followLive(tinyRegistry)
     live.event(started(['market-news']))
     live.event({ type: 'stream-started', at: 1_500, stream: 'market-news' })
     live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })

@@ -1,9 +1,14 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import type { RunEvent } from '../../src/model/event.js'
+import type { EngineEvent, RunEvent } from '../../src/model/event.js'
+import { createRunProgress } from '../../src/model/progress.js'
+import { createRunStats } from '../../src/model/run-stats.js'
+import type { Settings } from '../../src/model/settings.js'
+import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import type { LiveChange } from '../../src/web/api/live.js'
 import type { LiveSnapshot } from '../../src/web/api/state.js'
+import { createLiveRun } from '../../src/web/server/live-run.js'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
@@ -54,6 +59,17 @@ export const parseEvents = (sent: string): readonly SentEvent[] =>
     const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? ''
     return field('event') === '' ? [] : [{ type: field('event'), id: field('id'), data: JSON.parse(field('data')) as SentEvent['data'] }]
   })
+
+/** The live state of a run that has these events so far. */
+export const followLive = (streams: readonly StreamDefinition[], workers: Settings['workers'] = {}) => {
+  const stats = createRunStats()
+  const live = createLiveRun(streams, { workers }, createRunProgress(stats, []))
+  const event = (one: EngineEvent): void => {
+    stats.record(one)
+    if (one.type !== 'requested') live.event(one)
+  }
+  return { ...live, stats, event }
+}
 
 export const started = (streams: readonly string[], changes: object = {}): RunEvent => ({
   type: 'run-started',

@@ -36,8 +36,6 @@ export interface HistorySummary {
   readonly days: readonly HistoryDay[]
   /** The size of the bases, which days have in common. */
   readonly baseBytes: number
-  /** Days of the former format, which the next run moves to the present one. */
-  readonly former: readonly Day[]
 }
 
 interface HistorySource {
@@ -60,7 +58,6 @@ export const describeHistory = async (root: string, { streams, exchange }: Histo
     folder: root,
     days: days.sort((one, other) => (one.day < other.day ? -1 : 1)).map((day) => describeDay(day, all)),
     baseBytes: bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0),
-    former: history.former,
   }
 }
 

@@ -1,6 +1,5 @@
 import { defer, finalize, map, takeUntil, timer, toArray } from 'rxjs'
-import { createRedirect } from '../../http/redirects.js'
-import { openConnections } from '../../http/undici.js'
+import { openConnections } from '../../http/connections.js'
 import { createRedactor } from '../../model/redact.js'
 import type { Command } from '../dependencies.js'
 import { type ProviderChoice, resolveOrigins, resolveSettings, withProvider } from '../provider.js'
@@ -34,7 +33,7 @@ export const doctorCommand: Command<DoctorFlags> = ({ json, ...choice }, io, dep
       const { streams, optionalPackages: optional } = dependencies
       const checks = localChecks({ settings, streams, optional, env: io.env })
       const clock = (): number => io.scheduler.now()
-      const { send: transport, close } = openConnections({ redirect: createRedirect(settings), env: io.env })
+      const { send: transport, close } = openConnections({ settings, env: io.env })
       const wanted = hasProvider(settings) ? streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles') : []
       const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: choice.asOf ?? clock() }
       return probeEndpoints(wanted, context).pipe(

@@ -25,7 +25,7 @@ import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
 import { createWorkerSlot } from '../../operators/merge-map-pool.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/item-work.js'
+import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 /** The result of one request to an endpoint. */

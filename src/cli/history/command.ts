@@ -136,10 +136,8 @@ const deletableLines = (
 }
 
 /** The newest days, and what the history has in all. */
-const summaryLines = ({ folder, days, baseBytes, former }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
+const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
   const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
-  const moved = `${formatQuantity(former.length, 'day')} in the former format: the next complete run moves them to the present one.`
-  if (former.length > 0 && recorded.length === 0) return wrapLines(moved, columns)
   if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
   const gaps = days.filter((day) => !isRecorded(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)

@@ -3,7 +3,7 @@ import { defer, forkJoin, map, type Observable, type ObservedValueOf, of, switch
 import { findAddress, listHosts } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/item-work.js'
+import { oncePerRun } from '../../pipeline/item.js'
 import { readKnownStocks, resolveSelection } from '../../pipeline/known-stocks.js'
 import { planRun } from '../../pipeline/plan.js'
 import { createIdentity } from '../../pipeline/record.js'

@@ -17,12 +17,12 @@ import {
 import { formatError, UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import type { RunReport } from '../../model/report.js'
-import type { RunStats } from '../../model/run-stats.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
 import { formatText } from '../terminal/print.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
+import type { RunFollower } from './live.js'
 
 /** How a run ended. Without a report, it had not started. */
 export interface RunEnding {
@@ -36,8 +36,8 @@ export interface RunEnding {
 }
 
 interface FollowContext {
-  readonly stats: RunStats
-  readonly progress: ProgressDisplay
+  readonly follower: Pick<RunFollower, 'progress'>
+  readonly display: ProgressDisplay
   readonly io: Pick<ProcessIo, 'scheduler' | 'signal$' | 'stderr'>
   /** Whether the progress display stays on the terminal. */
   readonly keepsProgress: boolean
@@ -50,24 +50,22 @@ const MAX_GRACE_MS = 6_000
  * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
  * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
  */
-export const followRun = (event$: Observable<RunEvent>, { stats, progress, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+export const followRun = (event$: Observable<RunEvent>, { follower, display, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+  const hasStarted = (): boolean => (follower.progress()?.stats.streams().length ?? 0) > 0
   const reportNow = (outcome: 'failed' | 'interrupted', error?: string): RunReport | undefined =>
-    stats.streams().length === 0 ? undefined : stats.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) })
-  const end = (): void => progress.end({ keep: keepsProgress })
+    hasStarted() ? follower.progress()?.stats.report(io.scheduler.now(), { outcome, ...(error === undefined ? {} : { error }) }) : undefined
+  const end = (): void => display.end({ keep: keepsProgress })
   let signal: ExitSignal | undefined
   const graceOver$ = io.signal$.pipe(
     take(1),
     tap((first) => {
       signal = first
-      if (stats.streams().length > 0) progress.writeAbove(formatText(STOPPING, io.stderr))
+      if (hasStarted()) display.writeAbove(formatText(STOPPING, io.stderr))
     }),
-    delayWhen(() => (stats.streams().length > 0 ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
+    delayWhen(() => (hasStarted() ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
   )
   return event$.pipe(
-    tap((event) => {
-      stats.record(event)
-      progress.update(event)
-    }),
+    tap((event) => display.update(event)),
     filter((event) => event.type === 'run-finished'),
     takeLast(1),
     throwIfEmpty(() => new Error('the run ended without a report')),
@@ -85,9 +83,9 @@ export const followRun = (event$: Observable<RunEvent>, { stats, progress, io, k
 const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.'
 
 /** Ends the process at the second signal, with the command that resumes the run. */
-export const exitOnSecondSignal = (io: ProcessIo, progress: ProgressDisplay, args: readonly string[]): Subscription =>
+export const exitOnSecondSignal = (io: ProcessIo, display: ProgressDisplay, args: readonly string[]): Subscription =>
   io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
-    progress.end()
+    display.end()
     io.stderr.write(`Stopped at once. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
     io.exit(toExitCode(signal))
   })

@@ -1,13 +1,17 @@
 import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
+import { createRunProgress, type RunProgress } from '../../model/progress.js'
+import { forecastStreams } from '../../pipeline/phases.js'
 import type { Telemetry } from '../../pipeline/telemetry.js'
 import { createLiveFile } from '../../storage/live-file.js'
 import type { LiveRunState } from '../../web/api/live.js'
-import { createLiveRun } from '../../web/server/live-run.js'
+import { createLiveRun, type LiveRun } from '../../web/server/live-run.js'
 import type { RunCommandContext } from './flags.js'
 
-/** What the page of this process, and pages of others on the same folder, show of the run. */
+/** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
 export interface RunFollower {
   readonly telemetry: Telemetry
+  /** The progress of the run; undefined before it begins. */
+  readonly progress: () => RunProgress | undefined
   readonly state: () => LiveRunState | undefined
   /** Measures rates and keeps the live file of the folder, until the source ends. */
   readonly whileRunning: <T>() => MonoTypeOperatorFunction<T>
@@ -16,26 +20,36 @@ export interface RunFollower {
 const SAMPLE_MS = 500
 const PAGE = 'the page of the run'
 
-export const followForPage = ({ settings, io, dependencies }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>): RunFollower => {
-  const live = createLiveRun(dependencies.streams, settings)
-  const { wall } = io
+export const followProgress = ({
+  settings,
+  io: { wall, scheduler },
+  dependencies: { streams },
+}: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>): RunFollower => {
+  let run: { readonly progress: RunProgress; readonly live: LiveRun } | undefined
   const file = wall.guard('the live file of the page', createLiveFile<LiveRunState>(settings.out))
-  const state = (): LiveRunState | undefined => live.state(io.scheduler.now())
+  const state = (): LiveRunState | undefined => run?.live.state(scheduler.now())
+  const sample = (): void => run?.live.sample(scheduler.now())
   let samples = 0
-  const sample = (): void => {
-    live.sample(io.scheduler.now())
+  const sampleAndWrite = (): void => {
+    sample()
     samples += 1
     const now = samples % 2 === 0 ? state() : undefined
     if (now !== undefined) file.write(now)
   }
   return {
-    telemetry: () => ({ event: live.event, request: live.request, over: live.over, notes: wall.notes }),
+    telemetry: ({ stats }) => {
+      const progress = createRunProgress(stats, forecastStreams(streams, settings))
+      const live = createLiveRun(streams, settings, progress)
+      run = { progress, live }
+      return { event: live.event, over: live.over, notes: wall.notes }
+    },
+    progress: () => run?.progress,
     state,
     whileRunning: () => (source$) => {
       // A run that waits for something that never happens must end: the timer does not keep the process.
-      const sampling = setInterval(() => wall.attempt(PAGE, sample), SAMPLE_MS).unref()
+      const sampling = setInterval(() => wall.attempt(PAGE, sampleAndWrite), SAMPLE_MS).unref()
       return source$.pipe(
-        tap({ complete: () => wall.attempt(PAGE, () => live.sample(io.scheduler.now())) }),
+        tap({ complete: () => wall.attempt(PAGE, sample) }),
         finalize(() => {
           clearInterval(sampling)
           if (samples > 1) file.remove()

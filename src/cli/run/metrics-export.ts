@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { catchError, concatMap, defer, forkJoin, from, map, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
+import { createRunStats } from '../../model/run-stats.js'
 import { writeFileAtomically } from '../../storage/atomic-file.js'
 import { describeFileError } from '../../storage/file-system.js'
 import { readRunRecords } from '../../storage/run-records.js'
@@ -45,7 +46,7 @@ export const exportMetrics = (ended: RunEnding, context: RunCommandContext): Obs
 /** The run has told its metrics how it ended, unless it was cut off or did not start. */
 const recordEnd = ({ report, error, isReportStored = false }: RunEnding, { telemetry }: Metrics): void => {
   if (isReportStored) return
-  const { event, over } = telemetry({ limiters: () => [] })
+  const { event, over } = telemetry({ stats: createRunStats(), limiters: () => [] })
   if (report) event({ type: 'run-finished', report })
   over?.(error)
 }

@@ -2,7 +2,7 @@ import { defer, map, type Observable, of, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
 import type { Log } from '../../pipeline/log.js'
-import type { AllTelemetry, Telemetry } from '../../pipeline/telemetry.js'
+import type { AllTelemetry } from '../../pipeline/telemetry.js'
 import { describeAsOfSession } from '../as-of.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
@@ -10,6 +10,7 @@ import { formatQuantity } from '../terminal/format.js'
 import type { ProgressDisplay } from '../terminal/progress.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunFlags } from './flags.js'
+import type { RunFollower } from './live.js'
 import { combineLogs } from './log-file.js'
 import { toMetricLabels } from './metrics-export.js'
 import { guardRealVsSimulated } from './source.js'
@@ -17,15 +18,14 @@ import { guardRealVsSimulated } from './source.js'
 /** Starts the run with its logger, metrics, engine and provider; emits its events. */
 export const createRunEvents = (
   context: RunCommandContext,
-  { progress, page }: { readonly progress: ProgressDisplay; readonly page: Telemetry },
+  { display, follower }: { readonly display: ProgressDisplay; readonly follower: RunFollower },
 ): Observable<RunEvent> => {
   const { flags, settings, dependencies, metrics, traces } = context
-  return createLog(flags, progress, context.log).pipe(
+  return createLog(flags, display, context.log).pipe(
     switchMap((log) => {
       const { metrics: port } = flags
       const telemetry = [
-        page,
-        ...watchBytes(progress),
+        follower.telemetry,
         ...(metrics === undefined ? [] : [metrics.telemetry]),
         ...(traces === undefined ? [] : [traces]),
       ]
@@ -43,10 +43,6 @@ interface Observers {
   readonly log?: Log
   readonly telemetry: AllTelemetry
 }
-
-/** Passes the size of each reply to a display that shows it. */
-const watchBytes = ({ addBytes }: ProgressDisplay): readonly Telemetry[] =>
-  addBytes === undefined ? [] : [() => ({ event: () => undefined, request: ({ bytes }) => addBytes(bytes) })]
 
 /** The logger, loaded only if something is logged: that takes 8 ms. */
 const createLog = (

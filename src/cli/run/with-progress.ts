@@ -1,6 +1,4 @@
 import { catchError, concatMap, defer, finalize, map, type Observable, of, Subscription, take, tap, throwError } from 'rxjs'
-import { createRunStats, type RunStats } from '../../model/run-stats.js'
-import { forecastStreams } from '../../pipeline/phases.js'
 import type { ProcessIo } from '../dependencies.js'
 import { whileServing } from '../provider.js'
 import { openPage, toPortError } from '../serve/page-server.js'
@@ -9,7 +7,7 @@ import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/p
 import { chooseGlyphs } from '../terminal/terminal.js'
 import type { RunCommandContext } from './flags.js'
 import { exitOnSecondSignal, followRun } from './follow-run.js'
-import { followForPage, type RunFollower } from './live.js'
+import { followProgress, type RunFollower } from './live.js'
 import { concludeAndNotify } from './notified.js'
 import { createRunEvents, startLines } from './run-events.js'
 
@@ -17,45 +15,41 @@ import { createRunEvents, startLines } from './run-events.js'
 export const runWithProgress = (context: RunCommandContext): Observable<number> =>
   defer(() => {
     const { flags, io } = context
-    const stats = createRunStats()
-    const progress = createRunProgress(stats, context)
-    const follower = followForPage(context)
+    const follower = followProgress(context)
+    const display = createDisplay(follower, context)
     let isInterrupted = false
-    const event$ = createRunEvents(context, { progress, page: follower.telemetry }).pipe(
+    const event$ = createRunEvents(context, { display, follower }).pipe(
       follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
-        for (const text of startLines(event, flags)) io.wall.attempt(DISPLAY, () => progress.writeAbove(formatText(text, io.stderr)))
+        for (const text of startLines(event, flags)) io.wall.attempt(DISPLAY, () => display.writeAbove(formatText(text, io.stderr)))
       }),
     )
-    const signals = exitOnSecondSignal(io, progress, flags.args)
-    signals.add(followJobControl(io, progress))
+    const signals = exitOnSecondSignal(io, display, flags.args)
+    signals.add(followJobControl(io, display))
     const keepsProgress = flags.json || io.stdout.isTTY !== true
-    const run$ = followRun(event$, { stats, progress, io, keepsProgress }).pipe(
+    const run$ = followRun(event$, { follower, display, io, keepsProgress }).pipe(
       tap(({ signal }) => {
         isInterrupted = signal !== undefined
       }),
       concatMap((ending) => concludeAndNotify(ending, context)),
     )
-    const served = { run$, follower, isInterrupted: () => isInterrupted, write: progress.writeAbove }
+    const served = { run$, follower, isInterrupted: () => isInterrupted, write: display.writeAbove }
     return withPage(served, context).pipe(finalize(() => signals.unsubscribe()))
   })
 
 /** The progress display of a run, as its flags want it. */
-const createRunProgress = (stats: RunStats, { flags, settings, io, dependencies }: RunCommandContext): ProgressDisplay => {
-  const { stderr, env, scheduler, wall } = io
-  return wall.guard(
+const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext): ProgressDisplay =>
+  wall.guard(
     DISPLAY,
     createProgress(flags.quiet ? 'none' : resolveMode(flags.progress, stderr, env), {
-      stats,
+      progress: follower.progress,
       stream: stderr,
       glyphs: chooseGlyphs(env),
       scheduler,
-      forecasts: forecastStreams(dependencies.streams, settings),
       attempt: (action) => wall.attempt(DISPLAY, action),
     }),
   )
-}
 
 const DISPLAY = 'the progress display'
 

@@ -1,7 +1,5 @@
-import { isSelected, type OverallProgress } from '../../model/overall-progress.js'
-import type { PausedHosts, ProgressEstimator } from '../../model/progress-estimator.js'
-import type { FleetState } from '../../model/report.js'
-import type { StreamStats } from '../../model/run-stats.js'
+import type { OverallProgress, RunProgress } from '../../model/progress.js'
+import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
 import { type Glyphs, measureLine, type Style, type TerminalSize, type TextLine, type TextSpan } from './terminal.js'
@@ -12,21 +10,18 @@ interface FrameContext {
   readonly startedAt: number
   readonly size: TerminalSize
   readonly glyphs: Glyphs
-  /** Has samples of the same streams. */
-  readonly estimator: ProgressEstimator
-  readonly overall: OverallProgress
-  readonly fleet?: FleetState | undefined
+  readonly progress: RunProgress
 }
 
 /**
  * The lines of the progress display: one per selected stream, the fleet, the paused hosts, and last the whole run, which is always shown. If
  * they do not fit, only running streams are listed. Never more lines than the terminal has rows, less one for the cursor.
  */
-export const renderFrame = (streams: readonly StreamStats[], context: FrameContext): readonly TextLine[] => {
-  const selected = streams.filter(isSelected)
-  const layout = computeLayout(selected, context.size.columns)
-  const { overall, now, startedAt, size, glyphs } = context
-  const whole = overallLine(streams, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: ` ${glyphs.dot} ` })
+export const renderFrame = (overall: OverallProgress, context: FrameContext): readonly TextLine[] => {
+  const { progress, now, startedAt, size, glyphs } = context
+  const selected = progress.stats.streams().filter(isSelected)
+  const layout = computeLayout(selected, size.columns)
+  const whole = overallLine(selected, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: ` ${glyphs.dot} ` })
   const below = [...fleetLine(context), ...pausedLines(context), whole]
   const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
@@ -75,14 +70,14 @@ const chooseMark = ({ state }: StreamStats, glyphs: Glyphs): readonly [string, S
   return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
 }
 
-const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, estimator }: FrameContext): TextLine => {
-  const { startedAt = now, finishedAt = now, finished: settled, takenOver, state } = stream
-  const { share, perSecond } = estimator.estimate(stream)
+const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, progress }: FrameContext): TextLine => {
+  const { startedAt = now, finishedAt = now, finished, takenOver, state } = stream
+  const { share, perSecond } = progress.estimate(stream)
   const elapsed = finishedAt - startedAt
   const full = Math.floor(share * layout.bar)
   const isRunning = state === 'running'
-  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(settled - takenOver, elapsed)
-  const [time, style] = isRunning ? timeLeft(stream, estimator, now) : [formatDuration(elapsed)]
+  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(finished - takenOver, elapsed)
+  const [time, style] = isRunning ? timeLeft(stream, progress, now) : [formatDuration(elapsed)]
   return [
     [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [glyphs.rest.repeat(layout.bar - full), 'dim'],
@@ -94,10 +89,10 @@ const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, esti
 }
 
 /** An unknown time is not shown. */
-const timeLeft = (stream: StreamStats, estimator: ProgressEstimator, now: number): TextSpan => {
-  const { leftMs, pausedUntil } = estimator.estimate(stream)
-  const { finished: settled, total } = stream
-  if (total !== undefined && total > 0 && settled >= total) return ['finishing']
+const timeLeft = (stream: StreamStats, progress: RunProgress, now: number): TextSpan => {
+  const { leftMs, pausedUntil } = progress.estimate(stream)
+  const { finished, total } = stream
+  if (total !== undefined && total > 0 && finished >= total) return ['finishing']
   if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
   return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
 }
@@ -107,8 +102,8 @@ const lossCell = ({ lost, degraded }: StreamStats, { isWide }: FrameLayout): Tex
   return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
 }
 
-const formatProgressCount = ({ finished: settled, total }: StreamStats): string =>
-  total === undefined ? (settled > 0 ? formatCount(settled) : '') : `${formatCount(Math.min(settled, total))}/${formatCount(total)}`
+const formatProgressCount = ({ finished, total }: StreamStats): string =>
+  total === undefined ? (finished > 0 ? formatCount(finished) : '') : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
 
 const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats, { isWide }: FrameLayout): TextLine =>
   isWide
@@ -120,14 +115,14 @@ const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats
       ]
     : []
 
-const fleetLine = ({ fleet, glyphs }: FrameContext): readonly TextLine[] => {
-  const text = fleetText(fleet, ` ${glyphs.dot} `)
+const fleetLine = ({ progress, glyphs }: FrameContext): readonly TextLine[] => {
+  const text = fleetText(progress.stats.fleet(), ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
 /** On one line if it fits, otherwise on a line for each. */
-const pausedLines = ({ estimator, now, glyphs, size }: FrameContext): readonly TextLine[] => {
-  const pauses = estimator.pausedHosts()
+const pausedLines = ({ progress, now, glyphs, size }: FrameContext): readonly TextLine[] => {
+  const pauses = progress.stats.pausedHosts()
   const text = pausedHostsText(pauses, now, ` ${glyphs.dot} `)
   const texts = width(text) + 2 < size.columns ? [text] : pauses.map((one) => pausedHostsText([one], now, ''))
   return text === '' ? [] : texts.map((one): TextLine => [[`  ${one}`, 'yellow']])
@@ -153,15 +148,14 @@ const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number):
   }
 }
 
-/** The line of the whole run. Where it is too long, the least important parts are left out. */
+/** The line of the selected streams. Where it is too long, the least important parts are left out. */
 export const overallLine = (
-  all: readonly StreamStats[],
+  streams: readonly StreamStats[],
   { done, total, share, leftMs, bytesPerSecond }: OverallProgress,
   { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
 ): TextLine => {
-  const streams = all.filter(isSelected)
   const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
-  const ended = sum(({ state }) => Number(state !== 'waiting' && state !== 'running'))
+  const ended = sum((stream) => Number(hasEnded(stream)))
   const failed = sum(({ state }) => Number(state === 'failed'))
   const [lost, limited] = [sum((stream) => stream.lost), sum(({ rateLimited }) => rateLimited)]
   const items =

@@ -1,10 +1,8 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
-import { createOverallEstimator, type StreamForecast } from '../../model/overall-progress.js'
-import { createProgressEstimator, type ProgressEstimator } from '../../model/progress-estimator.js'
-import type { FleetState } from '../../model/report.js'
-import type { RunStats, StreamStats } from '../../model/run-stats.js'
+import type { RunProgress } from '../../model/progress.js'
+import type { StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
 import { pausedHostsText, renderFrame } from './frame.js'
@@ -26,13 +24,11 @@ import { clean } from './text.js'
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
 
-/** Shows the progress of a run. It reads the run statistics, which must record an event before `tell` gets it. */
+/** Shows the progress of a run. It reads the statistics of the run, which must have an event before `update` gets it. */
 export interface ProgressDisplay {
   readonly update: (event: RunEvent) => void
   /** Writes permanent lines, such as logs, above the display. */
   readonly writeAbove: (text: string) => void
-  /** Counts the bytes of a reply, where they are shown. */
-  readonly addBytes?: (bytes: number) => void
   /** Clears the display and shows the cursor, until `resume` draws again below what has been written since; only where lines are redrawn. */
   readonly pause?: () => void
   readonly resume?: () => void
@@ -41,11 +37,11 @@ export interface ProgressDisplay {
 }
 
 interface ProgressContext {
-  readonly stats: RunStats
+  /** The progress of the run; undefined before it has started. */
+  readonly progress: () => RunProgress | undefined
   readonly stream: TerminalStream
   readonly glyphs: Glyphs
   readonly scheduler: SchedulerLike
-  readonly forecasts: readonly StreamForecast[]
   /** Runs what a timer does, which must not throw. */
   readonly attempt: (action: () => void) => void
 }
@@ -68,28 +64,25 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({ stats, stream, glyphs, scheduler, forecasts, attempt }: ProgressContext): ProgressDisplay => {
+const createBars = ({ progress: findProgress, stream, glyphs, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const canvas = createCanvas(stream)
-  const estimator = createProgressEstimator()
-  const wholeRun = createOverallEstimator(forecasts, estimator)
   const timer = new Subscription()
-  let startedAt: number | undefined
+  let started: { readonly at: number; readonly progress: RunProgress } | undefined
   let isPaused = false
 
   const draw = (): void => {
     // Timers may fire before the signal of the continuation arrives.
-    if (isPaused) return
-    const [at, now, streams] = [startedAt, scheduler.now(), stats.streams()]
-    estimator.sample(streams, now)
-    const overall = wholeRun.sample(stats, now)
-    if (at !== undefined)
-      canvas.draw((size) => renderFrame(streams, { now, startedAt: at, size, glyphs, estimator, overall, fleet: stats.fleet() }))
+    if (isPaused || started === undefined) return
+    const { at: startedAt, progress } = started
+    const now = scheduler.now()
+    const overall = progress.sample(now)
+    canvas.draw((size) => renderFrame(overall, { now, startedAt, size, glyphs, progress }))
   }
   return {
     update: (event) => {
-      estimator.record(event)
-      if (event.type !== 'run-started') return
-      startedAt = event.at
+      const progress = findProgress()
+      if (event.type !== 'run-started' || progress === undefined) return
+      started = { at: event.at, progress }
       timer.add(interval(REDRAW_INTERVAL_MS, scheduler).subscribe(() => attempt(draw)))
       draw()
     },
@@ -98,7 +91,6 @@ const createBars = ({ stats, stream, glyphs, scheduler, forecasts, attempt }: Pr
       stream.write(text)
       if (wasDrawn) draw()
     },
-    addBytes: wholeRun.addBytes,
     pause: () => {
       isPaused = true
       canvas.erase()
@@ -121,22 +113,19 @@ const createBars = ({ stats, stream, glyphs, scheduler, forecasts, attempt }: Pr
 }
 
 /** One plain line every few seconds, and one at the end of each stream. */
-const createLines = ({ stats, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
+const createLines = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
-  const estimator = createProgressEstimator()
   const say = (line: string): void => void stream.write(`${line}\n`)
   return {
     update: (event) => {
-      estimator.record(event)
+      const progress = findProgress()
+      if (progress === undefined) return
       if (event.type === 'run-started') {
-        timer.add(
-          interval(SAMPLE_INTERVAL_MS, scheduler).subscribe(() => attempt(() => estimator.sample(stats.streams(), scheduler.now()))),
-        )
-        const sayState = (): void =>
-          say(stateLine(stats.streams(), { startedAt: event.at, now: scheduler.now(), estimator, fleet: stats.fleet() }))
-        timer.add(interval(LINE_INTERVAL_MS, scheduler).subscribe(() => attempt(sayState)))
+        const every = (ms: number, action: () => void): void => void timer.add(interval(ms, scheduler).subscribe(() => attempt(action)))
+        every(SAMPLE_INTERVAL_MS, () => progress.sample(scheduler.now()))
+        every(LINE_INTERVAL_MS, () => say(stateLine(progress, event.at, scheduler.now())))
       } else if (event.type === 'stream-finished') {
-        const ended = stats.streams().find(({ name }) => name === event.stream)
+        const ended = progress.stats.stream(event.stream)
         if (ended) say(endLine(ended))
       }
     },
@@ -159,20 +148,15 @@ const endLine = (stream: StreamStats): string => {
   return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
 }
 
-interface StateContext {
-  readonly startedAt: number
-  readonly now: number
-  readonly estimator: ProgressEstimator
-  readonly fleet?: FleetState | undefined
-}
-
 /** The state of a run, on one plain line. */
-const stateLine = (streams: readonly StreamStats[], { startedAt, now, estimator, fleet }: StateContext): string => {
-  const active = streams.filter(({ state }) => state !== 'skipped' && state !== 'disabled')
+const stateLine = (progress: RunProgress, startedAt: number, now: number): string => {
+  const { stats } = progress
+  const active = stats.streams().filter(({ state }) => state !== 'skipped' && state !== 'disabled')
   const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
   const lost = active.reduce((total, stream) => total + stream.lost, 0)
-  const running = active.filter(({ state }) => state === 'running').map((stream) => formatRunningStream(stream, estimator))
-  const paused = pausedHostsText(estimator.pausedHosts(), now, '; ')
+  const running = active.filter(({ state }) => state === 'running').map((stream) => formatRunningStream(stream, progress))
+  const paused = pausedHostsText(stats.pausedHosts(), now, '; ')
+  const fleet = stats.fleet()
   return [
     `${formatDuration(now - startedAt)}: ${ended} of ${formatQuantity(active.length, 'stream')} done`,
     lost > 0 ? `, ${formatQuantity(lost, 'item')} lost` : '',
@@ -182,12 +166,12 @@ const stateLine = (streams: readonly StreamStats[], { startedAt, now, estimator,
   ].join('')
 }
 
-const formatRunningStream = (stream: StreamStats, estimator: ProgressEstimator): string => {
-  const { name, finished: settled, total } = stream
-  if (total === undefined) return `${name} ${formatCount(settled)}`
-  const { leftMs, pausedUntil } = estimator.estimate(stream)
+const formatRunningStream = (stream: StreamStats, progress: RunProgress): string => {
+  const { name, finished, total } = stream
+  if (total === undefined) return `${name} ${formatCount(finished)}`
+  const { leftMs, pausedUntil } = progress.estimate(stream)
   const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${formatCountdown(Math.max(1, leftMs))} left)`
-  return `${name} ${formatCount(Math.min(settled, total))}/${formatCount(total)}${left}`
+  return `${name} ${formatCount(Math.min(finished, total))}/${formatCount(total)}${left}`
 }
 
 const REST_OF_LINE = '\x1b[K'

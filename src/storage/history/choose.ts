@@ -2,16 +2,7 @@ import { isNear, TIMINGS, type Timing } from '../../market/place.js'
 import { DamagedFileError, UsageError } from '../../model/errors.js'
 import { groupBy } from '../../model/map.js'
 import { type Day, toDay } from '../../model/trading-day.js'
-import {
-  type Damage,
-  describeDamage,
-  type History,
-  MIGRATED,
-  nameHistoryFile,
-  type RecordedList,
-  type StoredRecord,
-  type Warn,
-} from './record.js'
+import { type Damage, describeDamage, type History, nameHistoryFile, type RecordedList, type StoredRecord, type Warn } from './record.js'
 
 /** The record that answers for a list of a day. */
 export interface ChosenList {
@@ -59,13 +50,13 @@ export const listDays = ({ records, damages = [] }: Records): readonly RecordedD
 
 /**
  * The records of a clock that was ahead: no candles or deals confirm their day, and a record that was stored later was known earlier. Only one
- * near a confirmed day shows that: otherwise its own clock may have been behind. Nor does a late one, or one of the former format.
+ * near a confirmed day shows that: otherwise its own clock may have been behind. Nor does a late one.
  */
 const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecord> => {
   let confirmed: Day | undefined
-  const isWitness = ({ day, isConfirmed, timing, run }: StoredRecord): boolean => {
+  const isWitness = ({ day, isConfirmed, timing }: StoredRecord): boolean => {
     if (isConfirmed && day > (confirmed ?? '')) confirmed = day
-    return timing !== 'late' && run !== MIGRATED && confirmed !== undefined && isNear(confirmed, day)
+    return timing !== 'late' && confirmed !== undefined && isNear(confirmed, day)
   }
   const witnesses = new Set(records.filter(isWitness))
   const found = new Set<StoredRecord>()
@@ -128,16 +119,11 @@ export const findAnswer = (history: History, table: string, { day, warn }: { rea
   return chosen
 }
 
-/** Days of the former format are neither read nor deleted. */
-export const createFormerError = ({ root }: History): UsageError =>
-  new UsageError(`the recorded days in ${root} have the format of an earlier version; the next complete run moves them to the present one`)
-
 /** The newest recorded day until a day. @throws UsageError if the history begins later */
 export const findUsedDay = (history: History, day: Day): Day => {
   const days = [...new Set([...listListedDays(history), ...history.damages.flatMap((damage) => damage.day ?? [])])].sort()
   const used = days.findLast((one) => one <= day)
   if (used !== undefined) return used
-  if (history.former.length > 0) throw createFormerError(history)
   throw new UsageError(
     days.length === 0
       ? `no day is recorded in ${history.root}; each complete run records its day`

@@ -6,7 +6,6 @@ import { disk } from '../disk.js'
 import { listNames, statFile } from '../file-system.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
-import { createFormerError } from './choose.js'
 import { writeGuide } from './guide.js'
 import {
   BASES,
@@ -50,8 +49,7 @@ export const findDeletable = async (root: string, selector: DaySelector): Promis
 }
 
 const findIn = async (history: History, { day, before }: DaySelector) => {
-  const { root, records, deleted, damages, former } = history
-  if (former.length > 0) throw createFormerError(history)
+  const { root, records, deleted, damages } = history
   const damaged = damages.map(({ file }) => dirname(file).slice(nameHistoryFile('').length))
   const isGone = (name: string): boolean => name.startsWith(`${day}/`) || (before !== undefined && name < before)
   const gone = [...records.map(({ name }) => name), ...damaged].filter(isGone).sort()

@@ -1,6 +1,6 @@
 import type { Place } from '../../market/place.js'
 import type { RecordedDocuments } from '../../model/history.js'
-import type { RewrittenFile, RunReport } from '../../model/report.js'
+import type { RunReport } from '../../model/report.js'
 import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'
 import { readParquet, writeParquet } from '../parquet.js'
 import { findNewRecords } from '../seen-records.js'
@@ -27,11 +27,9 @@ export const encodeSeen = async (history: History, { day, seenOn, documents, war
   const own = history.records.filter((record) => record.day === day)
   const known = new Set((await readSeen({ ...history, records: own }, warn)).map(({ file, key }) => `${file}\n${key}`))
   const found = await findNewRecords(history.root, documents)
-  return encodeSeenRows(found.filter(({ file, key }) => !known.has(`${file}\n${key}`)).map((one) => ({ ...one, day: seenOn })))
+  const rows = found.filter(({ file, key }) => !known.has(`${file}\n${key}`)).map((one) => ({ ...one, day: seenOn }))
+  return rows.length === 0 ? undefined : writeParquet(SEEN_COLUMNS, rows)
 }
-
-export const encodeSeenRows = (rows: readonly TableRow[]): Buffer | undefined =>
-  rows.length === 0 ? undefined : writeParquet(SEEN_COLUMNS, rows)
 
 /** The candle files that a run replaced. */
 export const listRewritten = (
@@ -40,15 +38,9 @@ export const listRewritten = (
 ): readonly RewrittenRow[] => {
   // Of a clock that is far ahead, only the day is known.
   const at = toDay(knownAt) === seenOn ? knownAt : toInstant(seenOn, '23:59')
-  const content = Object.entries(scripts).map(([stream, { rewritten = [] }]) => [stream, rewritten] as const)
-  return toRewrittenRows(day, new Date(at).toISOString(), Object.fromEntries(content))
-}
-
-/** @param content replaced files by stream, each perhaps with its own time */
-export const toRewrittenRows = (day: Day, knownAt: string, content: object): readonly RewrittenRow[] => {
-  const files = Object.entries(content) as (readonly [string, readonly (RewrittenFile & { readonly knownAt?: string })[]])[]
-  return files.flatMap(([stream, all]) =>
-    all.map(({ knownAt: own = knownAt, item, reason }) => ({ day, known_at: formatSecond(Date.parse(own)), stream, item, reason })),
+  const known_at = formatSecond(at)
+  return Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) =>
+    rewritten.map(({ item, reason }) => ({ day, known_at, stream, item, reason })),
   )
 }
 

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { InternalError } from '../../model/errors.js'
 import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
@@ -50,13 +49,11 @@ interface NewLists {
   readonly read: ReadTable
   /** Whether a record of the day already has the list with this content, so that it is left out. */
   readonly isKnown?: (table: Table, content: string) => boolean
-  /** Whether each list is read back and compared before it is stored. */
-  readonly isProven?: boolean
   readonly warn: Warn
 }
 
 /** Encodes lists one after the other, so that the memory of only one is needed. */
-export const encodeLists = async (history: History, { tables, read, isKnown, isProven, ...request }: NewLists): Promise<EncodedLists> => {
+export const encodeLists = async (history: History, { tables, read, isKnown, ...request }: NewLists): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
   const folder = nameRecord(request, [...history.records, ...history.deleted])
   for (const { table, stream } of tables) {
@@ -64,11 +61,6 @@ export const encodeLists = async (history: History, { tables, read, isKnown, isP
     if (described === undefined || isKnown?.(table, described.content)) continue
     const base = await openBase(history, table, request)
     const { bytes, list } = await encodeList(described, { ...request, table, base, folder })
-    if (isProven) {
-      const [whole, changes] = bytes && !list.changes ? [bytes] : [base?.bytes as Buffer, bytes]
-      const proof = joinRows(await readParquet(whole), changes && (await readParquet(changes)))
-      if (describeRows(table, proof).content !== list.content) throw new InternalError(`${table.name} differs after it was written`)
-    }
     encoded.lists[table.name] = { stream, ...list }
     if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])
     if (base?.isNew && list.whole === base.facts) encoded.files.push([base.facts, base.bytes])

@@ -4,7 +4,6 @@ import type { RunReport } from '../../model/report.js'
 import type { Table } from '../../model/table.js'
 import type { RunRecord } from '../../pipeline/session.js'
 import { describeFileError } from '../file-system.js'
-import { migrateDays } from '../former-history/migrate.js'
 import { readSessionDays } from '../session-days.js'
 import { readTable } from '../table-rows.js'
 import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
@@ -39,7 +38,6 @@ export const recordDay = async (root: string, run: RecordedRun): Promise<string 
 
 const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<void> => {
   await deleteInterruptedWrites(root)
-  await migrateDays(root, run.history, warn)
   let history = await openHistory(root)
   const complete = selectComplete(run)
   const misdated = listMisdated(history)

@@ -49,8 +49,6 @@ export interface RecordFacts {
   readonly rewritten?: readonly RewrittenRow[]
   /** Only of a record that was deleted on request: when, the digest of the facts that it had, and copies of bases that other records need. */
   readonly deleted?: { readonly at: string; readonly digest: string; readonly copies: readonly FileFacts[] }
-  /** The file of the former format that it was made of, with its digest. */
-  readonly migrated?: { readonly name: string; readonly digest: string }
 }
 
 /** A candle file that was replaced: the session until which its prices had been known otherwise, and when that was, in India. */
@@ -79,8 +77,6 @@ export interface History {
   /** What is left of the records that were deleted on request. */
   readonly deleted: readonly StoredRecord[]
   readonly damages: readonly Damage[]
-  /** Days of the former format, which the next run moves to the present one. */
-  readonly former: readonly Day[]
 }
 
 /** Receives what is said to people, such as that a damaged day was left out. */
@@ -89,8 +85,6 @@ export type Warn = (text: string) => void
 export const FACTS_FILE = 'record.json'
 /** The folder of all bases. */
 export const BASES = 'bases'
-/** The `run` of a record that was migrated from the former format. */
-export const MIGRATED = 'migrated'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/
 
@@ -144,16 +138,12 @@ export const openHistory = async (root: string): Promise<History> => {
   records.sort((one, other) => one.number - other.number)
   const isDeleted = (one: StoredRecord): boolean => one.deleted !== undefined
   const [present, deleted] = [records.filter((one) => !isDeleted(one)), records.filter(isDeleted)]
-  return { root, records: present, deleted, damages, former: await listFormerDays(root) }
+  return { root, records: present, deleted, damages }
 }
 
 /** The days that have a folder in the history, oldest first. */
 export const listRecordedDays = async (root: string): Promise<readonly Day[]> =>
   (await listNames(statePaths(root).history)).filter((name) => readDay(name) === name).sort()
-
-/** The days of the former format, oldest first. */
-export const listFormerDays = async (root: string): Promise<readonly Day[]> =>
-  (await listNames(statePaths(root).history)).flatMap((name) => readDay(/^(.{10})\.day$/.exec(name)?.[1]) ?? []).sort()
 
 /** The facts, or why they cannot be read. */
 const readFacts = (path: string, name: string): RecordFacts | string => {

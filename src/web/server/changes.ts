@@ -8,7 +8,7 @@ import { omitUndefined } from '../../model/row.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import { statFile } from '../../storage/file-system.js'
 import { chooseList, listListedDays } from '../../storage/history/choose.js'
-import { MIGRATED, openHistory } from '../../storage/history/record.js'
+import { openHistory } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
 import type { FolderChanges } from '../api/state.js'
 import type { Served } from './route.js'
@@ -88,12 +88,12 @@ type ChangesFolder = Pick<Served, 'out' | 'exchange' | 'streams' | 'readChanges'
 export const createRunChanges = ({ out, exchange, streams, readChanges }: ChangesFolder): Served['readRunChanges'] => {
   const known = new Map<string, Promise<FolderChanges>>()
   return async (runs, id) => {
-    const { run, finishedAt, outcome } = findRun(runs, id).entry
+    const { run, outcome } = findRun(runs, id).entry
     if (findLastWriter(runs)?.run === run) return readChanges()
     if (outcome === 'failed') return nothingToCompare('it failed, and has written no files')
     const history = await openHistory(out)
     // A run records nothing if an earlier one of its session had the same lists.
-    const own = history.records.find((one) => one.run === run || (one.run === MIGRATED && one.knownAt === finishedAt))
+    const own = history.records.find((one) => one.run === run)
     const tables = Object.keys(own?.lists ?? {})
     if (own === undefined || tables.length === 0) return nothingToCompare('none of its lists are recorded')
     const { day } = own

@@ -1,21 +1,21 @@
 import type { RunEvent } from '../../model/event.js'
+import { getOrAdd } from '../../model/map.js'
 import { isLost } from '../../model/outcome.js'
-import { createOverallEstimator, isSelected, type OverallProgress } from '../../model/overall-progress.js'
-import { createProgressEstimator, type PausedHosts, type ProgressEstimator } from '../../model/progress-estimator.js'
+import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { omitUndefined } from '../../model/row.js'
-import { createRunStats, type RunStats, type StreamStats } from '../../model/run-stats.js'
+import { isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { forecastStreams, groupByPhase } from '../../pipeline/phases.js'
+import { groupByPhase } from '../../pipeline/phases.js'
 import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary, Marble, MarbleKind } from '../api/live.js'
 
 /** How many of the newest items of a stream are shown. */
 export const MAX_MARBLES = 60
 
-/** Follows a run from its events and requests; has neither clock nor timers. */
+/** Follows a run from its statistics, and its newest items from its events; has neither clock nor timers. */
 export interface LiveRun {
+  /** To be called when the statistics have the event. */
   readonly event: (event: RunEvent) => void
-  readonly request: (request: { readonly stream: string; readonly bytes: number }) => void
   /** The run has ended, also without a report: because of `error`, or interrupted. */
   readonly over: (error?: unknown) => void
   /** Measures rates; call it about twice a second. */
@@ -24,70 +24,51 @@ export interface LiveRun {
   readonly state: (now: number) => LiveRunState | undefined
 }
 
-/** What is counted for a stream besides its statistics. */
-interface StreamExtras {
-  ended: number
-  received: number
-  deferred: number
-  secondPass: number
-  hosts: readonly string[]
+/** The newest items of a stream. */
+interface Newest {
   readonly retried: Set<string>
   readonly marbles: Marble[]
 }
 
-const createExtras = (): StreamExtras => ({ ended: 0, received: 0, deferred: 0, secondPass: 0, hosts: [], retried: new Set(), marbles: [] })
-
-export const createLiveRun = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): LiveRun => {
-  const stats = createRunStats()
-  const estimator = createProgressEstimator()
-  const forecasts = forecastStreams(streams, settings)
-  const overall = createOverallEstimator(forecasts, estimator)
-  const workers = new Map(forecasts.map((forecast) => [forecast.name, forecast.workers]))
-  const extras = new Map<string, StreamExtras>()
+export const createLiveRun = (
+  streams: readonly StreamDefinition[],
+  { workers }: Pick<Settings, 'workers'>,
+  progress: RunProgress,
+): LiveRun => {
+  const { stats } = progress
+  const workersOf = new Map(streams.map((stream) => [stream.name, workers[stream.name] ?? stream.workers]))
+  const newest = new Map<string, Newest>()
   let started: RunStarted | undefined
   let ended: Pick<LiveSummary, 'outcome' | 'error'> = {}
-  let progress: OverallProgress | undefined
+  let overall: OverallProgress | undefined
 
-  const sample = (now: number): void => {
-    estimator.sample(stats.streams(), now)
-    progress = overall.sample(stats, now)
-  }
   return {
     event(event) {
-      stats.record(event)
-      estimator.record(event)
-      if (event.type === 'run-started') {
-        started = event
-        for (const { name, hosts = [] } of event.streams) extras.set(name, { ...createExtras(), hosts })
-      } else if (event.type === 'run-finished') ended = omitUndefined({ outcome: event.report.outcome, error: event.report.error })
-      else if ('stream' in event) addExtras(extras.get(event.stream), event)
-    },
-    request({ stream, bytes }) {
-      overall.addBytes(bytes)
-      const own = extras.get(stream)
-      if (own === undefined) return
-      own.ended += 1
-      own.received += bytes
+      if (event.type === 'run-started') started = event
+      else if (event.type === 'run-finished') ended = omitUndefined({ outcome: event.report.outcome, error: event.report.error })
+      else if (event.type === 'retried' || event.type === 'item-finished')
+        addNewest(
+          getOrAdd(newest, event.stream, () => ({ retried: new Set(), marbles: [] })),
+          event,
+        )
     },
     over(error) {
       ended = { outcome: error === undefined ? 'interrupted' : 'failed', ...ended }
     },
-    sample,
+    sample(now) {
+      overall = progress.sample(now)
+    },
     state(now) {
       if (started === undefined) return undefined
-      if (progress === undefined) sample(now)
+      overall ??= progress.sample(now)
       return {
-        ...summarize(started, now, stats, progress),
+        ...summarize(started, now, progress, overall),
         ...ended,
         phases: describePhases(streams),
-        streams: stats.streams().map((stream) =>
-          toLiveStream(stream, {
-            extras: extras.get(stream.name) ?? createExtras(),
-            estimator,
-            workers: workers.get(stream.name) ?? 1,
-            isFleet: stats.fleet() !== undefined,
-          }),
-        ),
+        streams: stats.streams().map((stream) => {
+          const marbles = newest.get(stream.name)?.marbles.slice(-MAX_MARBLES) ?? []
+          return toLiveStream(stream, { progress, marbles, workers: workersOf.get(stream.name) ?? 1 })
+        }),
       }
     },
   }
@@ -95,8 +76,8 @@ export const createLiveRun = (streams: readonly StreamDefinition[], settings: Pi
 
 type RunStarted = RunEvent & { readonly type: 'run-started' }
 
-const summarize = (run: RunStarted, now: number, stats: RunStats, progress: OverallProgress | undefined): LiveSummary => {
-  const { share = 0, total, leftMs, bytesPerSecond } = progress ?? {}
+const summarize = (run: RunStarted, now: number, { stats }: RunProgress, overall: OverallProgress): LiveSummary => {
+  const { share, total, leftMs, bytesPerSecond } = overall
   const selected = stats.streams().filter(isSelected)
   return omitUndefined({
     ...{ run: run.run, asOf: run.asOf, startedAt: run.at, at: now, stocks: stats.stocks() },
@@ -106,16 +87,14 @@ const summarize = (run: RunStarted, now: number, stats: RunStats, progress: Over
   })
 }
 
-const addExtras = (extras: StreamExtras | undefined, event: RunEvent): void => {
-  if (extras === undefined) return
-  if (event.type === 'items-deferred') extras.deferred = event.items
-  else if (event.type === 'second-pass') extras.secondPass = event.items
-  else if (event.type === 'retried' && event.item !== undefined) extras.retried.add(event.item)
-  else if (event.type === 'item-finished') {
-    extras.marbles.push([event.item, toMarbleKind(event, extras.retried.delete(event.item))])
-    // Compacted rarely: `shift` for each item would move the others each time.
-    if (extras.marbles.length >= 2 * MAX_MARBLES) extras.marbles.splice(0, extras.marbles.length - MAX_MARBLES)
+const addNewest = ({ retried, marbles }: Newest, event: RunEvent & { readonly type: 'retried' | 'item-finished' }): void => {
+  if (event.type === 'retried') {
+    if (event.item !== undefined) retried.add(event.item)
+    return
   }
+  marbles.push([event.item, toMarbleKind(event, retried.delete(event.item))])
+  // Compacted rarely: `shift` for each item would move the others each time.
+  if (marbles.length >= 2 * MAX_MARBLES) marbles.splice(0, marbles.length - MAX_MARBLES)
 }
 
 const toMarbleKind = (event: RunEvent & { readonly type: 'item-finished' }, isRetried: boolean): MarbleKind => {
@@ -127,31 +106,31 @@ const toMarbleKind = (event: RunEvent & { readonly type: 'item-finished' }, isRe
 }
 
 interface StreamContext {
-  readonly extras: StreamExtras
-  readonly estimator: ProgressEstimator
+  readonly progress: RunProgress
+  readonly marbles: readonly Marble[]
   readonly workers: number
-  readonly isFleet: boolean
 }
 
-const toLiveStream = (stats: StreamStats, { extras, estimator, workers, isFleet }: StreamContext): LiveStream => {
-  const { name, state, finished, takenOver, total, startedAt, finishedAt, failures, warnings, error } = stats
-  const { requests, retries, rateLimited, lost, degraded, items, files, bytes } = stats
+const toLiveStream = (stream: StreamStats, { progress, marbles, workers }: StreamContext): LiveStream => {
+  const { name, state, finished, takenOver, total, startedAt, finishedAt, failures, warnings, error } = stream
+  const { requests, answered, received, retries, rateLimited, lost, degraded, items, files, bytes, deferred, secondPass } = stream
   const isRunning = state === 'running'
-  const { perSecond, leftMs } = estimator.estimate(stats)
+  const isFleet = progress.stats.fleet() !== undefined
+  const { perSecond, leftMs } = progress.estimate(stream)
   const tookMs = finishedAt === undefined || startedAt === undefined ? 0 : finishedAt - startedAt
-  const pauses = isRunning ? estimator.pausedHosts().filter(({ hosts }) => hosts.some((host) => extras.hosts.includes(host))) : []
+  const isPaused = ({ hosts }: PausedHosts): boolean => hosts.some((host) => stream.hosts.includes(host))
+  const pauses = isRunning ? progress.stats.pausedHosts().filter(isPaused) : []
   return omitUndefined({
     ...{ name, state, done: finished, total, workers, startedAt, finishedAt, requests, retries, rateLimited, lost, partial: degraded },
     // A worker goes on while its answer waits to be decoded: what exceeds the workers has arrived.
-    inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - extras.ended)) : 0,
+    inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - answered)) : 0,
     perSecond: isRunning ? perSecond : tookMs > 0 ? ((finished - takenOver) * 1_000) / tookMs : undefined,
     leftMs: isRunning && pauses.length === 0 ? leftMs : undefined,
-    deferred: extras.deferred || undefined,
-    secondPass: extras.secondPass || undefined,
+    deferred: deferred || undefined,
+    secondPass: secondPass || undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
-    received: isFleet ? undefined : extras.received,
-    ...{ files, stored: bytes, failures, warnings, pauses: pauses.map(toPause), error },
-    marbles: extras.marbles.slice(-MAX_MARBLES),
+    received: isFleet ? undefined : received,
+    ...{ files, stored: bytes, failures, warnings, pauses: pauses.map(toPause), error, marbles },
   })
 }
 

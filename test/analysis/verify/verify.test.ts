@@ -23,6 +23,21 @@ beforeAll(async () => {
 const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
   folder.putCandles(symbol, to(folder.candles(symbol)))
 
+/** A copy of the sound folder, as one of another tool, without a report. */
+const copyOfAnother = (): OutputFolder => {
+  const folder = copyOf(clean)
+  folder.forget()
+  return folder
+}
+
+/** Plants a fault in the candles of all stocks, or of those of some places in the list. */
+const inStocks =
+  (to: (candles: readonly number[][]) => readonly (readonly number[])[], from = 0, until?: number) =>
+  (folder: OutputFolder): string => {
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(from, until)) change(folder, String(symbol), to)
+    return ''
+  }
+
 /** Plants a fault in the candles of a stock, which the finding names. */
 const inCandles =
   (name: keyof typeof names, to: (candles: readonly number[][]) => readonly (readonly number[])[]) =>
@@ -117,8 +132,7 @@ describe('a sound folder', () => {
 
 describe('the coverage of a year', () => {
   it('is the share of the sessions of its stocks that have a candle, the newest year first', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     const { coverage, candles } = await verified(folder)
     const [newest] = coverage
     expect(newest).toEqual({ year: 2026, sessions: newest?.sessions, stocks: 24, candles: 24 * (newest?.sessions ?? 0), share: 1 })
@@ -173,8 +187,7 @@ describe('a missing input', () => {
   })
 
   it('of the day of the price bands is named, and no close is compared with bands of another day', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
     const jumped = (all: readonly number[][]): readonly number[][] => all.with(-1, divided(all.at(-1) as number[], 1 / 1.25))
     for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -1))
@@ -193,8 +206,7 @@ describe('price bands of a run on a weekend', () => {
     ['2026-02-12', 1],
     ['2026-02-16', 0],
   ])('(%s) are those of the Friday before', async (day, count) => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     const isThursday = day === '2026-02-12'
     folder.put(
       '.scripstream/report.json',
@@ -363,11 +375,7 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a day that six stocks lack',
-    plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(5, 11))
-        change(folder, String(symbol), (all) => all.toSpliced(-30, 1))
-      return ''
-    },
+    plant: inStocks((all) => all.toSpliced(-30, 1), 5, 11),
     found: 'odd-days warning',
     detail: /^6 of 24 stocks lack the session of 2026-01-/,
   },
@@ -482,20 +490,13 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a day that all indices have and hardly a stock',
-    plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(1))
-        change(folder, String(symbol), (all) => all.toSpliced(-6, 1))
-      return ''
-    },
+    plant: inStocks((all) => all.toSpliced(-6, 1), 1),
     found: 'odd-days warning',
     detail: /^1 of 24 listed stocks/,
   },
   {
     fault: 'a month that all indices have and no stock has yet',
-    plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -22))
-      return ''
-    },
+    plant: inStocks((all) => all.slice(0, -22)),
     found: 'odd-days warning',
     detail: /^no stock has a candle of 22 days from 2026-01-\d\d to 2026-02-12, but most indices do$/,
   },
@@ -509,20 +510,15 @@ const faults: readonly Planted[] = [
   ),
   {
     fault: 'six stocks without the newest session',
-    plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(5, 11))
-        change(folder, String(symbol), (all) => all.slice(0, -1))
-      return ''
-    },
+    plant: inStocks((all) => all.slice(0, -1), 5, 11),
     found: 'odd-days warning',
     detail: /^6 of 24 stocks have no candle since 2026-02-12/,
   },
   {
     fault: 'a market whose candles ended weeks before the run, without indices',
     plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -4))
       folder.remove('ohlcv_data/indices')
-      return ''
+      return inStocks((all) => all.slice(0, -4))(folder)
     },
     found: 'newest-sessions warning',
     detail: /^the newest candles are of 2026-02-06, 3 weekdays before the day of the run$/,
@@ -541,11 +537,7 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a day without volume',
-    plant: (folder) => {
-      for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
-        change(folder, String(symbol), (all) => all.with(-20, (all.at(-20) as number[]).with(5, 0)))
-      return ''
-    },
+    plant: inStocks((all) => all.with(-20, (all.at(-20) as number[]).with(5, 0))),
     found: 'odd-days error',
     detail: /have an impossible volume on/,
   },
@@ -685,8 +677,7 @@ const faults: readonly Planted[] = [
 
 describe('a planted fault is the only finding', () => {
   it.each(faults)('$fault', async ({ plant, found, detail = /./ }) => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     const about = plant(folder)
     const { findings } = await verified(folder)
     expect(findings.map(gist)).toEqual([`${found} ${about}`.trim()])
@@ -694,8 +685,7 @@ describe('a planted fault is the only finding', () => {
   })
 
   it('also if ten others are in the same folder', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     const symbols = folder.rows('master_isin_map.json').map(({ Symbol: symbol }) => String(symbol))
     const [shuffled, repeated, impossible, spike, split, spliced, other, cut, great, zero, copy, copied] = symbols.slice(8) as [
       string,
@@ -755,16 +745,14 @@ describe('a planted fault is the only finding', () => {
           .filter((_, place) => place < 490 || place >= 550 || place % 10 === 5),
     ],
   ])('is no unadjusted action for the moves of a stock %s', async (_, to) => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     change(folder, names.a, to)
     const { findings } = await verified(folder, { symbols: [names.a], only: ['unadjusted-actions', 'large-moves'] })
     expect(findings.map(({ check }) => check)).toEqual(['large-moves', 'large-moves'])
   })
 
   it('also if a liquid stock has several gaps, but not if an illiquid one has', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     const withGaps = (times: number) => (all: readonly number[][]) =>
       all
         .map((candle) => candle.with(5, Math.ceil(Number(candle[5]) * times)))
@@ -782,15 +770,13 @@ describe('a planted fault is the only finding', () => {
 
 describe('the day of listing', () => {
   it('may come after candles, as for a stock that changed its board', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     listedAtCut(folder)
     expect((await verified(folder)).findings).toEqual([])
   })
 
   it.each([-100, 100])('causes no finding for a price jump %i sessions away from it', async (away) => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     listedAtCut(folder)
     change(folder, names.a, (all) => all.map((candle, place) => (place < CUT + away ? divided(candle, 3.5) : candle)))
     const { findings } = await verified(folder)
@@ -799,8 +785,7 @@ describe('the day of listing', () => {
   })
 
   it('is ignored if the list has another stock under the symbol', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     listedAtCut(folder, names.a, 'INE000000000')
     change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
     expect((await verified(folder)).findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
@@ -808,24 +793,17 @@ describe('the day of listing', () => {
 })
 
 describe('the newest days', () => {
-  const endedBefore = (folder: OutputFolder, sessions: number, spared: number): void => {
-    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(spared))
-      change(folder, String(symbol), (all) => all.slice(0, -sessions))
-  }
-
   it('of indices alone are no missing sessions of each stock', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
-    endedBefore(folder, 1, 0)
+    const folder = copyOfAnother()
+    inStocks((all) => all.slice(0, -1))(folder)
     const { sessions, findings } = await verified(folder)
     expect(sessions.last).toBe('2026-02-11')
     expect(findings.map(gist)).toEqual(['odd-days warning'])
   })
 
   it.each([3, 12])('that %i stocks have are sessions, and the others lack them', async (spared) => {
-    const folder = copyOf(clean)
-    folder.forget()
-    endedBefore(folder, 22, spared)
+    const folder = copyOfAnother()
+    inStocks((all) => all.slice(0, -22), spared)(folder)
     const { sessions, findings } = await verified(folder, { only: ['stale-symbols', 'odd-days'] })
     expect(sessions.last).toBe('2026-02-12')
     expect(findings).toMatchObject([
@@ -899,8 +877,7 @@ describe('files compared with the record of the run', () => {
 
 describe('the options of a verification', () => {
   const twoFaults = (): OutputFolder => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     change(folder, names.a, (all) => [...all, ...all.slice(-1)])
     change(folder, names.b, (all) => all.toSpliced(800, 1))
     return folder
@@ -916,8 +893,7 @@ describe('the options of a verification', () => {
   })
 
   it('include findings about a pair of stocks for either of the two', async () => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     change(folder, names.a, (all) => continued(all, folder.candles(names.b), 1))
     for (const symbol of [names.a, names.b]) {
       const { findings, passed } = await verified(folder, { symbols: [symbol], only: ['spliced-series'] })
@@ -971,8 +947,7 @@ describe('the options of a verification', () => {
 
 describe('a folder of a few stocks', () => {
   const few = async (withIndices: boolean): Promise<OutputFolder> => {
-    const folder = copyOf(clean)
-    folder.forget()
+    const folder = copyOfAnother()
     folder.putRows('master_isin_map.json', folder.rows('master_isin_map.json').slice(0, 3))
     for (const file of ['fundamental_data.json', 'advanced_indicator_data.json', 'all_company_announcements.json']) folder.putRows(file, [])
     if (!withIndices) folder.remove('ohlcv_data/indices')

@@ -9,7 +9,7 @@ import {
   listAnswers,
   listListedDays,
 } from '../../../src/storage/history/choose.js'
-import { type History, MIGRATED, type StoredRecord } from '../../../src/storage/history/record.js'
+import type { History, StoredRecord } from '../../../src/storage/history/record.js'
 
 const FILE = { name: 'bands.parquet', bytes: 1, digest: '' }
 
@@ -22,7 +22,7 @@ const record = (number: number, timing: Timing, facts: Partial<StoredRecord> = {
 })
 
 const historyOf = (records: readonly StoredRecord[], damaged: readonly string[] = []): History => ({
-  ...{ root: '/data', records, deleted: [], former: [] },
+  ...{ root: '/data', records, deleted: [] },
   damages: damaged.map((day) => ({ day, file: `.scripstream/history/${day}/0/record.json`, detail: 'its digest is wrong' })),
 })
 
@@ -73,7 +73,6 @@ describe('a record of a clock that was ahead', () => {
 
   it.each<readonly [string, StoredRecord]>([
     ['was late, because its own clock was behind', record(3, 'late')],
-    ['was migrated from the former format', record(3, 'final', { run: MIGRATED })],
     ['was known later', record(3, 'final', { day: '2026-02-19', knownAt: '2026-02-19T14:30:00.000Z' })],
     ['is far from all confirmed days', record(3, 'final', { day: '2026-02-23', isConfirmed: false })],
   ])('is not shown by one that %s', (_, later) => expect(daysAfter(later)).toContain('2026-02-18'))

@@ -3,14 +3,14 @@ import type { LiveStream } from '../../../src/web/api/live.js'
 import { layOutGraph } from '../../../src/web/page/run/layout.js'
 import { applyChange } from '../../../src/web/page/run/live-store.js'
 import { describePause, describeStream } from '../../../src/web/page/run/words.js'
-import { createLiveRun, describePhases } from '../../../src/web/server/live-run.js'
+import { describePhases } from '../../../src/web/server/live-run.js'
 import { streams } from '../../../streams/registry.js'
-import { started } from '../support.js'
+import { followLive, started } from '../support.js'
 
 const phases = describePhases(streams)
 const NOW = 10_000
 
-const live = createLiveRun(streams, { workers: {} })
+const live = followLive(streams)
 live.event(started(streams.map(({ name }) => name)))
 const state = live.state(NOW)
 const [first] = state?.streams ?? []

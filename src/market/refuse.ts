@@ -1,15 +1,14 @@
-import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, of, switchMap, tap } from 'rxjs'
-import { median } from '../market/candle-checks.js'
-import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
+import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { type Row, readText } from '../model/row.js'
+import type { Stored } from '../model/stored.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-damaged-file.js'
-import { catchItemFailure } from '../operators/catch-item-failure.js'
-import type { Tools } from './define-stream.js'
-import { MASTER_FIGURES, readStoredRows } from './known-stocks.js'
-import type { Stored } from './storage.js'
+import { median } from './candle-checks.js'
+import { MASTER_FIGURES, readStoredRows } from './listings.js'
+import { type RefusalCode, RefusedError, thresholds } from './refusal-policy.js'
+import type { Tools } from './tools.js'
 
 /** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
 export const refuse = ({ accepts, warn }: Pick<Tools, 'accepts' | 'warn'>, code: RefusalCode, message: string): void => {
@@ -47,14 +46,10 @@ export const rejectShrunk =
   <R>(
     file: string,
     { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
-    { readStored: earlier = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
+    { readStored = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
   ): MonoTypeOperatorFunction<ItemResult<R>> =>
   (found$) => {
-    const warnOfDamage = (): undefined => {
-      warn(`${file} is damaged, so the new list was not compared with it`)
-      return undefined
-    }
-    const checked = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
+    const check = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
       if (now >= then * thresholds.minShare) return found
       const records = `${formatThousands(now)} ${now === 1 ? 'record' : 'records'}, the stored file has ${formatThousands(then)}`
@@ -64,9 +59,12 @@ export const rejectShrunk =
     }
     return found$.pipe(
       switchMap((found) =>
-        earlier(stored, file).pipe(
-          catchDamagedFile(warnOfDamage),
-          map((before) => checked(found, before)),
+        readStored(stored, file).pipe(
+          catchDamagedFile(() => {
+            warn(`${file} is damaged, so the new list was not compared with it`)
+            return undefined
+          }),
+          map((before) => check(found, before)),
         ),
       ),
     )
@@ -102,14 +100,14 @@ export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorF
  */
 export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<ItemResult<R>> =>
   switchMap((found) =>
-    of([...found.rows]).pipe(
-      rejectOtherUnits(tools),
-      map(() => found),
-      catchItemFailure((reason, { code }) =>
-        readStoredRows(tools.stored, MASTER_FIGURES).pipe(
-          map((rows) => ({ ...createResult(rows as readonly R[], `${reason}; the stored list is used`), code })),
-        ),
-      ),
+    readStoredRows(tools.stored, MASTER_FIGURES).pipe(
+      map((stored): ItemResult<R> => {
+        const change = findUnitChange(stored, [...found.rows])
+        if (change !== undefined && !tools.accepts('units'))
+          return { ...createResult(stored as readonly R[], `units: ${change}; the stored list is used`), code: 'units' }
+        if (change !== undefined) refuse(tools, 'units', change)
+        return found
+      }),
     ),
   )
 

@@ -2,14 +2,15 @@ import { lastValueFrom, NEVER, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCandleEndpoint } from '../../src/market/candles.js'
+import { createCandleEndpoint } from '../../src/market/candle-answer.js'
+import type { PriceAction } from '../../src/market/price-actions.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
+import type { Series } from '../../src/market/update-candles.js'
+import { updateCandles } from '../../src/market/update-candles.js'
 import { type Candle, type Candles, createCsvCandles } from '../../src/model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../../src/model/outcome.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
-import { fetchMissingCandles } from '../../src/pipeline/missing-candles.js'
-import type { Instrument, Series } from '../../src/pipeline/stored-candles.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
@@ -34,7 +35,7 @@ const candleOn = (day: string, change: { readonly close?: number; readonly volum
 const fileOf = (...candles: readonly Candle[]): string => HEADER + candles.map((candle) => `${candle.join(',')}\n`).join('')
 
 const endpoint = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
-const instrument: Instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
+const instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
 const series: Series = { endpoint, instrument, file: 'TCS.csv' }
 
 interface Case {
@@ -45,7 +46,7 @@ interface Case {
   /** All candles of the provider; without them it returns `answer` for every request. */
   readonly has?: readonly Candle[]
   readonly answer?: Candles
-  readonly adjusted?: string
+  readonly actions?: readonly PriceAction[]
   readonly lastRun?: string
 }
 
@@ -68,8 +69,8 @@ const end = async (one: Case): Promise<Ended> => {
     starts.push(START)
     return of(one.answer ?? (one.has ?? []).filter(([time]) => time >= START))
   }
-  const adjustedSince = () => of(one.adjusted)
-  return { found: await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, toolsOf(one, ask))), starts }
+  const readActions = () => of(one.actions ?? [])
+  return { found: await foundOf(updateCandles({ ...series, readActions }, toolsOf(one, ask))), starts }
 }
 
 /** The result, without the day of its newest candle. */
@@ -164,7 +165,7 @@ describe('the requests for candles', () => {
       inputs.push(input)
       return of([])
     }
-    await lastValueFrom(fetchMissingCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
+    await lastValueFrom(updateCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
     expect(inputs).toStrictEqual([
       { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: timeOf(thursday), END: india(evening(friday)) / 1_000 },
     ])
@@ -174,7 +175,7 @@ describe('the requests for candles', () => {
   itWithMarbles('are aborted on unsubscribe', (m) => {
     const answer = m.cold('-----(a|)', { a: [candleOn(friday)] })
     m.expect(
-      fetchMissingCandles(
+      updateCandles(
         series,
         toolsOf({ now: evening(friday) }, () => answer),
       ),
@@ -263,7 +264,7 @@ describe('the join of stored and answered candles', () => {
   it('changes nothing if the request for the full history fails', async () => {
     const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
     const results: ItemResult[] = []
-    fetchMissingCandles(series, toolsOf(stored, ask)).subscribe((one) => results.push(one))
+    updateCandles(series, toolsOf(stored, ask)).subscribe((one) => results.push(one))
     expect(results).toEqual([])
   })
 })
@@ -312,18 +313,24 @@ describe('a known adjustment', () => {
   const has = [candleOn(wednesday), candleOn(thursday), candleOn(friday)]
 
   it('fetches the full history again at once, and reports why', async () => {
-    const ended = await end({ text, at: evening(thursday), now: evening(friday), has, adjusted: `split on ${friday}` })
+    const ended = await end({
+      text,
+      at: evening(thursday),
+      now: evening(friday),
+      has,
+      actions: [{ kind: 'split', divides: true, on: friday, type: 'SPLIT', note: '1:2' }],
+    })
     expect(ended.starts).toEqual([ALL])
     expect(ended.found).toEqual({ ...createResult(has), whole: true, remark: `history fetched again: split on ${friday}` })
   })
 
   it('is not looked up by a first download, nor if nothing can be missing', async () => {
-    const adjustedSince = () => NEVER
+    const readActions = () => NEVER
     const ask = () => of(has)
     const first = toolsOf({ now: evening(friday) }, ask)
     const complete = toolsOf({ now: evening(friday), text: fileOf(...has) }, ask)
-    expect(await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, first))).toEqual(createResult(has))
-    expect(await foundOf(fetchMissingCandles({ ...series, findAdjustment: adjustedSince }, complete))).toEqual(skippedResult)
+    expect(await foundOf(updateCandles({ ...series, readActions }, first))).toEqual(createResult(has))
+    expect(await foundOf(updateCandles({ ...series, readActions }, complete))).toEqual(skippedResult)
   })
 })
 

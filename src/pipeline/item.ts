@@ -1,29 +1,41 @@
-import { AsyncSubject, catchError, defer, EMPTY, type Observable, share, throwError } from 'rxjs'
+import { AsyncSubject, catchError, defer, EMPTY, type Observable, of, share, throwError } from 'rxjs'
 import { createAsk } from '../http/ask.js'
 import { CollectError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
-import type { WorkerSlot } from '../operators/merge-map-pool.js'
-import { toItemOutcome } from '../operators/to-item-outcome.js'
+import { toItemOutcome } from '../operators/item-outcome.js'
+import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
 import { toFilePath } from './output.js'
-import type { RunServices } from './run.js'
+import { type Engine, type ItemContext, MAX_BACKLOG } from './run.js'
 
-/** The services that the work of an item needs, in this process or in a worker of a fleet. */
-export interface WorkerContext
-  extends Pick<
-    RunServices,
-    'settings' | 'asOf' | 'accept' | 'transport' | 'limiters' | 'emit' | 'drift' | 'watch' | 'clock' | 'random' | 'shared' | 'ended'
-  > {
-  readonly storage: Pick<RunServices['storage'], 'stored'>
+/** Works on all items in this process, `workers` items of a stream at a time. */
+export const inProcess: Engine = {
+  begin: (run) => {
+    const again = { ...run, shared: oncePerSecondPass(run.shared) }
+    return of({
+      work: ({ stream, workers, findStored, activeItems, hasRoom, isSecondPass }) => {
+        const work = createItemWork(stream, isSecondPass ? again : run)
+        const workOn = (item: Item, slot: WorkerSlot): Observable<ItemOutcome> => {
+          const before = findStored(item)
+          if (before !== undefined) return of(before)
+          activeItems.begin()
+          return work(item, slot)
+        }
+        return mergeMapPool(workOn, workers, { isFree: hasRoom, freed$: activeItems.ended$, backlog: MAX_BACKLOG })
+      },
+      finish: () => of(undefined),
+    })
+  },
 }
 
 /** Creates the work of a stream's items: each ends as one outcome. Only a failure that must stop the run is an error. */
 export const createItemWork = (
   stream: StreamDefinition,
-  context: WorkerContext,
+  context: ItemContext,
 ): ((item: Item, slot: WorkerSlot) => Observable<ItemOutcome>) => {
   const tools = createTools(stream, context)
+  const requested = { type: 'requested', stream: stream.name } as const
   const createAskOf = createAsk({
     transport: context.transport,
     settings: context.settings,
@@ -34,8 +46,10 @@ export const createItemWork = (
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
-    onRequestEvent: (type, item) =>
-      context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item }),
+    onRequestEvent: (type, item) => {
+      if (type === 'requested') context.emit(requested)
+      else context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item })
+    },
     watch: context.watch?.(stream.name),
   })
   const [output] = stream.outputs
@@ -45,7 +59,7 @@ export const createItemWork = (
   }
 }
 
-const createTools = (stream: StreamDefinition, context: WorkerContext): Omit<Tools, 'ask'> => ({
+const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask'> => ({
   stored: context.storage.stored,
   settings: context.settings,
   asOf: context.asOf,

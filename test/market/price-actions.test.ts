@@ -1,12 +1,10 @@
 import fc from 'fast-check'
-import { EMPTY, lastValueFrom, type Observable, of, Subject, throwError } from 'rxjs'
+import { EMPTY, lastValueFrom, map, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { readPriceActions } from '../../src/market/price-actions.js'
+import { findAction, readPriceActions, readStockActions } from '../../src/market/price-actions.js'
+import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'
-import { toInstant } from '../../src/model/trading-day.js'
-import { createAdjustmentFinder } from '../../src/pipeline/adjustments.js'
-import type { Tools } from '../../src/pipeline/define-stream.js'
-import { oncePerRun } from '../../src/pipeline/item-work.js'
+import { oncePerRun } from '../../src/pipeline/item.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 
@@ -17,13 +15,16 @@ const toolsOf = (documents: Readonly<Record<string, Observable<unknown>>>, after
     shared: oncePerRun(),
     stored: { document: (file: string) => documents[file] ?? of(undefined) },
     warn: (text: string) => void notices.push(text),
-    asOf: toInstant('2026-02-12', '20:00'),
   }
   return { tools: tools as unknown as Tools, notices }
 }
 
-const since = (rows: readonly unknown[], day: string, symbol = 'TCS') =>
-  lastValueFrom(createAdjustmentFinder(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, symbol)(day))
+/** The action of a stock since a day that divides its prices. */
+const find = (tools: Tools, day: string, symbol = 'TCS') =>
+  readStockActions(symbol, tools).pipe(map((actions) => findAction(actions, { since: day, until: '2026-02-12', dividing: true })))
+
+const since = (rows: readonly unknown[], day: string, symbol?: string) =>
+  lastValueFrom(find(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, day, symbol))
 
 describe('the adjustments of a stock', () => {
   it.each([
@@ -72,18 +73,17 @@ describe('the adjustments of a stock', () => {
 
   it('are read from both lists, past and upcoming', async () => {
     const { tools } = toolsOf({ 'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]) })
-    expect(await lastValueFrom(createAdjustmentFinder(tools, 'TCS')('2026-02-11'))).toBe('split on 2026-02-12')
+    expect(await lastValueFrom(find(tools, '2026-02-11'))).toBe('split on 2026-02-12')
   })
 
   it('are empty if a list is missing or damaged, with one warning', async () => {
-    expect(await lastValueFrom(createAdjustmentFinder(toolsOf({}).tools, 'TCS')('2026-02-11'))).toBeUndefined()
+    expect(await lastValueFrom(find(toolsOf({}).tools, '2026-02-11'))).toBeUndefined()
     const damaged = throwError(() => new DamagedFileError('history_corporate_actions.json is damaged'))
     const { tools, notices } = toolsOf({
       'history_corporate_actions.json': damaged,
       'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]),
     })
-    for (const symbol of ['TCS', 'TCS'])
-      expect(await lastValueFrom(createAdjustmentFinder(tools, symbol)('2026-02-11'))).toBe('split on 2026-02-12')
+    for (const symbol of ['TCS', 'TCS']) expect(await lastValueFrom(find(tools, '2026-02-11', symbol))).toBe('split on 2026-02-12')
     expect(notices).toEqual([expect.stringContaining('is damaged')])
   })
 
@@ -92,7 +92,7 @@ describe('the adjustments of a stock', () => {
     const documents: Record<string, Observable<unknown>> = {}
     const { tools } = toolsOf(documents, ended)
     const seen: unknown[] = []
-    createAdjustmentFinder(tools, 'TCS')('2026-02-11').subscribe((one) => seen.push(one))
+    find(tools, '2026-02-11').subscribe((one) => seen.push(one))
     documents['history_corporate_actions.json'] = of([action('SPLIT', '2026-02-12')])
     expect(seen).toEqual([])
     ended.complete()

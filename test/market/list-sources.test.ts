@@ -2,9 +2,9 @@ import { map, type Observable, of, throwError } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { z } from 'zod'
 import { get } from '../../src/http/endpoint.js'
+import { fetchNewestFile } from '../../src/market/list-sources.js'
 import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Tools } from '../../src/pipeline/define-stream.js'
-import { fetchNewestFile } from '../../src/pipeline/list-sources.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const table = get({

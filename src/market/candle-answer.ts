@@ -73,9 +73,10 @@ const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
 
 const VOLUME = 5
 
-const NAMES = ['"Time"', '"o"', '"h"', '"l"', '"c"', '"v"'] as const
+const HEADS = ['{"success":true,"data":{', '{"data":{'] as const
+const COLUMN_STARTS = ['"Time":[', '"o":[', '"h":[', '"l":[', '"c":[', '"v":['] as const
 
-const [TAB, LINE_FEED, RETURN, SPACE, COMMA, POINT, ZERO, NINE, CLOSE] = [9, 10, 13, 32, 44, 46, 48, 57, 93] as const
+const [LINE_FEED, COMMA, POINT, ZERO, NINE, LIST_END, OBJECT_END] = [10, 44, 46, 48, 57, 93, 125] as const
 
 /** A decimal of up to this many characters is exactly what JavaScript prints for its number. */
 const MAX_DIGITS = 15
@@ -84,111 +85,113 @@ const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 
 /**
  * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by side, and no row becomes an
- * object. Returns nothing for anything unusual (a number that JavaScript would print differently, a volume with a fraction, two new
- * candles of a day, a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also finds the error.
+ * object. Returns nothing for anything unusual (white space, a number that JavaScript would print differently, a volume with a fraction, two
+ * new candles of a day, a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also
+ * finds the error.
  */
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)
-  const columns = findColumns(bytes)
-  return columns && copyRows(bytes, columns)
+  const starts = findColumns(bytes)
+  return starts && copyRows(bytes, starts)
 }
 
 /** Finds the first value of each of the six columns, without reading the columns. */
-const findColumns = (bytes: Buffer): Int32Array | undefined => {
-  const columns = new Int32Array(NAMES.length)
-  let at = 0
-  const takes = (...tokens: readonly string[]): boolean =>
-    tokens.every((token) => {
-      const from = skipSpace(bytes, at)
-      if (bytes.toString('latin1', from, from + token.length) !== token) return false
-      at = from + token.length
-      return true
-    })
-  const takesColumn = (): boolean => {
-    const column = NAMES.findIndex((name) => takes(name))
-    if (column < 0 || columns[column] !== 0 || !takes(':', '[')) return false
-    columns[column] = skipSpace(bytes, at)
-    at = bytes.indexOf(CLOSE, at) + 1
-    return at > 0
-  }
-  if (!takes('{') || (takes('"success"') && !takes(':', 'true', ',')) || !takes('"data"', ':', '{')) return undefined
-  do if (!takesColumn()) return undefined
-  while (takes(','))
-  return takes('}', '}') && skipSpace(bytes, at) === bytes.length && !columns.includes(0) ? columns : undefined
+const findColumns = (bytes: Buffer): readonly number[] | undefined => {
+  const startsWith = (text: string, at: number): boolean => bytes.toString('latin1', at, at + text.length) === text
+  const starts = COLUMN_STARTS.map(() => 0)
+  let at = HEADS.find((head) => startsWith(head, 0))?.length ?? 0
+  do {
+    const column = COLUMN_STARTS.findIndex((start) => startsWith(start, at))
+    if (column < 0 || starts[column] !== 0) return undefined
+    starts[column] = at + (COLUMN_STARTS[column] as string).length
+    at = bytes.indexOf(LIST_END, at) + 1
+    if (at === 0) return undefined
+  } while (bytes[at++] === COMMA)
+  const isWhole = bytes[at - 1] === OBJECT_END && bytes[at] === OBJECT_END && bytes.length === at + 1
+  return isWhole && !starts.includes(0) ? starts : undefined
 }
 
-/** Walks the columns to their common end, moving the cursors. Digits are copied first and validated at the end of each number. */
-const copyRows = (bytes: Buffer, cursors: Int32Array): Candles | undefined => {
+/**
+ * Walks the columns to their common end. Cursors in local variables, each declared alone as an integer, are 1.4 times as fast as an array: a
+ * list of initial values with a number that is no integer would make all of them floating-point numbers.
+ */
+const copyRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined => {
+  let [t, o, h, l, c, v] = starts as [number, number, number, number, number, number]
   // Large enough: a value and its separator in the answer are never shorter than in the CSV.
   const csv = Buffer.allocUnsafe(bytes.length)
-  let [to, length, newest, repeated] = [0, 0, 0, Number.NEGATIVE_INFINITY]
-  let follows: number | undefined = COMMA
-  for (; follows === COMMA; length += 1) {
-    const time = readTime(bytes, cursors[0] as number)
+  let to = 0
+  let length = 0
+  let newest = 0
+  let repeated = -thresholds.prices.newest
+  let end: number = COMMA
+  for (; end === COMMA; length += 1) {
+    if (bytes[t] === ZERO) return undefined
+    let time = 0
+    for (end = bytes[t] as number; isDigit(end); end = bytes[++t] as number) {
+      time = time * 10 + end - ZERO
+      csv[to++] = end
+    }
     if (time <= newest || time > MAX_EPOCH_SECONDS) return undefined
     if (length > 0 && isSameDay(newest, time)) repeated = length
     newest = time
-    for (let column = 0; column < NAMES.length; column += 1) {
-      const at = cursors[column] as number
-      const point = copyDigits(bytes, at, csv, to)
-      let end = point
-      to += point - at
-      if (bytes[point] === POINT) {
-        const whole = to
-        csv[to++] = POINT
-        end = copyDigits(bytes, point + 1, csv, to)
-        to = trimZeros(csv, to + end - point - 1)
-        if (column === VOLUME && to > whole) return undefined
-      }
-      if (point === at || end === point + 1 || end - at > MAX_DIGITS) return undefined
-      if (bytes[at] === ZERO && (point > at + 1 || end - at > MAX_DIGITS_BELOW_ONE)) return undefined
-      const next = skipSpace(bytes, end)
-      if (column === 0) follows = bytes[next]
-      else if (bytes[next] !== follows) return undefined
-      csv[to++] = COMMA
-      cursors[column] = skipSpace(bytes, next + 1)
-    }
+    t += 1
+    csv[to++] = COMMA
+    const open = copyCell(bytes, o, csv, to, end)
+    to += open & WRITTEN
+    const high = copyCell(bytes, h, csv, to, end)
+    to += high & WRITTEN
+    const low = copyCell(bytes, l, csv, to, end)
+    to += low & WRITTEN
+    const close = copyCell(bytes, c, csv, to, end)
+    to += close & WRITTEN
+    const from = to
+    const volume = copyCell(bytes, v, csv, to, end)
+    to += volume & WRITTEN
+    if (open === 0 || high === 0 || low === 0 || close === 0 || volume === 0) return undefined
+    o += open >> READ
+    h += high >> READ
+    l += low >> READ
+    c += close >> READ
+    v += volume >> READ
+    for (let at = from; at < to; at += 1) if (csv[at] === POINT) return undefined
     csv[to - 1] = LINE_FEED
   }
-  return follows === CLOSE && length - repeated >= thresholds.prices.newest ? createCsvCandles(csv.subarray(0, to), length) : undefined
+  return end === LIST_END && length - repeated >= thresholds.prices.newest ? createCsvCandles(csv.subarray(0, to), length) : undefined
 }
 
-/** Reads the whole number at an offset; 0 without one. */
-const readTime = (bytes: Buffer, from: number): number => {
-  let time = 0
-  for (let at = from; ; at += 1) {
-    const byte = bytes[at] as number
-    if (!isDigit(byte)) return byte === POINT ? 0 : time
-    time = time * 10 + byte - ZERO
-  }
-}
+/** The two numbers that `copyCell` returns as one: written bytes in the low bits, read bytes in the high ones. */
+const [READ, WRITTEN] = [5, 31] as const
 
-/** Copies the digits at an offset; returns the offset behind them. */
-const copyDigits = (bytes: Buffer, from: number, csv: Buffer, start: number): number => {
-  let at = from
-  let to = start
+/**
+ * Copies a number and a comma. Returns how many bytes it has read, up to and including `end`, and written; 0 for a number that JavaScript would
+ * print differently, or another end.
+ */
+const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: number): number => {
+  let at = start
+  let to = from
   let byte = bytes[at] as number
   while (isDigit(byte)) {
     csv[to++] = byte
     byte = bytes[++at] as number
   }
-  return at
-}
-
-/** The end of a fraction without its trailing zeros. */
-const trimZeros = (csv: Buffer, end: number): number => {
-  let to = end
-  while (csv[to - 1] === ZERO) to -= 1
-  return csv[to - 1] === POINT ? to - 1 : to
+  const whole = at - start
+  if (byte === POINT) {
+    const point = to
+    csv[to++] = POINT
+    byte = bytes[++at] as number
+    while (isDigit(byte)) {
+      csv[to++] = byte
+      byte = bytes[++at] as number
+    }
+    if (to === point + 1) return 0
+    while (csv[to - 1] === ZERO) to -= 1
+    if (to === point + 1) to = point
+  }
+  const read = at - start
+  if (byte !== end || whole === 0 || read > MAX_DIGITS) return 0
+  if (bytes[start] === ZERO && (whole > 1 || read > MAX_DIGITS_BELOW_ONE)) return 0
+  csv[to] = COMMA
+  return ((read + 1) << READ) | (to + 1 - from)
 }
 
 const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE
-
-/** The offset of the next JSON token. */
-const skipSpace = (bytes: Buffer, from: number): number => {
-  let at = from
-  while (isSpace(bytes[at] as number)) at += 1
-  return at
-}
-
-const isSpace = (byte: number): boolean => byte <= SPACE && (byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB)

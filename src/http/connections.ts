@@ -6,19 +6,17 @@ import buildConnector from 'undici/lib/core/connect.js'
 import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
-import { createBodyBudget } from './body-budget.js'
-import { dispatch, type HttpDispatcher, type RequestTarget, type Route } from './dispatch.js'
+import { createTransport, type HttpDispatcher, type Route } from './exchange.js'
 import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
-import { createRedirect } from './redirects.js'
-import { createTimeSlicer, type Sender, sendAndFollow } from './send-and-follow.js'
-import type { Connections, HttpRequest, Redirect, Transport } from './transport.js'
+import type { HttpRequest, Transport } from './transport.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 export interface ConnectionOptions {
   /** Sends all requests. Default: own pools, one per origin, through the proxies of the environment. */
   readonly dispatcher?: HttpDispatcher | undefined
-  readonly redirect?: Redirect
+  /** Follows redirects to the addresses in these settings. */
+  readonly settings?: Settings
   /** The maximum of connections by origin; other origins are unbounded. */
   readonly maxConnections?: ReadonlyMap<string, number>
   /** Sends each request in the asynchronous context of its caller, also after it has waited for a connection. For traces. */
@@ -27,10 +25,17 @@ export interface ConnectionOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
+/** Open connections. */
+interface Connections {
+  readonly send: Transport
+  /** Closes every socket at once; requests in flight error. */
+  readonly close: () => void
+}
+
 /** Opens keep-alive connections, or sends through the given dispatcher. */
 export const openConnections = ({
   dispatcher,
-  redirect = () => undefined,
+  settings,
   maxConnections = new Map(),
   keepsContext = false,
   env = process.env,
@@ -45,12 +50,7 @@ export const openConnections = ({
     }
     return keepsContext ? openBoundPool(origin, options) : openPool(origin, options)
   })
-  const sender: Sender = {
-    dispatch: (request, receiver) => dispatch(findTarget(request), request, receiver),
-    redirect,
-    schedule: createTimeSlicer(),
-  }
-  const send: Transport = (request) => sendAndFollow(request, sender)
+  const send = createTransport(findTarget, settings)
   if (dispatcher || !hasProxy(env)) return { send, close }
   // Loaded on demand: most machines need no proxy.
   const load = async (): Promise<void> => {
@@ -93,7 +93,7 @@ const openBoundPool = (origin: string, options: Pool.Options): Route => {
  * createCollector({ settings, transport: (request) => defer(() => log(request.url)).pipe(switchMap(() => send(request))) })
  */
 export const httpTransport = (dispatcher: HttpDispatcher, settings: Pick<SettingsInput, 'urls' | 'hosts' | 'headers'> = {}): Transport =>
-  openConnections({ dispatcher, redirect: createRedirect(Settings.parse(settings)) }).send
+  openConnections({ dispatcher, settings: Settings.parse(settings) }).send
 
 /** Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only. */
 const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
@@ -105,19 +105,19 @@ const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect:
 /** Finds the destination of each request; opens a pool for each new origin. */
 const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origin: string, options: Pool.Options) => Route) => {
   const routes = new Map<string, Route>()
-  const targets = new Map<string, RequestTarget>()
+  // Most requests of a stream share one address.
+  const targets = new Map<string, { readonly route: Route; readonly path: string }>()
   const { connect, abandon } = createConnector()
-  const budget = createBodyBudget()
   const findRoute = (origin: string): Route => {
     const route = routes.get(origin) ?? open(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect })
     routes.set(origin, route)
     return route
   }
-  const findTarget = ({ method, url: address }: HttpRequest): RequestTarget => {
+  const findTarget = ({ method, url: address }: HttpRequest) => {
     const known = targets.get(address)
     if (known) return known
     const url = new URL(address)
-    const target = { route: findRoute(url.origin), path: `${url.pathname}${url.search}`, budget }
+    const target = { route: findRoute(url.origin), path: `${url.pathname}${url.search}` }
     // Only POSTs share addresses; each GET may have its own.
     if (method === 'POST') targets.set(address, target)
     return target

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
-import { createProgressEstimator } from '../../src/model/progress-estimator.js'
+import { createRunProgress } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRandom } from '../../src/simulator/random.js'
 
@@ -9,17 +9,14 @@ const NAMES = ['market-news', 'all-ohlcv'] as const
 
 const follow = () => {
   const stats = createRunStats()
-  const estimator = createProgressEstimator()
+  const progress = createRunProgress(stats, [])
   const handle = (...events: readonly RunEvent[]): void => {
-    for (const event of events) {
-      stats.record(event)
-      estimator.record(event)
-    }
+    for (const event of events) stats.record(event)
   }
   handle({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
   const at = (now: number) => {
-    estimator.sample(stats.streams(), now)
-    return stats.streams().map((stream) => ({ stream, ...estimator.estimate(stream) }))
+    progress.sample(now)
+    return stats.streams().map((stream) => ({ stream, ...progress.estimate(stream) }))
   }
   return { handle, at }
 }

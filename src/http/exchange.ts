@@ -1,0 +1,352 @@
+import { gunzip } from 'node:zlib'
+import { asyncScheduler, Observable, type Subscriber, type Unsubscribable } from 'rxjs'
+import type { Dispatcher } from 'undici'
+import { TransportError, type TransportReason } from '../model/errors.js'
+import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
+import { describeNetworkError } from '../model/system-error.js'
+import type { Transfer } from '../operators/deadline.js'
+import { type NetworkProxy, toProxyError } from './proxy.js'
+import type { HttpReply, HttpRequest, Transport } from './transport.js'
+
+/** A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it. */
+export type HttpDispatcher = Pick<Dispatcher, 'dispatch'>
+
+/** What requests to an origin go through: a pool, or the agent of a proxy. */
+export interface Route {
+  readonly origin: string
+  readonly agent: HttpDispatcher
+  /** The agent, if it is to be closed with the connections. */
+  readonly own?: Dispatcher
+  readonly proxy?: NetworkProxy | undefined
+}
+
+/** What all requests share. */
+interface Sender {
+  readonly findTarget: (request: HttpRequest) => { readonly route: Route; readonly path: string }
+  readonly redirect: Redirect | undefined
+  readonly budget: BodyBudget
+  /** Runs a task in a later turn. */
+  readonly schedule: (task: () => void) => void
+}
+
+/** Creates a transport that sends through the routes which `findTarget` returns, and follows redirects to the addresses in `settings`. */
+export const createTransport = (findTarget: Sender['findTarget'], settings: Settings | undefined): Transport => {
+  const sender = { findTarget, redirect: settings && createRedirect(settings), budget: createBodyBudget(), schedule: createTimeSlicer() }
+  return (request) => new Observable((subscriber) => new Exchange(request, { sender, subscriber, hop: 0 }).send())
+}
+
+/** Header fields of a reply by name, in lower case. */
+type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+interface ExchangeContext {
+  readonly sender: Sender
+  readonly subscriber: Subscriber<HttpReply>
+  /** The number of redirects before. */
+  readonly hop: number
+}
+
+/**
+ * One request and its reply so far: the handler that undici calls, and the share of the memory budget. undici's own promises and an
+ * AbortSignal per request would add half of the request's CPU cost.
+ */
+class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable {
+  bytes = 0
+  private readonly transfer: Transfer
+  private readonly chunks: Buffer[] = []
+  private isOver = false
+  private controller: Dispatcher.DispatchController | undefined
+  private status = 0
+  private headers: ReplyHeaders = {}
+  private proxy: NetworkProxy | undefined
+
+  constructor(
+    private readonly request: HttpRequest,
+    private readonly context: ExchangeContext,
+  ) {
+    this.transfer = request.transfer ?? { bytesAt: 0 }
+  }
+
+  send(): void {
+    const { sender, subscriber } = this.context
+    const { method, headers: given, body = null, timeoutMs } = this.request
+    const { route, path } = sender.findTarget(this.request)
+    const { origin, agent, own, proxy } = route
+    this.proxy = proxy
+    // The agent of a proxy adds a header, and a dispatcher of the app may change them.
+    const headers = proxy || !own ? { ...given } : given
+    subscriber.add(this)
+    try {
+      agent.dispatch({ origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, this)
+    } catch (error) {
+      // A mock throws at once if it has no answer.
+      this.fail(error)
+    }
+  }
+
+  /** Cancels the request, or frees the memory of its reply. */
+  unsubscribe(): void {
+    this.context.sender.budget.release(this)
+    if (this.isOver) return
+    this.isOver = true
+    this.controller?.abort(new Error('cancelled'))
+  }
+
+  pause(): void {
+    this.transfer.bytesAt = Number.POSITIVE_INFINITY
+    this.controller?.pause()
+  }
+
+  resume(): void {
+    this.transfer.bytesAt = asyncScheduler.now()
+    this.controller?.resume()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    if (this.isOver) controller.abort(new Error('cancelled'))
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+    // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
+    if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
+    // An interim response (103) is no progress: a host that sends nothing else is as silent as one that sends nothing.
+    if (status < 200 && status !== 101) return
+    this.transfer.bytesAt = asyncScheduler.now()
+    this.status = status
+    this.headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk)
+    this.transfer.bytesAt = asyncScheduler.now()
+    this.context.sender.budget.take(this, chunk.length)
+    if (this.bytes > MAX_BODY_BYTES) controller.abort(new TransportError('too_large', `the answer is larger than ${MAX_BODY_BYTES} bytes`))
+  }
+
+  onResponseEnd(): void {
+    const encoding = this.headers['content-encoding']
+    // `splice` empties the list, which is in the old generation too and would keep the chunks.
+    const chunks = this.chunks.splice(0)
+    const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+    if (encoding === 'gzip') gunzip(body, { maxOutputLength: MAX_BODY_BYTES }, (error, whole) => this.finish(error, whole))
+    else if (encoding === undefined || encoding === 'identity') this.finish(null, body)
+    else this.finish(new TransportError('protocol', `unsupported content-encoding ${String(encoding)}`), body)
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.fail(error)
+  }
+
+  private finish(error: Error | null, body: Buffer = Buffer.alloc(0)): void {
+    if (this.isOver) return
+    // Only a 200 is decoded: a broken body must not hide any other status.
+    if (error && this.status === 200) {
+      this.fail(error)
+      return
+    }
+    const { sender, subscriber, hop } = this.context
+    this.isOver = true
+    if (this.headers['content-encoding'] !== undefined) sender.budget.take(this, body.length)
+    const reply = toHttpReply(this.status, this.headers, body)
+    const next = sender.redirect?.(reply, this.request, hop)
+    if (next) {
+      sender.budget.release(this)
+      new Exchange(next, { sender, subscriber, hop: hop + 1 }).send()
+      return
+    }
+    const emit = (): void => {
+      subscriber.next(reply)
+      subscriber.complete()
+    }
+    // Nothing to decode, and the limiter must know the status before it admits another request.
+    if (reply.status !== 200) {
+      emit()
+      return
+    }
+    this.request.arrived?.()
+    sender.schedule(emit)
+  }
+
+  private fail(error: unknown): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.context.sender.budget.release(this)
+    this.context.subscriber.error(toTransportError(error, this.status !== 0, this.proxy))
+  }
+}
+
+/** The reply, with those header fields that are used. */
+const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): HttpReply => ({
+  status,
+  body,
+  retryAfter: toText(headers['retry-after']),
+  location: toText(headers.location),
+  contentType: toText(headers['content-type']),
+  isUnframed: (headers['content-length'] ?? headers['transfer-encoding']) === undefined ? true : undefined,
+})
+
+const toText = (field: string | string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined)
+
+/** The share of the memory budget that one response body uses. */
+interface BodyShare {
+  /** The bytes in memory; counted by the budget. */
+  bytes: number
+  pause(): void
+  resume(): void
+}
+
+type BodyBudget = ReturnType<typeof createBodyBudget>
+
+/** Far more than usual bodies need together; two bodies of the maximum size. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Limit of a body, compressed and decompressed. The largest answer of a whole market is a third of it. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024
+
+/**
+ * Bounds the bytes of all response bodies that are being received or wait to be decoded. Above the limit only one body is received further,
+ * until it ends and frees memory; the other sockets are paused (back-pressure). Memory never exceeds the limit plus one body of the maximum
+ * size.
+ */
+export const createBodyBudget = (limit = MAX_BYTES) => {
+  const paused = new Set<BodyShare>()
+  let total = 0
+  let favoured: BodyShare | undefined
+  const resumePaused = (): void => {
+    for (const next of paused) {
+      if (total > limit && favoured !== undefined) return
+      if (total > limit) favoured = next
+      paused.delete(next)
+      next.resume()
+    }
+  }
+  return {
+    /** Counts received bytes; pauses the body if the budget is exceeded. */
+    take: (share: BodyShare, bytes: number): void => {
+      share.bytes += bytes
+      total += bytes
+      if (total <= limit || favoured === share || paused.has(share)) return
+      if (favoured === undefined) favoured = share
+      else {
+        paused.add(share)
+        share.pause()
+      }
+    },
+    /** The body was decoded or discarded. Idempotent. */
+    release: (share: BodyShare): void => {
+      total -= share.bytes
+      share.bytes = 0
+      paused.delete(share)
+      if (favoured === share) favoured = undefined
+      if (paused.size > 0) resumePaused()
+    },
+  }
+}
+
+/** Time budget of one turn; a single task may exceed it. */
+const MAX_SLICE_MS = 1
+
+/**
+ * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that arrive together would otherwise
+ * block all sockets until the last one is decoded. A task never runs in the turn that queued it.
+ */
+export const createTimeSlicer = (): ((task: () => void) => void) => {
+  const waiting: (() => void)[] = []
+  let isScheduled = false
+  const scheduleTurn = (): void => {
+    if (!isScheduled && waiting.length > 0) setImmediate(turn)
+    isScheduled = waiting.length > 0
+  }
+  const turn = (): void => {
+    isScheduled = false
+    const end = performance.now() + MAX_SLICE_MS
+    do waiting.shift()?.()
+    while (waiting.length > 0 && performance.now() < end)
+    scheduleTurn()
+  }
+  return (task) => {
+    waiting.push(task)
+    scheduleTurn()
+  }
+}
+
+/** Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is hop 0. */
+type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
+
+const MAX_HOPS = 2
+const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {
+  GET: new Set([301, 302, 303, 307, 308]),
+  POST: new Set([307, 308]),
+  PUT: new Set([307, 308]),
+}
+
+/**
+ * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
+ * settings are removed: they are for the original address. Any other redirect is returned as the answer.
+ */
+export const createRedirect = (settings: Settings): Redirect => {
+  const addresses = listHosts(settings).flatMap((host) => findAddress(settings, host) ?? [])
+  const origins = new Set(addresses.map((url) => new URL(url).origin))
+  const own = new Set(listHeaders(settings).map(([name]) => name.toLowerCase()))
+  return (reply, request, hop) => {
+    if (hop >= MAX_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
+    const url = resolveLocation(reply, request, origins)
+    return url === undefined ? undefined : { ...request, url, headers: omitHeaders(own, request.headers) }
+  }
+}
+
+const resolveLocation = ({ location }: HttpReply, { url }: HttpRequest, origins: ReadonlySet<string>): string | undefined => {
+  if (location === undefined || !URL.canParse(location, url)) return undefined
+  const target = new URL(location, url)
+  const isSafe = origins.has(target.origin) && !(url.startsWith('https:') && target.protocol === 'http:')
+  return isSafe && target.username === '' && target.password === '' ? target.href : undefined
+}
+
+const omitHeaders = (names: ReadonlySet<string>, headers: HttpRequest['headers']): HttpRequest['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
+
+const REASONS: Readonly<Record<string, TransportReason>> = {
+  ECONNREFUSED: 'connect',
+  EHOSTUNREACH: 'connect',
+  ENETUNREACH: 'connect',
+  ETIMEDOUT: 'connect',
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  UND_ERR_HEADERS_TIMEOUT: 'deadline',
+  UND_ERR_BODY_TIMEOUT: 'deadline',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
+  ERR_BUFFER_TOO_LARGE: 'too_large',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  EMFILE: 'fd',
+  ENFILE: 'fd',
+}
+
+/**
+ * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. A request that a
+ * `MockAgent` has no answer for is a mistake in a test: it stays as it is and ends the run, because an outage would be waited for.
+ */
+export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
+  if (error instanceof TransportError || isUnmatchedMock(error)) return error
+  const refused = proxy && toProxyError(error, proxy)
+  if (refused) return refused
+  const code = (error as { readonly code?: unknown }).code
+  const reason = toTransportReason(typeof code === 'string' ? code : '', (error as Error).name, hasBegun)
+  const advice = reason === 'fd' ? '; raise the limit with `ulimit -n`, or use fewer workers' : ''
+  // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
+  const where = proxy && (reason === 'connect' || reason === 'dns') ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: ` : ''
+  return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
+}
+
+const isUnmatchedMock = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'
+
+const toTransportReason = (code: string, name: string, hasBegun: boolean): TransportReason => {
+  const known = REASONS[code]
+  if (known !== undefined) return known
+  if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
+  if (code.startsWith('Z_')) return 'truncated'
+  // undici's parser errors have no code.
+  if (name === 'HTTPParserError' && !hasBegun) return 'protocol'
+  return hasBegun ? 'truncated' : 'reset'
+}

@@ -1,0 +1,22 @@
+import type { Observable } from 'rxjs'
+import type { Ask } from '../http/ask.js'
+import type { Settings } from '../model/settings.js'
+import type { Stored } from '../model/stored.js'
+import type { RefusalCode } from './refusal-policy.js'
+
+/** Everything of a run that the work of a stream can use. */
+export interface Tools {
+  readonly ask: Ask
+  readonly stored: Stored
+  readonly settings: Settings
+  /** "Now" of the run, epoch milliseconds. */
+  readonly asOf: number
+  /** Runs `make` once per run and key: later callers get the same answer or the same error. */
+  readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
+  /** Completes when another stream has ended, even if it failed; at once if this run lacks it. The definition's `after` must name it. */
+  readonly after: (stream: string) => Observable<never>
+  /** Whether the run accepts answers that this rule refuses (`RunOptions.accept`). */
+  readonly accepts: (code: RefusalCode) => boolean
+  /** Adds a warning to the report. */
+  readonly warn: (text: string) => void
+}
