@@ -261,7 +261,7 @@ const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
         through(isGathered),
         count(),
         tap((stored) => {
-          if (finished !== stored) throw new Error(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+          if (finished !== stored) throw new InternalError(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
         }),
       )
     })

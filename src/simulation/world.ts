@@ -1,19 +1,20 @@
-import { asyncScheduler, type Observable, Subscription } from 'rxjs'
+import { asyncScheduler, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
-import { groupBy } from '../model/map.js'
 import type { Random } from '../model/market.js'
-import { isLost } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import type { Telemetry } from '../pipeline/telemetry.js'
 import { replaceDisk } from '../storage/disk.js'
+import { countJournaled, follow } from './follow-run.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
+
+type Files = ReadonlyMap<string, Buffer>
 
 /** The output folder of every simulated run. */
 export const ROOT = '/data'
@@ -100,6 +101,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
   const open = ({ transport }: Network, telemetry?: Telemetry) =>
     createCollector({ settings, streams, storage: folder(ROOT), transport, telemetry, random: random.next })
+  const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
   const run: World['run'] = async (network, { kill: planned, interventions = [], pauseMs = 0 } = {}) => {
     network.connect()
     time.takePeak()
@@ -113,14 +115,12 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
-      const after = listRecords(disk)
-      const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
+      const overwritten = listOverwritten(records, listRecords(disk))
       const mostTimers = time.takePeak()
       const journaled = killed ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) : undefined
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
       if (killed) time.clear()
       else running.unsubscribe()
-      const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
       const atEnd = countHeld()
       callsLeft = Number.POSITIVE_INFINITY
       await time.pass(pauseMs)
@@ -135,14 +135,11 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       restoreDisk()
     }
   }
-  return {
-    ...{ disk, run },
-    startAgain: (network, requested) =>
-      void open(network, () => reportRequests(requested))
-        .run()
-        .subscribe({ error: () => undefined }),
-    read: (reader) => readWith(disk, time, reader),
-  }
+  const startAgain: World['startAgain'] = (network, requested) =>
+    void open(network, () => reportRequests(requested))
+      .run()
+      .subscribe({ error: () => undefined })
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
 }
 
 /** Calls back with each request of a run. */
@@ -170,57 +167,11 @@ const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () =
 }
 
 /** The files of all records of the history, by path. */
-const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
+const listRecords = ({ files }: MemoryDisk): Files =>
   new Map([...files(`${ROOT}/.scripstream/history`)].filter(([path]) => /^\d/.test(path)))
 
-/** An item that finished so long before a kill is in the journal. */
-const STORED_AFTER_MS = 1_000
-
-/** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
-const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {
-  const events: RunEvent[] = []
-  const stored: (readonly [stream: string, at: number])[] = []
-  let [end, error]: ['finished' | 'failed' | undefined, unknown] = [undefined, undefined]
-  const subscription = event$.subscribe({
-    next: (event) => {
-      if (isKilled()) return
-      events.push(event)
-      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined) stored.push([event.stream, elapsed()])
-    },
-    error: (failure: unknown) => {
-      ;[end, error] = ['failed', failure]
-    },
-    complete: () => {
-      end = 'finished'
-    },
-  })
-  const last = () => events.findLast((event) => event.type === 'run-finished')
-  const countStored = () =>
-    groupBy(
-      stored.filter(([, at]) => at <= elapsed() - STORED_AFTER_MS),
-      ([stream]) => stream,
-    )
-  return { events, subscription, countStored, end: () => end, error: () => error, report: () => last()?.report }
-}
-
-/** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
-const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
-  // A run that has just ended has no record any more: its journals are ignored.
-  const state = files(`${ROOT}/.scripstream`)
-  if (!state.has('run.json')) return new Map()
-  return new Map(
-    [...state].flatMap(([path, bytes]) => {
-      const stream = /^journals\/(.+)\.ndjson$/.exec(path)?.[1]
-      if (stream === undefined) return []
-      const items = new Map<string, boolean>()
-      for (const line of bytes.toString().split('\n').slice(0, -1)) {
-        const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
-        if (item !== undefined) items.set(item, degraded === undefined)
-      }
-      return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
-    }),
-  )
-}
+const listOverwritten = (before: Files, after: Files): readonly string[] =>
+  [...before].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
 
 /** Describes how a start ended, with its problems. */
 export const describeEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {
