@@ -36,15 +36,11 @@ export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<Di
     return { changes: changes.map((change) => JSON.stringify(change)), record }
   })
 
-/** When a row became known, and from which other one it differs, depends on the run. */
-const digest = (rows: unknown): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify(rows, (name, value: unknown) =>
-        RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value,
-      ),
-    )
-    .digest('hex')
-    .slice(0, 16)
+/** When a row became known, from which other one it differs, and the order of the rows depend on earlier records. */
+const digest = (rows: readonly unknown[]): string => {
+  const toText = (row: unknown): string =>
+    JSON.stringify(row, (name, value: unknown) => (RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value))
+  return createHash('sha256').update(rows.map(toText).sort().join('\n')).digest('hex').slice(0, 16)
+}
 
 const RUN_COLUMNS: ReadonlySet<string> = new Set([KNOWN_AT, CHANGE, BASE_ROW])
