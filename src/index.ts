@@ -40,6 +40,7 @@ export {
   HostClosedError,
   HostDownError,
   HttpError,
+  InternalError,
   NothingAnsweredError,
   refusals,
   type Status,

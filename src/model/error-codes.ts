@@ -58,6 +58,7 @@ export const errorCodes = {
   ...refusals,
   storage: 'a file, a folder or a database cannot be read or written',
   'damaged-file': 'a stored file is damaged',
+  internal: 'a check of the program itself has failed',
   ...usageCodes,
 } as const
 

@@ -182,6 +182,14 @@ export class DamagedFileError extends CollectError {
   readonly code = 'damaged-file'
 }
 
+/** Counts that must agree do not, or written bytes differ from those read back: a bug, or broken memory. The run ends; nothing of it is trusted. */
+export class InternalError extends CollectError {
+  override readonly name = 'InternalError'
+  readonly verdict = 'stop'
+  readonly status = 'error'
+  readonly code = 'internal'
+}
+
 /** A setting, a name or a symbol is wrong or missing. The message names it, its source and the remedy. */
 export class UsageError extends CollectError {
   override readonly name = 'UsageError'

@@ -18,7 +18,7 @@ import {
   tap,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
-import { type ErrorCode, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
+import { type ErrorCode, InternalError, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
@@ -75,7 +75,7 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, gra
     const { run, passes } = graph
     const { name } = stream
     const journal = run.session.journals.get(name)
-    if (journal === undefined) throw new Error(`${name} has no journal`)
+    if (journal === undefined) throw new InternalError(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
     return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, item$).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
@@ -261,7 +261,7 @@ const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
         through(isGathered),
         count(),
         tap((stored) => {
-          if (finished !== stored) throw new Error(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+          if (finished !== stored) throw new InternalError(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
         }),
       )
     })

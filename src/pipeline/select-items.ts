@@ -1,6 +1,6 @@
 import { defer, EMPTY, filter, from, type MonoTypeOperatorFunction, map, mergeMap, type Observable, of, tap, toArray } from 'rxjs'
 import { createUnknownSymbolsError, describeWrongSymbol, type NamedStock, resolveSymbols } from '../market/symbols.js'
-import { runNamed } from '../model/errors.js'
+import { InternalError, runNamed } from '../model/errors.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
@@ -100,7 +100,7 @@ const expectCount =
     defer(() => {
       let received = 0
       const end = (): void => {
-        if (received !== total) throw new Error(`internal error: a stream received ${received} of ${total} stocks`)
+        if (received !== total) throw new InternalError(`a stream received ${received} of ${total} stocks`)
       }
       return item$.pipe(tap({ next: () => (received += 1), complete: end }))
     })

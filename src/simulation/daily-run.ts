@@ -1,13 +1,13 @@
 import type { Random } from '../model/market.js'
 import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
-import { type DailyRun, type Files, invariants } from './invariants.js'
+import { readDiffAndRecord } from './diff-and-record.js'
+import { type DailyRun, type Files, findLosses, invariants } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
-import { isShownOn, listMisses } from './planted.js'
-import { readKnown } from './read-known.js'
-import { filesOf, instantOf, type Scenario, type Truth } from './scenario.js'
+import { checkPlantedEvent, isShownOn } from './planted.js'
+import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
 import type { Totals } from './totals.js'
-import { createWorld, describeEnd, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
+import { createWorld, describeEnd, type Kill, type RunOptions, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [
@@ -28,7 +28,7 @@ export class SimulationError extends Error {
   override readonly name = 'SimulationError'
   constructor(
     readonly seed: number,
-    readonly dailyRun: Pick<DailyRun, 'day'> & Partial<DailyRun>,
+    readonly dailyRun: DailyRun,
     readonly invariant: string,
     readonly details: readonly string[],
   ) {
@@ -46,7 +46,7 @@ interface Simulation {
 }
 
 /** The machine of a seed, and what can happen to it. */
-interface Machine {
+interface SeedContext {
   readonly seed: number
   readonly world: World
   readonly plan: Random
@@ -60,9 +60,9 @@ interface Machine {
 
 /** Simulates all daily runs of a seed. @throws SimulationError */
 export const simulateDailyRuns = async (seed: number, simulation: Simulation): Promise<void> => {
-  const machine = createMachine(seed, simulation)
-  simulation.log?.(`seed ${seed}: ${[...machine.kinds].join(', ')}; ${machine.share * 100} % of the requests`)
-  for (const session of simulation.scenario.sessions.keys()) await simulateDailyRun(session, machine, simulation)
+  const context = createSeedContext(seed, simulation)
+  simulation.log?.(`seed ${seed}: ${[...context.kinds].join(', ')}; ${context.share * 100} % of the requests`)
+  for (const session of simulation.scenario.sessions.keys()) await simulateDailyRun(session, context, simulation)
 }
 
 /** After this time a system has written what it holds back. */
@@ -70,7 +70,7 @@ const SETTLE_MS = 30_000
 
 const DISK_ERRORS = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const
 
-const createMachine = (seed: number, { scenario, faults, totals }: Simulation): Machine => {
+const createSeedContext = (seed: number, { scenario, faults, totals }: Simulation): SeedContext => {
   const [plan, random] = [createRandom(seed, 'plan'), createRandom(seed, 'disk')]
   const kinds = new Set(faults.filter(() => plan.chance(0.5)))
   let areOn = false
@@ -96,55 +96,55 @@ const createMachine = (seed: number, { scenario, faults, totals }: Simulation): 
 }
 
 /** A daily run under way: the starts so far, and its checks. */
-const openDailyRun = async (session: number, machine: Machine, simulation: Simulation) => {
-  const { seed, world, plan, kinds, share } = machine
+const openDailyRun = async (session: number, context: SeedContext, simulation: Simulation) => {
+  const { seed, world, plan, kinds, share } = context
   const { scenario, totals, check, log } = simulation
   const { time, streams } = scenario
   const day = scenario.sessions[session] as Day
   world.disk.settle()
-  const truths: readonly Truth[] = [await scenario.expect(session), ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : [])]
+  const expectedDays: readonly ExpectedDay[] = [
+    await scenario.expect(session),
+    ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : []),
+  ]
   const network = scenario.open(session, { random: createRandom(seed, 'network', session), kinds, share })
   const [runs, kills]: [SimulatedRun[], DailyRun['kills'][number][]] = [[], []]
-  const dailyRun = {
-    day,
-    before: filesOf(world),
-    expected: truths.map(({ files }) => files),
-    runs,
-    kills,
-    streams,
-    exchange: SIMULATED_EXCHANGE,
-  }
+  let before = filesOf(world)
+  const describe = (): DailyRun => ({
+    ...{ day, before, after: filesOf(world), runs, kills, streams, exchange: SIMULATED_EXCHANGE },
+    ...{ expected: expectedDays.map(({ files }) => files), violations: network.violations },
+  })
   const assert = (name: string, wrong: readonly string[]): void => {
     totals.countCheck(name)
-    if (wrong.length > 0) throw new SimulationError(seed, { ...dailyRun, after: filesOf(world) }, name, wrong)
+    if (wrong.length > 0) throw new SimulationError(seed, describe(), name, wrong)
   }
   assert(
     'a run without faults is complete',
-    truths.flatMap(({ problem = [] }) => problem),
+    expectedDays.flatMap(({ problem = [] }) => problem),
   )
   let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : instantOf(day) + plan.int(0, 90) * 60_000
   return {
-    ...{ day, truths, network, runs, assert },
+    ...{ day, expectedDays, network, runs, assert },
     assertAll: (): void => {
-      const left = { timers: time.pending(), descriptors: world.disk.openDescriptors() }
-      const whole: DailyRun = { ...dailyRun, left, after: filesOf(world), violations: network.violations }
-      for (const [name, find] of invariants) assert(name, find(whole))
-      if (check) assert('the check of the caller holds', check(whole))
+      const dailyRun = describe()
+      for (const [name, find] of invariants) assert(name, find(dailyRun))
+      if (check) assert('the check of the caller holds', check(dailyRun))
     },
     start: async (kill?: Kill): Promise<SimulatedRun> => {
       time.setClock(clock)
       network.begin()
+      before = filesOf(world)
       const seconds: string[] = []
-      const run = await world.run(network, kill, planMeanwhile(machine, scenario, { network, seconds }))
+      const pauseMs = plan.int(1, 600) * 1_000
+      const run = await world.run(network, { kill, pauseMs, interventions: planInterventions(context, scenario, { network, seconds }) })
       totals.countRun(run)
       log?.(`seed ${seed} ${day}: ${describeEnd(run)}, ${run.requests} requests`)
       assert('a folder is used by one run at a time', seconds)
       runs.push(run)
       kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
+      // What was not synced may be lost in a power cut.
+      if (kills.at(-1) !== 'power') assert('nothing good is replaced by worse', findLosses(describe()))
       // The clock is right again before the next start.
-      const pauseMs = plan.int(1, 600) * 1_000
-      clock = Math.max(clock, time.now()) + pauseMs
-      await world.pass(pauseMs)
+      clock = Math.max(clock + pauseMs, time.now())
       if (pauseMs > SETTLE_MS) world.disk.settle()
       return run
     },
@@ -158,37 +158,43 @@ const openDailyRun = async (session: number, machine: Machine, simulation: Simul
  * One daily run: the command is started up to four times while things go wrong, then once more if the last start did not end, and, once all is
  * quiet, until the folder is complete.
  */
-const simulateDailyRun = async (session: number, machine: Machine, simulation: Simulation): Promise<void> => {
+const simulateDailyRun = async (session: number, context: SeedContext, simulation: Simulation): Promise<void> => {
   const { scenario } = simulation
-  const { world, plan, unrecorded } = machine
-  const { day, truths, network, runs, assert, assertAll, start, isComplete, isStale } = await openDailyRun(session, machine, simulation)
-  machine.setDiskFaults(true)
+  const { world, plan, unrecorded } = context
+  const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = await openDailyRun(
+    session,
+    context,
+    simulation,
+  )
+  context.setDiskFaults(true)
   for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) {
-    await start(planKill(machine))
+    await start(planKill(context))
   }
-  machine.setDiskFaults(false)
+  context.setDiskFaults(false)
   if (runs.at(-1)?.end !== 'finished') await start()
   assertAll()
-  network.calm()
+  network.stopFaults()
   for (let tries = 3; tries > 0 && !isComplete(); tries -= 1) await start()
   assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeEnd(runs.at(-1))])
   assertAll()
-  const known = await readKnown(world, day)
+  const known = await readDiffAndRecord(world, day)
   // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
   if (!isWhole) unrecorded.add(day)
   // A session on a weekend is compared with the one before the session before.
   const isBefore = scenario.sessions.slice(Math.max(0, session - 2), session + 1).every((one) => !unrecorded.has(one))
-  if (isBefore) {
-    assert('diff says what it says without faults', listOtherChanges(known.changes, truths))
+  // On the first day, diff compares with the first run that ended.
+  const isDiffed = session > 0 || runs.find(({ end }) => end === 'finished')?.report?.outcome === 'complete'
+  if (isBefore && isDiffed) {
+    assert('diff says what it says without faults', compareChanges(known.changes, expectedDays))
     const shown = scenario.planted.filter((event) => isShownOn(event, session, scenario))
     if (shown.length > 0)
       assert(
         'each planted event is in diff once',
-        shown.flatMap((event) => listMisses(event, known.changes)),
+        shown.flatMap((event) => checkPlantedEvent(event, known.changes)),
       )
   }
-  if (unrecorded.size === 0) assert('each list is recorded as it is without faults', listOther(known.record, truths, day))
+  if (isWhole) assert('each list is recorded as it is without faults', compareRecords(known.record, expectedDays, day))
   const [files, wasStale, again] = [filesOf(world), isStale(), await start()]
   const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChanged(files, filesOf(world))
   if (!wasStale) assert('a complete folder is left as it is', wrong)
@@ -196,12 +202,12 @@ const simulateDailyRun = async (session: number, machine: Machine, simulation: S
   for (const [kind, count] of network.faults) simulation.totals.countFault(kind, count)
 }
 
-/** What happens while a run lasts. */
-const planMeanwhile = (
-  { world, plan, kinds }: Machine,
+/** Clock jumps and further starts while a run lasts. */
+const planInterventions = (
+  { world, plan, kinds }: SeedContext,
   { time }: Scenario,
   { network, seconds }: { readonly network: Parameters<World['run']>[0]; readonly seconds: string[] },
-): Parameters<World['run']>[2] => {
+): RunOptions['interventions'] => {
   const jump = (): void => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
   const startAgain = (): void =>
     world.startAgain(network, () => {
@@ -213,7 +219,7 @@ const planMeanwhile = (
   ]
 }
 
-const planKill = ({ kinds, plan }: Machine): Kill | undefined => {
+const planKill = ({ kinds, plan }: SeedContext): Kill | undefined => {
   const possible = (['kill', 'power-cut'] as const).filter((kind) => kinds.has(kind))
   if (possible.length === 0 || plan.chance(0.3)) return undefined
   const kind = possible[plan.int(0, possible.length - 1)] === 'kill' ? 'process' : 'power'
@@ -227,15 +233,17 @@ const listChanged = (before: Files, after: Files): readonly string[] =>
   })
 
 /** The lists of a day that are recorded otherwise than without faults. */
-const listOther = (record: ReadonlyMap<string, string>, truths: readonly Truth[], day: Day): readonly string[] => {
-  const names = [...new Set([record, ...truths.map((truth) => truth.record)].flatMap((one) => [...one.keys()]))]
-  return names.filter((name) => name.startsWith(day) && !truths.some((truth) => truth.record.get(name) === record.get(name)))
+const compareRecords = (record: ReadonlyMap<string, string>, expectedDays: readonly ExpectedDay[], day: Day): readonly string[] => {
+  const names = [...new Set([record, ...expectedDays.map((expectedDay) => expectedDay.record)].flatMap((one) => [...one.keys()]))]
+  return names.filter(
+    (name) => name.startsWith(day) && !expectedDays.some((expectedDay) => expectedDay.record.get(name) === record.get(name)),
+  )
 }
 
 /** The changes that only one of both has, with a sign as in a patch. */
-const listOtherChanges = (changes: readonly string[], truths: readonly Truth[]): readonly string[] => {
-  if (truths.some((truth) => truth.changes.join() === changes.join())) return []
-  const [expected = []] = truths.map((truth) => truth.changes)
+const compareChanges = (changes: readonly string[], expectedDays: readonly ExpectedDay[]): readonly string[] => {
+  if (expectedDays.some((expectedDay) => expectedDay.changes.join() === changes.join())) return []
+  const [expected = []] = expectedDays.map((expectedDay) => expectedDay.changes)
   return [
     ...changes.filter((one) => !expected.includes(one)).map((one) => `+ ${one}`),
     ...expected.filter((one) => !changes.includes(one)).map((one) => `- ${one}`),

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../model/map.js'
 import { isRow } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
@@ -11,7 +12,7 @@ export type Files = ReadonlyMap<string, Buffer>
 /** A daily run after which nothing runs any more. */
 export interface DailyRun {
   readonly day: Day
-  /** The files when it began, */
+  /** The files before its last start, */
   readonly before: Files
   /** now, */
   readonly after: Files
@@ -25,8 +26,6 @@ export interface DailyRun {
   readonly exchange: string
   /** What the network saw that no run may do. */
   readonly violations: readonly string[]
-  /** What the process still holds. */
-  readonly left: { readonly timers: number; readonly descriptors: number }
 }
 
 /** What must be true of every daily run: its name, and a check that returns what is wrong. */
@@ -95,11 +94,6 @@ export const invariants: readonly Invariant[] = [
     },
   ],
   [
-    'nothing good is replaced by worse',
-    (dailyRun) =>
-      findDifferences(dailyRun).flatMap((file) => (countLost(file, dailyRun) > 0 ? [`${file} lost ${countLost(file, dailyRun)}`] : [])),
-  ],
-  [
     'each item of a run that ends has one outcome',
     ({ runs }) => runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
   ],
@@ -118,28 +112,40 @@ export const invariants: readonly Invariant[] = [
   [
     'no timer, lock, descriptor or temporary file is left',
     (dailyRun) => {
-      const { timers, descriptors } = dailyRun.left
+      const held = dailyRun.runs.flatMap(({ left: { timers, descriptors } }) => [
+        ...(timers > 0 ? [`${timers} timers`] : []),
+        ...(descriptors > 0 ? [`${descriptors} descriptors`] : []),
+      ])
       // The temporary lock of a killed process that has the id of a running one, as here, stays until that one ends.
       const names = [...dailyRun.after.keys()].filter((file) =>
         /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(file),
       )
       // Journals without a record are ignored, and deleted by the next run.
       const journals = isComplete(dailyRun) ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
-      return [
-        ...(timers > 0 ? [`${timers} timers`] : []),
-        ...(descriptors > 0 ? [`${descriptors} descriptors`] : []),
-        ...names,
-        ...journals,
-      ]
+      return [...held, ...names, ...journals]
+    },
+  ],
+  [
+    'the timers of a run do not grow with the number of stocks',
+    ({ runs, streams }) => {
+      const workers = streams.reduce((sum, stream) => sum + Math.max(2, stream.workers), 0)
+      return runs.flatMap(({ mostTimers }) => (mostTimers > 3 * workers + 50 ? [`${mostTimers} timers, ${workers} workers`] : []))
     },
   ],
 ]
 
+/** What was there before the last start, is right, and is gone. */
+export const findLosses = (dailyRun: DailyRun): readonly string[] =>
+  findDifferences(dailyRun).flatMap((file) => {
+    const lost = dailyRun.expected.every((files) => files.has(file)) ? countLost(file, dailyRun) : 0
+    return lost > 0 ? [`${file} lost ${lost}`] : []
+  })
+
 /** How many records a file has lost that were there before and are still right. */
 const countLost = (file: string, { after, expected, before }: DailyRun): number => {
   const now = new Set(listRecords(after.get(file)))
-  const right = new Set(expected.flatMap((files) => listRecords(files.get(file))))
-  return listRecords(before.get(file)).filter((record) => right.has(record) && !now.has(record)).length
+  const right = expected.map((files) => new Set(listRecords(files.get(file))))
+  return listRecords(before.get(file)).filter((record) => !now.has(record) && right.every((records) => records.has(record))).length
 }
 
 /** The records of a file of JSON, whatever is around them, or its lines. */
@@ -152,15 +158,20 @@ const listRecords = (bytes: Buffer | undefined): readonly string[] => {
 }
 
 const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {
-  const [known, finished] = [new Map<string, number>(), new Map<string, string[]>()]
+  const [known, finished] = [new Map<string, number>(), new Map<string, Set<string>>()]
+  const repeated: string[] = []
   for (const event of events) {
     if (event.type === 'items-known') known.set(event.stream, event.total)
-    if (event.type === 'item-finished') finished.set(event.stream, [...(finished.get(event.stream) ?? []), event.item])
+    if (event.type !== 'item-finished') continue
+    const items = getOrAdd(finished, event.stream, () => new Set<string>())
+    if (items.has(event.item)) repeated.push(`${event.stream}: two outcomes of ${event.item}`)
+    items.add(event.item)
   }
-  return [...known].flatMap(([stream, total]) => {
-    const items = finished.get(stream) ?? []
-    return items.length === total ? [] : [`${stream}: ${items.length} outcomes of ${total} items`]
+  const missing = [...known].flatMap(([stream, total]) => {
+    const count = finished.get(stream)?.size ?? 0
+    return count === total ? [] : [`${stream}: ${count} outcomes of ${total} items`]
   })
+  return [...repeated, ...missing]
 }
 
 const listUnannounced = (events: SimulatedRun['events']): readonly string[] => {

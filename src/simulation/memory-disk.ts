@@ -24,8 +24,8 @@ export interface MemoryDisk {
   readonly kill: (kind: 'process' | 'power') => void
   /** Writes everything that is not synced, as the system does by itself within half a minute. */
   readonly settle: () => void
-  /** The content of all files by path. */
-  readonly files: () => ReadonlyMap<string, Buffer>
+  /** The content of the files in a folder, by their paths relative to it. */
+  readonly files: (folder: string) => ReadonlyMap<string, Buffer>
   readonly openDescriptors: () => number
 }
 
@@ -84,7 +84,8 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
         if (ms > 0) setTimeout(end, ms)
         else queueMicrotask(end)
       })
-    return assembleDisk(Object.keys(calls), (name, args) => run(name, name, args), runLater)
+    const sizeOf = (fd: number): number => open.get(fd)?.node.bytes?.length ?? 0
+    return assembleDisk(Object.keys(calls), { run: (name, args) => run(name, name, args), runLater, sizeOf })
   }
   let disk = createDisk()
   return {
@@ -98,15 +99,19 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
       disk = createDisk()
     },
     settle: () => volume.syncAll(),
-    files: () => volume.listFiles(),
+    files: (path) => volume.listFiles(path),
     openDescriptors: () => descriptors.open.size,
   }
 }
 
-type RunCall<T> = (name: string, args: readonly unknown[]) => T
+interface RunCalls {
+  readonly run: (name: string, args: readonly unknown[]) => unknown
+  readonly runLater: (name: string, args: readonly unknown[]) => Promise<unknown>
+  readonly sizeOf: (fd: number) => number
+}
 
 /** Each call as it is, and without `Sync` as a promise. */
-const assembleDisk = (names: readonly string[], run: RunCall<unknown>, runLater: RunCall<Promise<unknown>>): Disk => {
+const assembleDisk = (names: readonly string[], { run, runLater, sizeOf }: RunCalls): Disk => {
   const calls = names.flatMap((name) => [
     [name, (...args: unknown[]) => run(name, args)],
     [name.slice(0, -4), (...args: unknown[]) => runLater(name.slice(0, -4), args)],
@@ -115,7 +120,7 @@ const assembleDisk = (names: readonly string[], run: RunCall<unknown>, runLater:
   const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
     bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
   })
-  return Object.assign(disk, { read, createReadStream: createStreams(disk, read) })
+  return Object.assign(disk, { read, createReadStream: createStreams(disk, sizeOf) })
 }
 
 const halve = (content: string | Uint8Array, offset: unknown): Buffer => {
@@ -125,14 +130,14 @@ const halve = (content: string | Uint8Array, offset: unknown): Buffer => {
 }
 
 const createStreams =
-  (disk: Disk, read: Disk['read']): Disk['createReadStream'] =>
+  (disk: Disk, sizeOf: RunCalls['sizeOf']): Disk['createReadStream'] =>
   (path, { highWaterMark } = { highWaterMark: 1 << 16 }) => {
     async function* readChunks() {
       const fd = await disk.open(path, 'r')
       try {
         for (;;) {
-          const bytes = Buffer.alloc(highWaterMark)
-          const { bytesRead } = await read(fd, bytes)
+          const bytes = Buffer.alloc(Math.max(1, Math.min(highWaterMark, sizeOf(fd))))
+          const { bytesRead } = await disk.read(fd, bytes)
           if (bytesRead === 0) return
           yield bytes.subarray(0, bytesRead)
         }
@@ -145,6 +150,8 @@ const createStreams =
 
 /** Above the descriptors of the real process, and like those: a closed number is used again. */
 const FIRST_DESCRIPTOR = 1_000
+
+const WRITE_ONLY = ['a', 'w', 'wx']
 
 type Descriptors = ReturnType<typeof createDescriptors>
 
@@ -167,7 +174,7 @@ const createDescriptors = (volume: Volume) => {
     open.delete(fd)
   }
   const readSync = (fd: number, bytes: Uint8Array, offset = 0, length = bytes.length - offset, position: number | null = null): number => {
-    const found = find(fd, 'read', ['a', 'w', 'wx'])
+    const found = find(fd, 'read', WRITE_ONLY)
     const from = position ?? found.at
     const part = asFile(found.node, 'read').bytes.subarray(from, from + length)
     bytes.set(part, offset)
@@ -177,7 +184,7 @@ const createDescriptors = (volume: Volume) => {
   const writeSync = (fd: number, content: string | Uint8Array, offset = 0): number => {
     const found = find(fd, 'write', ['r'])
     const file = asFile(found.node, 'write')
-    const bytes = Buffer.from(content).subarray(offset)
+    const bytes = (typeof content === 'string' ? Buffer.from(content) : content).subarray(offset)
     if (bytes.length === 0) return 0
     const at = found.flags.startsWith('a') ? file.bytes.length : found.at
     volume.write(file, bytes, at)
@@ -190,11 +197,11 @@ const createDescriptors = (volume: Volume) => {
     fstatSync: (fd: number) => toStats(find(fd, 'fstat').node),
     futimesSync: (fd: number, _: unknown, mtime: number | Date) => setTime(find(fd, 'futimes').node, mtime),
   }
-  return { open, calls }
+  return { open, find, calls }
 }
 
 /** The calls that read or write whole files. */
-const createContentCalls = ({ open, calls: { openSync, readSync, writeSync, closeSync } }: Descriptors, generation: number) => {
+const createContentCalls = ({ find, calls: { openSync, writeSync, closeSync } }: Descriptors, generation: number) => {
   const withFile = <T>(file: string | number, flags: string, act: (fd: number) => T): T => {
     if (typeof file === 'number') return act(file)
     const fd = openSync(file, flags)
@@ -205,9 +212,9 @@ const createContentCalls = ({ open, calls: { openSync, readSync, writeSync, clos
     }
   }
   const readRest = (fd: number): Buffer => {
-    const { node, at } = open.get(fd) ?? {}
-    const rest = Buffer.alloc(Math.max(0, (node?.bytes?.length ?? 0) - (at ?? 0)))
-    readSync(fd, rest)
+    const found = find(fd, 'read', WRITE_ONLY)
+    const rest = asFile(found.node, 'read').bytes.subarray(found.at)
+    found.at += rest.length
     return rest
   }
   // The state and the start time of this process; the latter distinguishes it from those before.

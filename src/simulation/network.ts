@@ -8,8 +8,9 @@ import type { Host } from '../model/settings.js'
 import { createAnswerCache } from '../simulator/answers.js'
 import { createRateLimits } from '../simulator/conditions.js'
 import { createRouter } from '../simulator/router.js'
+import { falsify, WRONG_ANSWERS, type WrongAnswer } from './wrong-answers.js'
 
-/** What can go wrong with a request. All of it is detectable: a wrong answer that nobody can tell from a right one is no fault of a network. */
+/** What can go wrong with a request. A check finds each wrong answer: one that nobody can tell from a right one is not among them. */
 export const NETWORK_FAULTS = [
   'status', // 500, 502, 503 or 504
   'throttled', // a single 429, with or without Retry-After
@@ -19,10 +20,14 @@ export const NETWORK_FAULTS = [
   'hanging', // no byte arrives
   'slow', // some seconds until the reply
   'dns',
+  'tls', // the handshake fails
+  'not-found', // a 404
+  'interim', // interim answers and nothing else, or a 101
   'truncated', // a 200 with half a body
   'html', // a 200 with a page
   'empty', // a 200 without a body
   'wrong', // a 200 with JSON of another shape
+  ...WRONG_ANSWERS,
   'outage', // a host refuses, answers 503 or is silent for a while
 ] as const
 export type NetworkFault = (typeof NETWORK_FAULTS)[number]
@@ -38,7 +43,7 @@ export interface Network {
   /** Begins outages and limits of a start, at the instant of the clock. */
   readonly begin: () => void
   /** From now on, nothing goes wrong. */
-  readonly calm: () => void
+  readonly stopFaults: () => void
   /** Requests that no run may send: too many at once, or before a pause is over. */
   readonly violations: readonly string[]
   /** Of all requests, with the instant of each. */
@@ -55,6 +60,8 @@ interface NetworkOptions {
   readonly kinds: ReadonlySet<string>
   /** The share of requests that something happens to. */
   readonly share: number
+  /** What is known of the stored files, see `falsify`. */
+  readonly stored: Pick<Parameters<typeof falsify>[1], 'isFollowing' | 'unsteady'>
 }
 
 const SINGLE_FAULTS = NETWORK_FAULTS.filter((kind) => kind !== 'limit' && kind !== 'outage')
@@ -67,23 +74,25 @@ interface Outage {
   readonly to: number
 }
 
-const reply = (status: number, body: string | Uint8Array = '', more: Partial<HttpReply> = {}): HttpReply => ({
+const reply = (status: number, body: string | Buffer = '', more: Partial<HttpReply> = {}): HttpReply & { readonly body: Buffer } => ({
   status,
-  body: typeof body === 'string' ? Buffer.from(body) : body,
   ...more,
+  body: typeof body === 'string' ? Buffer.from(body) : body,
 })
 
-const fail = (reason: 'reset' | 'dns' | 'connect', hasBegun = false): Observable<never> =>
+const fail = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
+interface RightAnswer {
+  readonly reply: HttpReply & { readonly body: Buffer }
+  readonly endpoint: string
+}
+
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (
-  endpoints: readonly AnyEndpoint[],
-  market: SampleMarket,
-): ((request: HttpRequest) => { readonly reply: HttpReply; readonly endpoint: string }) => {
+export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket): ((request: HttpRequest) => RightAnswer) => {
   const route = createRouter(endpoints)
   const answer = createAnswerCache(0)
-  const known = new Map<string, { readonly reply: HttpReply; readonly endpoint: string }>()
+  const known = new Map<string, RightAnswer>()
   return ({ method, url, headers, body = '' }) => {
     const key = `${url} ${body}`
     const found = known.get(key)
@@ -117,7 +126,12 @@ const damage = (
     case 'torn':
       return timer(ms).pipe(mergeMap(() => fail('reset', true)))
     case 'dns':
-      return timer(ms).pipe(mergeMap(() => fail('dns')))
+    case 'tls':
+      return timer(ms).pipe(mergeMap(() => fail(kind)))
+    case 'not-found':
+      return later(reply(404))
+    case 'interim':
+      return random.chance(0.5) ? NEVER : later(reply(101))
     case 'hanging':
       return NEVER
     case 'slow':
@@ -133,12 +147,24 @@ const damage = (
   }
 }
 
-const suffer = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
+const respondInOutage = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
   return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
 }
+const planOutages = (now: number, hosts: readonly Host[], random: Random): readonly Outage[] => {
+  const starts = Array.from({ length: random.int(0, 3) }, () => now + random.int(0, 3_000))
+  return starts.map((from) => ({
+    host: hosts[random.int(0, hosts.length - 1)] ?? '',
+    kind: random.pick(OUTAGES),
+    from,
+    to: from + random.int(1_000, 60_000),
+  }))
+}
+
+const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer => (WRONG_ANSWERS as readonly string[]).includes(kind)
+
 /** Watches for requests that no run may send. */
-const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
+const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
   const violations: string[] = []
   const inFlight = new Map<string, number>()
   const pausedUntil = new Map<string, number>()
@@ -188,11 +214,12 @@ const createWatch = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<str
  * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
  * the order of the answers differs from seed to seed.
  */
-export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: NetworkOptions): Network => {
+export const createNetwork = ({ random, hosts, answer, limits, kinds, share, stored }: NetworkOptions): Network => {
   const faults = new Map<NetworkFault, number>()
   const digest = createHash('sha256')
+  const before = new Map<string, Buffer>()
   let requests = 0
-  let isCalm = false
+  let isFaultFree = false
   let outages: readonly Outage[] = []
   let exceeds = createRateLimits({}, asyncScheduler.now)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
@@ -200,8 +227,8 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
     faults.set(kind, (faults.get(kind) ?? 0) + 1)
     return made
   }
-  const watch = createWatch(limits, kinds)
-  const transport: Transport = (request) => defer(() => watch.observe(request, answer, respond(request)))
+  const requestCheck = createRequestCheck(limits, kinds)
+  const transport: Transport = (request) => defer(() => requestCheck.observe(request, answer, respond(request)))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
@@ -209,35 +236,35 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share }: N
       requests += 1
       digest.update(`${now} ${request.method} ${request.url} ${request.body ?? ''}\n`)
       const ms = random.int(5, 125)
-      const good = answer(request).reply
-      if (isCalm) return timer(ms).pipe(map(() => good))
+      const { reply: good, endpoint } = answer(request)
+      const other = before.get(endpoint)
+      before.set(endpoint, good.body)
+      if (isFaultFree) return timer(ms).pipe(map(() => good))
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
-      if (outage) return suffer(count('outage', outage.kind), ms)
+      if (outage) return respondInOutage(count('outage', outage.kind), ms)
       if (exceeds(hostname)) return timer(ms).pipe(map(() => reply(count('limit', 429))))
       if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
       const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
-      return damage(count(kind, kind), good, { ms, random })
+      // Without a file of today an archive has that of an earlier day, which is right.
+      if (kind === 'not-found' && hostname === 'archive') return timer(ms).pipe(map(() => good))
+      if (!isWrongAnswer(kind)) return damage(count(kind, kind), good, { ms, random })
+      const text = good.body.toString()
+      const wrong = falsify(kind, { endpoint, request: request.body ?? '', text, other: other?.toString(), ...stored }) ?? text
+      return timer(ms).pipe(map(() => (wrong === text ? good : reply(200, count(kind, wrong)))))
     })
   return {
     transport,
     faults,
-    violations: watch.violations,
+    violations: requestCheck.violations,
     requests: () => requests,
-    connect: watch.reset,
+    connect: requestCheck.reset,
     begin: () => {
-      const now = asyncScheduler.now()
-      const plan = Array.from({ length: kinds.has('outage') ? random.int(0, 3) : 0 }, () => now + random.int(0, 3_000))
-      outages = plan.map((from) => ({
-        host: hosts[random.int(0, hosts.length - 1)] ?? '',
-        kind: random.pick(OUTAGES),
-        from,
-        to: from + random.int(1_000, 60_000),
-      }))
+      outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
       const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
       exceeds = createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now)
     },
-    calm: () => {
-      isCalm = true
+    stopFaults: () => {
+      isFaultFree = true
     },
     digest: () => digest.copy().digest('hex'),
   }

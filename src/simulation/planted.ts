@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.js'
 type StockEvent = Extract<PlantedEvent, { readonly symbol: string }>
 
 /** The section and the kind of the change that shows an event; undefined: only candles show it. */
-const SHOWN_BY: Readonly<Partial<Record<PlantedEvent['kind'], readonly [Change['section'], Change['change']]>>> = {
+const CHANGE_OF_EVENT: Readonly<Partial<Record<PlantedEvent['kind'], readonly [Change['section'], Change['change']]>>> = {
   split: ['actions', 'new'],
   bonus: ['actions', 'new'],
   rename: ['renames', 'renamed'],
@@ -31,8 +31,8 @@ export const isShownOn = (event: PlantedEvent, session: number, { sessions }: Sc
 }
 
 /** What is wrong with how the changes show an event: nothing if one of them does. */
-export const listMisses = (event: PlantedEvent, changes: readonly string[]): readonly string[] => {
-  const [section, kind] = SHOWN_BY[event.kind] ?? []
+export const checkPlantedEvent = (event: PlantedEvent, changes: readonly string[]): readonly string[] => {
+  const [section, kind] = CHANGE_OF_EVENT[event.kind] ?? []
   if (section === undefined) return []
   const { symbol, ...more } = event as StockEvent
   const now = 'newSymbol' in more ? more.newSymbol : symbol

@@ -4,9 +4,9 @@ import { type Day, toInstant } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
+import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
 import type { Files } from './invariants.js'
 import { createAnswers, createNetwork, type Network } from './network.js'
-import { type Known, readKnown } from './read-known.js'
 import type { VirtualTime } from './virtual-time.js'
 import { createWorld, describeEnd, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
@@ -14,7 +14,7 @@ const MARKET_SEED = 1
 const FIRST_DAY: Day = '2026-02-12'
 
 /** What a run without faults leaves at the end of a session: its files, and what diff and the record say. */
-export interface Truth extends Known {
+export interface ExpectedDay extends DiffAndRecord {
   readonly files: Files
   /** Why it did not complete the folder. */
   readonly problem?: string
@@ -30,9 +30,9 @@ export interface Scenario {
   readonly planted: readonly PlantedEvent[]
   /** The provider of a session. */
   readonly open: (session: number, conditions: NetworkConditions) => Network
-  readonly expect: (session: number) => Promise<Truth>
+  readonly expect: (session: number) => Promise<ExpectedDay>
   /** The same of runs that begin after midnight: outputs of a period end a day later. */
-  readonly expectLate: (session: number) => Promise<Truth>
+  readonly expectLate: (session: number) => Promise<ExpectedDay>
 }
 
 type NetworkConditions = Pick<Parameters<typeof createNetwork>[0], 'random' | 'kinds' | 'share'>
@@ -59,32 +59,46 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
   }
   const limits = countWorkers(streams)
+  const planted = marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY)
+  const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_DAY))
   let [answers, answersOf]: [ReturnType<typeof createAnswers> | undefined, number] = [undefined, -1]
   const open: Scenario['open'] = (session, conditions) => {
     if (session !== answersOf) answers = createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day)))
     answersOf = session
-    return createNetwork({ ...conditions, hosts, limits, answer: answers as ReturnType<typeof createAnswers> })
+    const stored = { isFollowing: session > 0, unsteady }
+    return createNetwork({ ...conditions, hosts, limits, stored, answer: answers as ReturnType<typeof createAnswers> })
   }
   const create = (delayMs: number): Scenario['expect'] => {
-    const world = createWorld({ time, random: createRandom(0, 'calm'), streams, settings })
-    const truths: Truth[] = []
+    const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
+    const expectedDays: ExpectedDay[] = []
     return async (session) => {
-      for (let next = truths.length; next <= session; next += 1) {
+      for (let next = expectedDays.length; next <= session; next += 1) {
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
-        const end = await world.run(open(next, { random: createRandom(0, 'calm', next), kinds: new Set(), share: 0 }))
+        const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
-        const known = isWhole ? await readKnown(world, sessions[next]) : { changes: [], record: new Map(), problem: describeEnd(end) }
-        truths.push({ files: filesOf(world), ...known })
+        const known = isWhole
+          ? await readDiffAndRecord(world, sessions[next])
+          : { changes: [], record: new Map(), problem: describeEnd(end) }
+        expectedDays.push({ files: filesOf(world), ...known })
       }
-      return truths[session] as Truth
+      return expectedDays[session] as ExpectedDay
     }
   }
   return {
-    ...{ time, streams, sessions, settings, open },
-    planted: marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY),
+    ...{ time, streams, sessions, settings, open, planted },
     expect: create(0),
     expectLate: create(4 * 3_600_000),
   }
+}
+
+/** The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get later. */
+const listUnsteady = (events: readonly PlantedEvent[]): ReadonlySet<string> => {
+  const symbols = new Set<string>()
+  for (const event of events) {
+    if (['split', 'bonus', 'rewritten-history', 'listing'].includes(event.kind) && 'symbol' in event) symbols.add(event.symbol)
+    if (event.kind === 'rename' && symbols.has(event.symbol)) symbols.add(event.newSymbol)
+  }
+  return symbols
 }
 
 /** The most requests of an endpoint at once: the workers of the streams that use it. A stream with one worker may ask for two lists at once. */
@@ -96,9 +110,4 @@ const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string,
 }
 
 /** The files of the output folder. */
-export const filesOf = ({ disk }: World): Files => {
-  const inside = `${ROOT}/`
-  return new Map(
-    [...disk.files()].flatMap(([path, bytes]) => (path.startsWith(inside) ? [[path.slice(inside.length), bytes] as const] : [])),
-  )
-}
+export const filesOf = ({ disk }: World): Files => disk.files(ROOT)

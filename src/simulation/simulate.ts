@@ -42,11 +42,15 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   await import('ndjson')
   const time = startVirtualTime(FIRST_INSTANT)
   const totals = createTotals()
+  const { stackTraceLimit } = Error
+  // The stack of an error costs more than a request. A simulation with a log is there to look for the reason of one.
+  if (log === undefined) Error.stackTraceLimit = 0
   try {
     const scenario = createScenario({ time, streams, days, stocks })
     for (let one = seed; one < seed + seeds; one += 1) await simulateDailyRuns(one, { scenario, faults, totals, check, log })
     return totals.result({ seeds, virtualMs: time.elapsed(), planted: scenario.planted })
   } finally {
+    Error.stackTraceLimit = stackTraceLimit
     time.restore()
   }
 }

@@ -10,6 +10,8 @@ export interface SimulationResult {
   readonly requests: number
   /** How many faults of each kind there were. */
   readonly faults: Readonly<Record<string, number>>
+  /** How many items and streams failed with each code. */
+  readonly codes: Readonly<Record<string, number>>
   /** How often each invariant was checked. */
   readonly checks: Readonly<Record<string, number>>
   /** The events of the market. */
@@ -23,7 +25,7 @@ export interface SimulationResult {
 export type Totals = ReturnType<typeof createTotals>
 
 export const createTotals = () => {
-  const [faults, checks] = [new Map<string, number>(), new Map<string, number>()]
+  const [faults, codes, checks] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()]
   const hash = createHash('sha256')
   let [runs, kills, requests] = [0, 0, 0]
   const increase = (counts: Map<string, number>, name: string, by = 1): void => void counts.set(name, (counts.get(name) ?? 0) + by)
@@ -34,11 +36,13 @@ export const createTotals = () => {
       runs += 1
       kills += run.end === 'killed' ? 1 : 0
       requests += run.requests
+      for (const { problems } of Object.values(run.report?.scripts ?? {})) for (const { code } of problems) increase(codes, code ?? 'none')
     },
     digest: (text: string) => void hash.update(text),
     result: (more: Pick<SimulationResult, 'seeds' | 'virtualMs' | 'planted'>): SimulationResult => ({
       ...{ ...more, runs, kills, requests },
       faults: Object.fromEntries(faults),
+      codes: Object.fromEntries(codes),
       checks: Object.fromEntries(checks),
       digest: hash.digest('hex'),
     }),

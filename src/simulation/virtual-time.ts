@@ -17,6 +17,8 @@ export interface VirtualTime {
   readonly clear: () => void
   /** The timers that would keep a process alive. */
   readonly pending: () => number
+  /** The most timers that were pending at once since the last call. */
+  readonly takePeak: () => number
   /** Gives the process its own timers and clock back. */
   readonly restore: () => void
 }
@@ -48,6 +50,8 @@ type Call = (...args: readonly unknown[]) => void
 /** Timers by due time; those that are due together keep the order in which they were set. */
 class TimerQueue {
   private timers: VirtualTimer[] = []
+  private active = 0
+  private peak = 0
   elapsed = 0
 
   insert(timer: VirtualTimer): VirtualTimer {
@@ -58,7 +62,14 @@ class TimerQueue {
       else high = middle
     }
     this.timers.splice(low, 0, timer)
+    this.active += 1
+    this.peak = Math.max(this.peak, this.active)
     return timer
+  }
+
+  cancel(timer: VirtualTimer): void {
+    if (timer.isActive) this.active -= 1
+    timer.isActive = false
   }
 
   /** Like Node: at least 1 ms, and whole milliseconds. */
@@ -81,6 +92,7 @@ class TimerQueue {
     const timer = this.timers.shift()
     if (!timer?.isActive) return
     this.elapsed = timer.dueAt
+    this.active -= 1
     if (timer.everyMs === undefined) timer.isActive = false
     else this.insert(Object.assign(timer, { dueAt: this.elapsed + timer.everyMs }))
     timer.call()
@@ -91,7 +103,14 @@ class TimerQueue {
   }
 
   clear(): void {
+    for (const timer of this.timers) this.cancel(timer)
     this.timers = []
+  }
+
+  takePeak(): number {
+    const peak = this.peak
+    this.peak = this.active
+    return peak
   }
 }
 
@@ -110,7 +129,7 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
   const now = (): number => offset + queue.elapsed
   /** A timer that was set before the simulation is the process's own. */
   const clear = (timer: unknown): void => {
-    if (timer instanceof VirtualTimer) timer.isActive = false
+    if (timer instanceof VirtualTimer) queue.cancel(timer)
     else real.clearTimeout(timer as NodeJS.Timeout)
   }
   Object.assign(globalThis, {
@@ -145,6 +164,7 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
     },
     clear: () => queue.clear(),
     pending: () => queue.countPending(),
+    takePeak: () => queue.takePeak(),
     restore: () => {
       Object.assign(globalThis, real)
       Date.now = clocks.now

@@ -1,4 +1,4 @@
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 
 interface DiskError extends Error {
   readonly code: string
@@ -56,24 +56,31 @@ export class Volume {
   }
 
   find(path: string, call: string): Node {
-    let node: Node = this.root
-    for (const name of resolve(path).split('/').filter(Boolean)) {
-      if (!node.names) throw fail('ENOTDIR', call, path)
-      const next: Node | undefined = node.names.get(name)
-      if (next === undefined) throw fail('ENOENT', call, path)
-      node = next
-    }
-    return node
+    const found = this.lookUp(path)
+    if (typeof found === 'string') throw fail(found, call, path)
+    return found
   }
 
   /** Undefined instead of an error with one of these codes. */
   tryFind(path: string, ignored: readonly string[] = ['ENOENT', 'ENOTDIR']): Node | undefined {
-    try {
-      return this.find(path, 'stat')
-    } catch (error) {
-      if (!ignored.includes((error as DiskError).code)) throw error
-      return undefined
+    const found = this.lookUp(path)
+    if (typeof found !== 'string') return found
+    if (!ignored.includes(found)) throw fail(found, 'stat', path)
+    return undefined
+  }
+
+  /** The node of a path, or the code of the error. */
+  private lookUp(path: string): Node | 'ENOTDIR' | 'ENOENT' {
+    let node: Node = this.root
+    // A path that begins with a slash and has no dot behind one is resolved already, which is most of them.
+    for (const name of (path.startsWith('/') && !path.includes('/..') ? path : resolve(path)).split('/')) {
+      if (name === '' || name === '.') continue
+      if (!node.names) return 'ENOTDIR'
+      const next: Node | undefined = node.names.get(name)
+      if (next === undefined) return 'ENOENT'
+      node = next
     }
+    return node
   }
 
   findFolder(path: string, call: string): FolderNode {
@@ -107,13 +114,14 @@ export class Volume {
     return opened
   }
 
-  write(file: FileNode, bytes: Buffer, at: number): void {
+  write(file: FileNode, bytes: Uint8Array, at: number): void {
     const end = at + bytes.length
     if (at < file.bytes.length || end > file.room.length) {
-      file.room = Buffer.alloc(Math.max(file.bytes.length, end) * 2)
-      file.bytes.copy(file.room)
+      // Most files are written once.
+      file.room = Buffer.alloc(file.bytes.length === 0 ? end : Math.max(file.bytes.length, end) * 2)
+      file.room.set(file.bytes)
     }
-    bytes.copy(file.room, at)
+    file.room.set(bytes, at)
     file.bytes = file.room.subarray(0, Math.max(file.bytes.length, end))
     file.mtimeMs = this.now()
   }
@@ -175,8 +183,16 @@ export class Volume {
     restore(this.root, random, new Set())
   }
 
-  listFiles(): ReadonlyMap<string, Buffer> {
-    return new Map(listFiles('/', this.root))
+  /** The content of the files in a folder, by their paths relative to it. */
+  listFiles(path: string): ReadonlyMap<string, Buffer> {
+    const files = new Map<string, Buffer>()
+    const add = (prefix: string, names: ReadonlyMap<string, Node>): void => {
+      for (const [name, node] of names)
+        if (node.names) add(`${prefix}${name}/`, node.names)
+        else files.set(prefix + name, node.bytes)
+    }
+    add('', this.tryFind(path)?.names ?? new Map())
+    return files
   }
 }
 
@@ -186,9 +202,6 @@ const setName = (names: Map<string, Node>, [, name, node]: NameChange): void => 
 }
 
 const isInside = (path: string, folder: string): boolean => resolve(path).startsWith(`${resolve(folder)}/`)
-
-const listFiles = (path: string, node: Node): readonly (readonly [string, Buffer])[] =>
-  node.names ? [...node.names].flatMap(([name, child]) => listFiles(join(path, name), child)) : [[path, node.bytes]]
 
 /** The changes of the names in a folder, and the earlier ones that concern the same names: an older change never follows a newer one. */
 const splitChanges = (all: readonly (readonly NameChange[])[], folder: FolderNode) => {

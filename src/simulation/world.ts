@@ -1,18 +1,19 @@
-import { asyncScheduler, type Observable, Subscription } from 'rxjs'
+import { asyncScheduler, filter, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
-import { type CollectorOptions, createCollector } from '../collector.js'
+import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
-import { groupBy } from '../model/map.js'
 import type { Random } from '../model/market.js'
-import { isLost } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { replaceDisk } from '../storage/disk.js'
+import { countJournaled, follow } from './follow-run.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
+
+type Files = ReadonlyMap<string, Buffer>
 
 /** The output folder of every simulated run. */
 export const ROOT = '/data'
@@ -32,6 +33,10 @@ export interface SimulatedRun {
   readonly overwritten: readonly string[]
   /** How many calls of the disk failed. */
   readonly diskFaults: number
+  /** What the process still holds after its end; nothing if it was killed. */
+  readonly left: { readonly timers: number; readonly descriptors: number }
+  /** The most timers that were pending at once. */
+  readonly mostTimers: number
 }
 
 /** When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start. */
@@ -44,18 +49,20 @@ export interface Kill {
 /** One machine with its disk and its process. */
 export interface World {
   readonly disk: MemoryDisk
-  /** Runs the command once. What happens meanwhile, and when, in milliseconds after its start. */
-  readonly run: (
-    network: Network,
-    kill?: Kill,
-    meanwhile?: readonly (readonly [act: () => void, afterMs: number])[],
-  ) => Promise<SimulatedRun>
-  /** Lets time pass between two starts. */
-  readonly pass: (ms: number) => Promise<void>
+  /** Runs the command once, and lets time pass. */
+  readonly run: (network: Network, options?: RunOptions) => Promise<SimulatedRun>
   /** Runs a reader of the folder, with this disk. */
   readonly read: <T>(reader: () => Promise<T>) => Promise<T>
   /** Starts the command once more, in the same process; calls back with each request of it. */
   readonly startAgain: (network: Network, requested: () => void) => void
+}
+
+export interface RunOptions {
+  readonly kill?: Kill | undefined
+  /** What happens meanwhile, and when, in milliseconds after the start. */
+  readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined
+  /** The time until the next start. */
+  readonly pauseMs?: number
 }
 
 export interface WorldOptions {
@@ -67,8 +74,6 @@ export interface WorldOptions {
   readonly fault?: Parameters<typeof createMemoryDisk>[0]['fault']
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
-
-const UNOBSERVED = { run: (send: () => void) => send(), end: () => undefined }
 
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
@@ -91,10 +96,11 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     return 'EIO'
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
-  const open = ({ transport }: Network, telemetry?: CollectorOptions['telemetry']) =>
-    createCollector({ settings, streams, storage: folder(ROOT), transport, telemetry, random: random.next })
-  const run: World['run'] = async (network, planned, meanwhile = []) => {
+  const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
+  const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
+  const run: World['run'] = async (network, { kill: planned, interventions = [], pauseMs = 0 } = {}) => {
     network.connect()
+    time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
     const [before, records] = [network.requests(), listRecords(disk)]
     ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
@@ -102,35 +108,35 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     try {
       const seen = follow(open(network).events(), () => killed, time)
       if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
-      for (const [act, ms] of meanwhile) running.add(asyncScheduler.schedule(act, ms))
+      for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
-      const { events, report, error } = seen
-      const after = disk.files()
-      const overwritten = [...records].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
-      const counts = { events, diskFaults, overwritten, requests: network.requests() - before }
-      if (killed) return { ...counts, end: 'killed', journaled: countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) }
-      const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
-      return { ...counts, end, ...omitUndefined({ report: report(), error: error() }) }
-    } finally {
-      callsLeft = Number.POSITIVE_INFINITY
+      const overwritten = listOverwritten(records, listRecords(disk))
+      const mostTimers = time.takePeak()
+      const journaled = killed ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) : undefined
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
       if (killed) time.clear()
       else running.unsubscribe()
+      const atEnd = countHeld()
+      callsLeft = Number.POSITIVE_INFINITY
+      await time.pass(pauseMs)
+      // Of a run that fails, the calls of the disk that are under way end later.
+      const left = seen.end() === 'finished' ? atEnd : countHeld()
+      const counts = { events: seen.events, diskFaults, overwritten, requests: network.requests() - before, left, mostTimers }
+      if (journaled) return { ...counts, end: 'killed', journaled }
+      const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
+      return { ...counts, end, ...omitUndefined({ report: seen.report(), error: seen.error() }) }
+    } finally {
+      callsLeft = Number.POSITIVE_INFINITY
       restoreDisk()
     }
   }
   const startAgain: World['startAgain'] = (network, requested) =>
-    void open(network, () => ({
-      event: () => undefined,
-      begin: () => {
-        requested()
-        return UNOBSERVED
-      },
-    }))
-      .run()
-      .subscribe({ error: () => undefined })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader), pass: (ms) => passWith(disk, time, ms) }
+    void open(network)
+      .events()
+      .pipe(filter(({ type }) => type === 'requested'))
+      .subscribe({ next: requested, error: () => undefined })
+  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
 }
 
 /** Runs a reader with a disk; the time that it takes is virtual. */
@@ -149,62 +155,11 @@ const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () =
 }
 
 /** The files of all records of the history, by path. */
-const listRecords = ({ files }: MemoryDisk): ReadonlyMap<string, Buffer> =>
-  new Map([...files()].filter(([path]) => /^\/data\/\.scripstream\/history\/\d/.test(path)))
+const listRecords = ({ files }: MemoryDisk): Files =>
+  new Map([...files(`${ROOT}/.scripstream/history`)].filter(([path]) => /^\d/.test(path)))
 
-/** An item that finished so long before a kill is in the journal. */
-const STORED_AFTER_MS = 1_000
-
-/** What an ended run still had under way ends, on its disk. */
-const passWith = async ({ disk }: MemoryDisk, time: VirtualTime, ms: number): Promise<void> => {
-  const restoreDisk = replaceDisk(disk)
-  await time.pass(ms).finally(restoreDisk)
-}
-
-/** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
-const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {
-  const events: RunEvent[] = []
-  const stored: (readonly [stream: string, at: number])[] = []
-  let [end, error]: ['finished' | 'failed' | undefined, unknown] = [undefined, undefined]
-  const subscription = event$.subscribe({
-    next: (event) => {
-      if (isKilled()) return
-      events.push(event)
-      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined) stored.push([event.stream, elapsed()])
-    },
-    error: (failure: unknown) => {
-      ;[end, error] = ['failed', failure]
-    },
-    complete: () => {
-      end = 'finished'
-    },
-  })
-  const last = () => events.findLast((event) => event.type === 'run-finished')
-  const countStored = () =>
-    groupBy(
-      stored.filter(([, at]) => at <= elapsed() - STORED_AFTER_MS),
-      ([stream]) => stream,
-    )
-  return { events, subscription, countStored, end: () => end, error: () => error, report: () => last()?.report }
-}
-
-/** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
-const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
-  // A run that has just ended has no record any more: its journals are ignored.
-  if (!files().has('/data/.scripstream/run.json')) return new Map()
-  return new Map(
-    [...files()].flatMap(([path, bytes]) => {
-      const stream = /^\/data\/\.scripstream\/journals\/(.+)\.ndjson$/.exec(path)?.[1]
-      if (stream === undefined) return []
-      const items = new Map<string, boolean>()
-      for (const line of bytes.toString().split('\n').slice(0, -1)) {
-        const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
-        if (item !== undefined) items.set(item, degraded === undefined)
-      }
-      return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
-    }),
-  )
-}
+const listOverwritten = (before: Files, after: Files): readonly string[] =>
+  [...before].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
 
 /** Describes how a start ended, with its problems. */
 export const describeEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs'
-import { runNamed } from '../model/errors.js'
+import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { SortOrder } from '../pipeline/output.js'
@@ -315,7 +315,7 @@ export const createJournalFile = (path: string): JournalFile => {
       const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
       const record = Buffer.allocUnsafe((ends[index] as number) - start)
       if (disk.readSync(fd, record, 0, record.length, at + start) < record.length)
-        throw new Error(`${path} is shorter than it was when written`)
+        throw new StorageError(`${path} is shorter than it was when written`)
       return record
     },
     flush,

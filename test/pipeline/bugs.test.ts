@@ -1,7 +1,7 @@
 import { delay, EMPTY, EmptyError, ignoreElements, mergeMap, NEVER, type Observable, of, SequenceError, throwError, timer } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { StorageError, UsageError } from '../../src/model/errors.js'
+import { InternalError, StorageError, UsageError } from '../../src/model/errors.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
 import { once, perStock } from '../../src/pipeline/define-stream.js'
 import type { SinkItem } from '../../src/pipeline/session.js'
@@ -85,11 +85,11 @@ describe('an unexpected error', () => {
 describe('a branch', () => {
   const full = new StorageError('the disk is full')
   for (const { what, sink, error } of [
-    { what: 'whose sink loses an item', sink: ignoreElements(), error: new Error('the sinks of master-data stored 0 of 1 items') },
+    { what: 'whose sink loses an item', sink: ignoreElements(), error: new InternalError('the sinks of master-data stored 0 of 1 items') },
     {
       what: 'whose sink hands an item on twice',
       sink: mergeMap((storedDocuments: SinkItem) => [storedDocuments, storedDocuments]),
-      error: new Error('the sinks of master-data stored 2 of 1 items'),
+      error: new InternalError('the sinks of master-data stored 2 of 1 items'),
     },
     { what: 'whose output cannot be written', sink: () => throwError(() => full), error: full },
   ])

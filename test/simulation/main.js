@@ -1,40 +1,46 @@
 // Runs simulations: npm run simulate -- --seeds 10000, or --seed 4711 --days 250 --stocks 60 --verbose
 import { parseArgs } from 'node:util'
-import { simulate } from '../../dist/src/simulation/simulate.js'
+import { SIMULATED_FAULTS, simulate } from '../../dist/src/testing.js'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    seeds: { type: 'string', default: '1' },
-    days: { type: 'string', default: '1' },
-    stocks: { type: 'string', default: '8' },
-    faults: { type: 'string' },
-    verbose: { type: 'boolean', default: false },
-  },
-})
-const numbers = Object.fromEntries(['seed', 'seeds', 'days', 'stocks'].map((name) => [name, Number(values[name])]))
+const NUMBERS = { seed: '1', seeds: '1', days: '1', stocks: '8' }
+
+/** The options of the command line. @throws an error that names the option, and what it may be */
+const readOptions = () => {
+  const texts = Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [name, { type: 'string', default: value }]))
+  const { values } = parseArgs({ options: { ...texts, faults: { type: 'string' }, verbose: { type: 'boolean', default: false } } })
+  const faults = values.faults?.split(',')
+  const unknown = faults?.find((fault) => !SIMULATED_FAULTS.includes(fault))
+  if (unknown !== undefined) throw new Error(`--faults: unknown fault "${unknown}"; use some of ${SIMULATED_FAULTS.join(',')}`)
+  const numbers = Object.fromEntries(Object.keys(NUMBERS).map((name) => [name, Number(values[name])]))
+  const wrong = Object.keys(numbers).find((name) => !Number.isSafeInteger(numbers[name]) || numbers[name] < 1)
+  if (wrong !== undefined) throw new Error(`--${wrong}: "${values[wrong]}" is not a whole number from 1 on`)
+  return { ...numbers, ...(faults && { faults }), ...(values.verbose && { log: console.log }) }
+}
+
 const cpuSeconds = () => {
   const { user, system } = process.cpuUsage()
   return Math.round((user + system) / 1e4) / 100
 }
-try {
-  const result = await simulate({
-    ...numbers,
-    ...(values.faults ? { faults: values.faults.split(',') } : {}),
-    ...(values.verbose ? { log: console.log } : {}),
-  })
-  console.log({
-    ...result,
-    planted: result.planted.length,
-    virtualHours: Math.round(result.virtualMs / 36_000) / 100,
-    cpuSeconds: cpuSeconds(),
-  })
-} catch (error) {
-  if (error?.name !== 'SimulationError') throw error
-  const { seed, days, stocks } = { ...numbers, seed: error.seed }
-  console.error(
-    `${error.message}\nRepeat it with: npm run simulate -- --seed ${seed} --days ${days} --stocks ${stocks}${values.faults ? ` --faults ${values.faults}` : ''} --verbose`,
-  )
-  console.error(`${cpuSeconds()} s CPU`)
-  process.exitCode = 1
+
+const run = async (options) => {
+  try {
+    const { planted, virtualMs, ...result } = await simulate(options)
+    const virtualHours = Math.round(virtualMs / 36_000) / 100
+    console.log({ ...result, planted: planted.length, virtualHours, cpuSeconds: cpuSeconds() })
+  } catch (error) {
+    if (error?.name !== 'SimulationError') throw error
+    const { days, stocks, faults } = options
+    const repeat = `--seed ${error.seed} --days ${days} --stocks ${stocks}${faults ? ` --faults ${faults}` : ''} --verbose`
+    console.error(`${error.message}\nRepeat it with: npm run simulate -- ${repeat}\n${cpuSeconds()} s CPU`)
+    process.exitCode = 1
+  }
 }
+
+let options
+try {
+  options = readOptions()
+} catch (error) {
+  console.error(`error: ${error.message}`)
+  process.exitCode = 2
+}
+if (options) await run(options)

@@ -137,13 +137,13 @@ describe('a disk in memory', () => {
       if (JSON.stringify(wanted) !== JSON.stringify(found)) expect({ log: log.slice(-20), value: wanted }).toEqual({ value: found })
     }
     for (const [, fd] of pairs) realDisk.closeSync(fd)
-    expect([...memory.files().keys()].map((path) => path.slice(ROOT.length + 1)).sort()).toEqual(
+    expect([...memory.files('/').keys()].map((path) => path.slice(ROOT.length)).sort()).toEqual(
       readdirSync(root, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
         .sort(),
     )
-    for (const [path, bytes] of memory.files())
+    for (const [path, bytes] of memory.files('/'))
       expect(bytes.toString()).toBe(realDisk.readFileSync(join(root, path.slice(ROOT.length)), 'utf8'))
     expect(memory.openDescriptors()).toBe(pairs.length)
     expect(succeeded).toBeGreaterThan(600)
@@ -192,9 +192,9 @@ describe('calls of a disk in memory', () => {
     const { disk, files } = createDisk({ latencyMs: (call) => (call === 'writeFile' ? 30 : 0) })
     const writing = disk.writeFile('/data/a', 'a')
     await vi.advanceTimersByTimeAsync(29)
-    expect(files().size).toBe(0)
+    expect(files('/').size).toBe(0)
     await vi.advanceTimersByTimeAsync(1)
-    expect(files().size).toBe(1)
+    expect(files('/').size).toBe(1)
     await writing
   })
 })
@@ -304,9 +304,9 @@ describe('a power cut', () => {
     memory.disk.mkdirSync(ROOT, { recursive: true })
     for (const name of 'abcdefgh') memory.disk.writeFileSync(join(ROOT, name), name)
     memory.kill('power')
-    const left = [...memory.files()].map(([path, bytes]) => `${path} ${bytes}`)
+    const left = [...memory.files('/')].map(([path, bytes]) => `${path} ${bytes}`)
     memory.kill('power')
-    expect([...memory.files()].map(([path, bytes]) => `${path} ${bytes}`)).toEqual(left)
+    expect([...memory.files('/')].map(([path, bytes]) => `${path} ${bytes}`)).toEqual(left)
   })
 })
 
@@ -324,7 +324,7 @@ describe('the kill of a process', () => {
     await new Promise((resolve) => setTimeout(resolve, 0))
     expect(settled).not.toHaveBeenCalled()
     expect(memory.openDescriptors()).toBe(0)
-    expect([...memory.files()].map(([path, bytes]) => `${path} ${bytes}`)).toEqual(['/data/a ab'])
+    expect([...memory.files('/')].map(([path, bytes]) => `${path} ${bytes}`)).toEqual(['data/a ab'])
     expect(() => memory.disk.closeSync(fd)).toThrow(/EBADF/)
   })
 
@@ -340,7 +340,7 @@ describe('the kill of a process', () => {
     await new Promise((resolve) => setTimeout(resolve, 0))
     expect(settled).not.toHaveBeenCalled()
     expect(() => memory.disk.writeFileSync('/data/a', 'a')).toThrow('killed')
-    expect(memory.files().size).toBe(0)
+    expect(memory.files('/').size).toBe(0)
   })
 
   it('frees its lock for the next process, although that has the same number', async () => {
@@ -353,7 +353,7 @@ describe('the kill of a process', () => {
     restores.push(replaceDisk(memory.disk))
     const release = await acquireLock('/data/lock', 0, { heartbeat$: NEVER })
     release()
-    expect(memory.files().size).toBe(0)
+    expect(memory.files('/').size).toBe(0)
   })
 })
 

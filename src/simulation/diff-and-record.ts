@@ -10,7 +10,7 @@ import { openHistory } from '../storage/history/record.js'
 import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */
-export interface Known {
+export interface DiffAndRecord {
   /** What the last run changed, as text. */
   readonly changes: readonly string[]
   /** A digest of each recorded list, by day and table. */
@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** Asks the readers of a folder: `diff`, and the record of each day from `since` on. */
-export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
+export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<DiffAndRecord> =>
   world.read(async () => {
     // Streams without a master list have nothing that diff could name.
     const isListed = statFile(join(ROOT, MASTER_MAP)) !== undefined
@@ -36,15 +36,11 @@ export const readKnown = (world: World, since: Day = '0000'): Promise<Known> =>
     return { changes: changes.map((change) => JSON.stringify(change)), record }
   })
 
-/** When a row became known, and from which other one it differs, depends on the run. */
-const digest = (rows: unknown): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify(rows, (name, value: unknown) =>
-        RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value,
-      ),
-    )
-    .digest('hex')
-    .slice(0, 16)
+/** When a row became known, from which other one it differs, and the order of the rows depend on earlier records. */
+const digest = (rows: readonly unknown[]): string => {
+  const toText = (row: unknown): string =>
+    JSON.stringify(row, (name, value: unknown) => (RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value))
+  return createHash('sha256').update(rows.map(toText).sort().join('\n')).digest('hex').slice(0, 16)
+}
 
 const RUN_COLUMNS: ReadonlySet<string> = new Set([KNOWN_AT, CHANGE, BASE_ROW])
