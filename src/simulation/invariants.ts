@@ -151,10 +151,19 @@ const countLost = (file: string, { after, expected, before }: DailyRun): number 
 /** The records of a file of JSON, whatever is around them, or its lines. */
 const listRecords = (bytes: Buffer | undefined): readonly string[] => {
   const text = bytes?.toString() ?? ''
-  if (!/^[[{]/.test(text)) return text.split('\n')
-  const document: unknown = JSON.parse(text)
+  // A file that is not whole is a finding of its own: what is whole in it counts.
+  const document = /^[[{]/.test(text) ? parseWhole(text) : undefined
+  if (document === undefined) return text.split('\n')
   const lists = [document, ...Object.values(document as object)].filter((value) => Array.isArray(value))
   return (lists[0] ?? [document]).map((record: unknown) => JSON.stringify(record))
+}
+
+const parseWhole = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {

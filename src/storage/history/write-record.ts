@@ -62,7 +62,9 @@ export const writeRecord = async (history: History, { facts, lists, files, seen 
     await disk.mkdir(toHistoryPath(root, day), { recursive: true })
     await syncFolders([join(work, name), toHistoryPath(root, BASES)])
     await disk.rename(join(work, name), toHistoryPath(root, name))
-    await syncFolders([dirname(toHistoryPath(root, name)), statePaths(root).history])
+    const folder = statePaths(root).history
+    // Up to the folder in which the first record creates the history: a power cut would take all of it.
+    await syncFolders([dirname(toHistoryPath(root, name)), folder, dirname(folder)])
   } finally {
     await disk.rm(work, { recursive: true, force: true })
   }
