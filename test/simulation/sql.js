@@ -39,12 +39,11 @@ const compare = async (dailyRuns, [out, ...faultFree]) => {
   const wrong = []
   let isWhole = true
   for (const { day, runs } of dailyRuns) {
-    const rows = await query(out, day)
+    const [rows, ...expected] = await Promise.all([out, ...faultFree].map((folder) => query(folder, day)))
     for (const { table } of listHistoryTables(tables))
       if (rows.get(table.name) !== (await read(out, table, day))) wrong.push(`${day} ${table.name}: the record has other rows`)
     isWhole &&= runs.every(({ diskFaults }) => diskFaults === 0)
-    const expected = isWhole ? await Promise.all(faultFree.map((folder) => query(folder, day))) : [rows]
-    for (const [table, text] of rows)
+    for (const [table, text] of isWhole ? rows : [])
       if (expected.every((one) => one.get(table) !== text)) wrong.push(`${day} ${table}: there are other rows without faults`)
   }
   return wrong
@@ -56,15 +55,15 @@ export const checkBySql = async (options) => {
   const days = new Map()
   await simulate({ ...options, seeds: 1, check: (dailyRun) => void days.set(dailyRun.day, dailyRun) ?? [] })
   const last = [...days.values()].at(-1)
-  const root = mkdtempSync(join(tmpdir(), 'scripstream-simulated-'))
-  const folders = [last.after, ...last.expected].map((files, index) => {
+  const folders = [last.after, ...last.expected].map((files) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scripstream-simulated-'))
     for (const [path, bytes] of files) {
-      mkdirSync(join(root, String(index), dirname(path)), { recursive: true })
-      writeFileSync(join(root, String(index), path), bytes)
+      mkdirSync(join(folder, dirname(path)), { recursive: true })
+      writeFileSync(join(folder, path), bytes)
     }
-    return join(root, String(index))
+    return folder
   })
   const comparison = compare([...days.values()], folders).catch((error) => [String(error)])
-  const wrong = await comparison.finally(() => rmSync(root, { recursive: true }))
+  const wrong = await comparison.finally(() => folders.map((folder) => rmSync(folder, { recursive: true })))
   if (wrong.length > 0) throw new SimulationError(options.seed, last, '`query --as-of` gives the rows of each day', wrong)
 }
