@@ -6,7 +6,7 @@ import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
 import { createTail, type FileChunk } from '../src/storage/file-store.js'
-import { appendLine, getErrorCode, toStorageError, withFileSync } from '../src/storage/file-system.js'
+import { appendLine, getErrorCode, isRemoteFolder, toStorageError, withFileSync } from '../src/storage/file-system.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-digests.js'
 import { parseOwner, readRecords } from '../src/storage/record-file.js'
@@ -28,6 +28,7 @@ export const folder = (out: string): Storage => {
     return path
   }
   const digests = createDigestLog(root)
+  let isRemote: boolean | undefined
   const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
     defer(() => {
       const path = pathOf(file)
@@ -38,7 +39,8 @@ export const folder = (out: string): Storage => {
     new Observable((subscriber) => {
       const path = pathOf(file)
       const isAborted = (): boolean => subscriber.closed
-      const writing = { asOf, watcher: digests.watch(file, base), isAborted }
+      isRemote ??= isRemoteFolder(root)
+      const writing = { asOf, watcher: digests.watch(file, base), isAborted, isRemote: isRemote ?? false }
       writeFileAtomically(path, parts, writing).then(
         (bytes) => {
           subscriber.next(bytes)

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { lstat, mkdir, opendir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, opendir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { isRemoteFolder } from '../storage/file-system.js'
 import { ignoreError } from './ignore-error.js'
-
-/** Magic numbers (statfs(2)) of network file systems and FUSE: NFS, SMB2, CIFS, FUSE, 9P, Ceph. */
-const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
 
 /** The shared folder of a fleet, for data that is too large for Redis. */
 export interface BlobStore {
@@ -24,10 +22,7 @@ export const createBlobStore = (folder: string): BlobStore => {
   let isNetwork: boolean | undefined
   // A synchronous call costs a tenth of one in the thread pool. On a network file system it could block the event loop.
   const runSyncIfLocal = async <T>(runSync: () => T, runAsync: () => Promise<T>): Promise<T> => {
-    if (isNetwork === undefined) {
-      const facts = await statfs(root).catch(ignoreError(`look up the file system of ${root}`))
-      isNetwork = facts && NETWORK_FILE_SYSTEMS.has(facts.type)
-    }
+    isNetwork ??= isRemoteFolder(root)
     return isNetwork === false ? runSync() : runAsync()
   }
   return {

@@ -30,7 +30,7 @@ export type RunEvent =
   | { readonly type: 'stream-started'; readonly at: number; readonly stream: string }
   /** How many items the stream has; follows `stream-started` as soon as it is known. */
   | { readonly type: 'items-known'; readonly stream: string; readonly total: number }
-  /** A request was sent; `count` of them, if there is one. */
+  /** Requests were sent. `count`: how many; 1 if absent. */
   | { readonly type: 'requested'; readonly stream: string; readonly count?: number }
   | { readonly type: 'rate-limited'; readonly stream: string }
   /** `item`: for which the request is sent again; absent if another machine sends it. */

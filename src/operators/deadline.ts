@@ -44,12 +44,12 @@ export const createDeadlineSweep = () => {
   }
   const sweep = (): void => {
     const now = asyncScheduler.now()
-    // The clock was set forwards, or this machine slept: the timer took as long as it should, and the others keep the rest of their time.
-    const skippedMs = Math.max(0, now - timerAt)
+    // The clock was set, or this machine slept: the timer took as long as it should, and the others keep the rest of their time.
+    const skippedMs = now - timerAt
     stopTimer()
     let next = Number.POSITIVE_INFINITY
     for (const reply of awaited) {
-      if (skippedMs > 0) reply.startedAt = Math.min(now, reply.startedAt + skippedMs)
+      reply.startedAt = Math.min(now, reply.startedAt + skippedMs)
       const dueAt = reply.transfer?.isComplete ? Number.POSITIVE_INFINITY : findDue(reply, now)
       if (dueAt <= now) {
         awaited.delete(reply)

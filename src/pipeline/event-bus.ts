@@ -39,9 +39,10 @@ export const createEventBus = (
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
     emit: (raw: RunEvent): void => {
-      // The most frequent, without secrets, and of no use to log and telemetry.
+      // The most frequent, without secrets, and not logged.
       if (raw.type === 'requested') {
         stats.record(raw)
+        followers?.event(raw)
         listen(raw)
         return
       }

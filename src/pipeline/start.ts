@@ -58,7 +58,7 @@ type Reduction = 'possible' | 'done' | 'impossible'
 type CountedDependencies = RunDependencies & { readonly stats?: EventBus['stats'] }
 
 /** A run that is about to begin. */
-interface Beginning {
+interface RunStart {
   readonly dependencies: ServiceDependencies
   readonly options: RunOptions
   readonly reduction: Reduction
@@ -85,17 +85,17 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
     const event$ = new Subject<RunEvent>()
     const eventBus = createEventBus(plan, (event) => event$.next(event), { ...dependencies, redact })
-    const beginning = { dependencies, options: { ...options, stop: stop$ }, reduction, plan, startedAt, holidays, eventBus, redact }
+    const runStart = { dependencies, options: { ...options, stop: stop$ }, reduction, plan, startedAt, holidays, eventBus, redact }
     let failure: unknown
     let isReduced = false
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const wanted = describeWanted(beginning, known)
+      const wanted = describeWanted(runStart, known)
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
         switchMap((locked) =>
           decide(plan, wanted, locked).pipe(
             switchMap((decision) => {
               isReduced = decision.kind === 'reduce'
-              return carryOut(decision, locked, { ...beginning, wanted })
+              return carryOut(decision, locked, { ...runStart, wanted })
             }),
           ),
         ),
@@ -118,8 +118,8 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
   })
 
 /** The run as it is requested from the storage. */
-const describeWanted = (beginning: Beginning, known: KnownStocks): SessionRequestInput => {
-  const { dependencies, options, reduction, plan, startedAt, holidays } = beginning
+const describeWanted = (runStart: RunStart, known: KnownStocks): SessionRequestInput => {
+  const { dependencies, options, reduction, plan, startedAt, holidays } = runStart
   const { settings, random } = dependencies
   const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
   const chosen = resolveSelection(selectionIn(options), known)
@@ -138,9 +138,9 @@ const describeWanted = (beginning: Beginning, known: KnownStocks): SessionReques
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
-  beginning: Beginning & { readonly wanted: SessionRequestInput },
+  runStart: RunStart & { readonly wanted: SessionRequestInput },
 ): Observable<RunEvent> => {
-  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = beginning
+  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = runStart
   const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
     case 'begin':
@@ -150,7 +150,7 @@ const carryOut = (
           return emitAll(
             concat(
               of(started),
-              defer(() => executeRun(dependencies, { ...beginning, session })),
+              defer(() => executeRun(dependencies, { ...runStart, session })),
             ),
           )
         }),
@@ -160,14 +160,14 @@ const carryOut = (
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
-      return startRemainder(decision.remainder, beginning)
+      return startRemainder(decision.remainder, runStart)
   }
 }
 
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
   remainder: Remainder,
-  { dependencies, options, plan, eventBus: { followers, stats } }: Beginning,
+  { dependencies, options, plan, eventBus: { followers, stats } }: RunStart,
 ): Observable<RunEvent> => {
   const forwarding = { ...dependencies, stats, ...(followers ? { telemetry: followers.forwarding } : {}) }
   return selectionLeft(remainder, dependencies.storage.stored, plan).pipe(

@@ -237,6 +237,7 @@ const toStats = (node: Node): FileStats => ({
 
 const createPathCalls = (volume: Volume) => ({
   existsSync: (path: string) => volume.tryFind(path) !== undefined,
+  statfsSync: () => ({ type: 0 }),
   statSync: (path: string, { throwIfNoEntry = true } = {}) => {
     const node = volume.tryFind(path, throwIfNoEntry ? [] : ['ENOENT'])
     return node && toStats(node)

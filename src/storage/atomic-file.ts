@@ -24,6 +24,8 @@ export interface WriteOptions {
   /** Called before the rename; `true` leaves the target unchanged. */
   readonly isAborted?: () => boolean
   readonly watcher?: ContentWatcher | undefined
+  /** The folder is on a network file system. */
+  readonly isRemote?: boolean
 }
 
 /** Whether a name is that of a temporary file. */
@@ -54,19 +56,21 @@ const toStamp = (found: FileStats | undefined): FileStamp => [found?.size ?? 0, 
 
 /**
  * Only the sync waits for the disk, and so it alone is handed to another thread: the other calls reach the page cache, which takes less time
- * than a hand-over. Chunks of 1 MiB are written in another thread, because many of them are not written in no time.
+ * than a hand-over. Chunks of 1 MiB are written in another thread, because many of them are not written in no time. On a network file system
+ * every call is a round trip, so that each is handed over.
  */
-const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, isAborted, watcher }: WriteOptions): Promise<number> => {
+const writeAndRename = async (path: string, chunks: Iterable<Buffer>, writing: WriteOptions): Promise<number> => {
+  const { isAborted, watcher, isRemote = false } = writing
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
-  const fd = await openNewFile(temporary)
+  const fd = await openNewFile(temporary, isRemote)
   try {
-    const written = await writeChunks(fd, chunks, { asOf, watcher }).finally(() => disk.closeSync(fd))
+    const written = await writeChunks(fd, chunks, writing).finally(() => (isRemote ? disk.close(fd) : disk.closeSync(fd)))
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
     watcher?.end(toStamp(isUnchanged ? statFile(path) : written))
     if (isUnchanged) disk.unlinkSync(temporary)
-    else await renameOver(temporary, path)
+    else await (isRemote ? disk.rename(temporary, path) : renameOver(temporary, path))
     return written.size
   } catch (error) {
     disk.rmSync(temporary, { force: true })
@@ -74,21 +78,22 @@ const writeAndRename = async (path: string, chunks: Iterable<Buffer>, { asOf, is
   }
 }
 
-const openNewFile = async (path: string): Promise<number> => {
+const openNewFile = async (path: string, isRemote: boolean): Promise<number> => {
+  const open = (): number | Promise<number> => (isRemote ? disk.open(path, 'wx') : disk.openSync(path, 'wx'))
   try {
-    return disk.openSync(path, 'wx')
+    return await open()
   } catch (error) {
     if (getErrorCode(error) !== 'ENOENT') throw error
     await createFolder(dirname(path))
-    return disk.openSync(path, 'wx')
+    return open()
   }
 }
 
-const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher }: WriteOptions): Promise<FileStats> => {
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher, isRemote }: WriteOptions): Promise<FileStats> => {
   let bytes = 0
   for (const chunk of chunks) {
     watcher?.add(chunk)
-    if (chunk.length < CHUNK_BYTES) writeWhole(fd, chunk)
+    if (chunk.length < CHUNK_BYTES && !isRemote) writeWhole(fd, chunk)
     else await disk.writeFile(fd, chunk)
     bytes += chunk.length
   }

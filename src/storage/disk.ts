@@ -50,6 +50,8 @@ export interface Disk {
   futimesSync(fd: number, atime: number, mtime: number): void
   closeSync(fd: number): void
   existsSync(path: string): boolean
+  /** The kind of a file system, as a number of statfs(2). */
+  statfsSync(path: string): Pick<files.StatsFs, 'type'>
   statSync(path: string): FileStats
   statSync(path: string, options: { readonly throwIfNoEntry: false }): FileStats | undefined
   renameSync(from: string, to: string): void
@@ -93,6 +95,7 @@ const nodeDisk: Disk = {
   futimesSync: files.futimesSync,
   closeSync: files.closeSync,
   existsSync: files.existsSync,
+  statfsSync: (path) => files.statfsSync(path),
   statSync: files.statSync,
   renameSync: files.renameSync,
   linkSync: files.linkSync,

@@ -23,6 +23,18 @@ export const renameOver = async (from: string, to: string, platform: NodeJS.Plat
   }
 }
 
+/** NFS, SMB2, CIFS, FUSE, 9P, Ceph: a call on them may take as long as the network does. */
+const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
+
+/** Whether a folder is on a network file system; undefined while it cannot be read, for example because it does not exist yet. */
+export const isRemoteFolder = (folder: string): boolean | undefined => {
+  try {
+    return NETWORK_FILE_SYSTEMS.has(disk.statfsSync(folder).type)
+  } catch {
+    return undefined
+  }
+}
+
 /** Writes all bytes at the current position of an open file. */
 export const writeWhole = (fd: number, bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length; ) at += disk.writeSync(fd, bytes, at)

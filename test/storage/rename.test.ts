@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { writeFileAtomically } from '../../src/storage/atomic-file.js'
 import { disk } from '../../src/storage/disk.js'
-import { renameOver } from '../../src/storage/file-system.js'
+import { isRemoteFolder, renameOver } from '../../src/storage/file-system.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 /** Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are recorded. */
@@ -54,5 +55,26 @@ describe('a rename over a file that another program has open', () => {
     const { from, to, renames } = prepare(code, 1)
     await expect(renameOver(from, to, platform)).rejects.toThrow(code)
     expect(renames).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('a file on a network file system', () => {
+  it('is written without a call that the main thread waits for', async () => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    const path = join(temporaryFolder(), 'a.json')
+    writeFileSync(path, 'old')
+    const calls = (['openSync', 'writeSync', 'closeSync', 'renameSync'] as const).map((name) => vi.spyOn(disk, name))
+    await writeFileAtomically(path, ['new'], { isRemote: true })
+    expect(calls.map((call) => call.mock.calls.length)).toEqual([0, 0, 0, 0])
+    expect(readFileSync(path, 'utf8')).toBe('new')
+  })
+
+  it.each([
+    [0x6969, true],
+    [0xef53, false],
+  ])('is recognised by its kind (%i)', (type, isRemote) => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(disk, 'statfsSync').mockReturnValue({ type })
+    expect(isRemoteFolder('/data')).toBe(isRemote)
   })
 })
