@@ -1,13 +1,14 @@
-import type { Random } from '../model/market.js'
+import { filter } from 'rxjs'
+import type { Change } from '../analysis/diff/change.js'
+import type { PlantedEvent } from '../model/market.js'
 import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
 import { readDiffAndRecord } from './diff-and-record.js'
-import { type DailyRun, type Files, findLosses, invariants } from './invariants.js'
+import { type DailyRun, type Files, findLosses, invariants, isSame } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
-import { checkPlantedEvent, isShownOn } from './planted.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
 import type { Totals } from './totals.js'
-import { createWorld, describeEnd, type Kill, type RunOptions, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
+import { createWorld, describeEnd, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [
@@ -46,17 +47,7 @@ interface Simulation {
 }
 
 /** The machine of a seed, and what can happen to it. */
-interface SeedContext {
-  readonly seed: number
-  readonly world: World
-  readonly plan: Random
-  readonly kinds: ReadonlySet<SimulatedFault>
-  /** The share of requests that something happens to. */
-  readonly share: number
-  /** Days that may lack a record; later ones may then differ. */
-  readonly unrecorded: Set<Day>
-  readonly setDiskFaults: (areOn: boolean) => void
-}
+type SeedContext = ReturnType<typeof createSeedContext>
 
 /** Simulates all daily runs of a seed. @throws SimulationError */
 export const simulateDailyRuns = async (seed: number, simulation: Simulation): Promise<void> => {
@@ -70,7 +61,7 @@ const SETTLE_MS = 30_000
 
 const DISK_ERRORS = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const
 
-const createSeedContext = (seed: number, { scenario, faults, totals }: Simulation): SeedContext => {
+const createSeedContext = (seed: number, { scenario, faults, totals }: Simulation) => {
   const [plan, random] = [createRandom(seed, 'plan'), createRandom(seed, 'disk')]
   const kinds = new Set(faults.filter(() => plan.chance(0.5)))
   let areOn = false
@@ -87,10 +78,12 @@ const createSeedContext = (seed: number, { scenario, faults, totals }: Simulatio
   return {
     ...{ seed, plan, kinds },
     world: createWorld({ time, random, streams, settings, fault, latencyMs }),
-    unrecorded: new Set(),
+    /** Days that may lack a record; later ones may then differ. */
+    unrecorded: new Set<Day>(),
+    /** The share of requests that something happens to. */
     share: plan.pick([0.02, 0.1, 0.3]),
-    setDiskFaults: (on) => {
-      areOn = on && (kinds.has('disk') || kinds.has('short-write'))
+    setDiskFaults: (on: boolean): void => {
+      areOn = on
     },
   }
 }
@@ -161,15 +154,10 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
 const simulateDailyRun = async (session: number, context: SeedContext, simulation: Simulation): Promise<void> => {
   const { scenario } = simulation
   const { world, plan, unrecorded } = context
-  const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = await openDailyRun(
-    session,
-    context,
-    simulation,
-  )
+  const opened = await openDailyRun(session, context, simulation)
+  const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = opened
   context.setDiskFaults(true)
-  for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) {
-    await start(planKill(context))
-  }
+  for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) await start(planKill(context))
   context.setDiskFaults(false)
   if (runs.at(-1)?.end !== 'finished') await start()
   assertAll()
@@ -207,12 +195,14 @@ const planInterventions = (
   { world, plan, kinds }: SeedContext,
   { time }: Scenario,
   { network, seconds }: { readonly network: Parameters<World['run']>[0]; readonly seconds: string[] },
-): RunOptions['interventions'] => {
+) => {
   const jump = (): void => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
   const startAgain = (): void =>
-    world.startAgain(network, () => {
-      seconds.push('a second start sent a request while the first one ran')
-    })
+    void world
+      .open(network)
+      .events()
+      .pipe(filter(({ type }) => type === 'requested'))
+      .subscribe({ next: () => seconds.push('a second start sent a request while the first one ran'), error: () => undefined })
   return [
     ...(kinds.has('clock') ? [[jump, plan.int(1, 5_000)] as const] : []),
     ...(kinds.has('two-starts') ? [[startAgain, plan.int(1, 900)] as const] : []),
@@ -227,10 +217,7 @@ const planKill = ({ kinds, plan }: SeedContext): Kill | undefined => {
 }
 
 const listChanged = (before: Files, after: Files): readonly string[] =>
-  [...new Set([...before.keys(), ...after.keys()])].filter((file) => {
-    const [one, other] = [before.get(file), after.get(file)]
-    return !(one && other?.equals(one))
-  })
+  [...new Set([...before.keys(), ...after.keys()])].filter((file) => !isSame(before.get(file), after.get(file)))
 
 /** The lists of a day that are recorded otherwise than without faults. */
 const compareRecords = (record: ReadonlyMap<string, string>, expectedDays: readonly ExpectedDay[], day: Day): readonly string[] => {
@@ -248,4 +235,42 @@ const compareChanges = (changes: readonly string[], expectedDays: readonly Expec
     ...changes.filter((one) => !expected.includes(one)).map((one) => `+ ${one}`),
     ...expected.filter((one) => !changes.includes(one)).map((one) => `- ${one}`),
   ]
+}
+
+/** The section and the kind of the change that shows an event; undefined: only candles show it. */
+const CHANGE_OF_EVENT: Readonly<Partial<Record<PlantedEvent['kind'], readonly [Change['section'], Change['change']]>>> = {
+  split: ['actions', 'new'],
+  bonus: ['actions', 'new'],
+  rename: ['renames', 'renamed'],
+  'isin-change': ['renames', 'changed'],
+  listing: ['listings', 'new'],
+  delisting: ['listings', 'left'],
+  'restated-quarter': ['results', 'changed'],
+  'late-filing': ['filings', 'new'],
+  'backdated-filing': ['filings', 'new'],
+  'surveillance-entry': ['surveillance', 'entered'],
+  'surveillance-exit': ['surveillance', 'left'],
+}
+
+const isWeekend = (day: Day): boolean => new Date(`${day}T00:00:00Z`).getUTCDay() % 6 === 0
+
+/** Whether the changes of a session show an event. A run on a weekend requests nothing: it has the session before. */
+const isShownOn = (event: PlantedEvent, session: number, { sessions }: Scenario): boolean => {
+  const day = 'announcedOn' in event ? event.announcedOn : event.day
+  const [today, before] = [sessions[session] as Day, sessions[session - 1]]
+  if (session === 0 || isWeekend(today)) return false
+  return day === today || (before !== undefined && isWeekend(before) && day === before)
+}
+
+/** What is wrong with how the changes show an event: nothing if one of them does. */
+const checkPlantedEvent = (event: PlantedEvent, changes: readonly string[]): readonly string[] => {
+  const [section, kind] = CHANGE_OF_EVENT[event.kind] ?? []
+  if (section === undefined) return []
+  const { symbol, ...more } = event as Extract<PlantedEvent, { readonly symbol: string }>
+  const now = 'newSymbol' in more ? more.newSymbol : symbol
+  const found = changes
+    .map((change) => JSON.parse(change) as Change)
+    .filter((change) => change.section === section && change.change === kind && [symbol, now].includes(change.symbol))
+    .filter(({ detail }) => section !== 'actions' || detail.startsWith(event.kind))
+  return found.length === 1 ? [] : [`${event.kind} of ${symbol} is in diff ${found.length} times`]
 }

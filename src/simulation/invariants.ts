@@ -28,16 +28,11 @@ export interface DailyRun {
   readonly violations: readonly string[]
 }
 
-/** What must be true of every daily run: its name, and a check that returns what is wrong. */
-export type Invariant = readonly [name: string, check: (dailyRun: DailyRun) => readonly string[]]
-
-const STATE = /^\.scripstream\//
-const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !STATE.test(file))
-const isSame = (one: Buffer | undefined, other: Buffer | undefined): boolean =>
-  one === undefined || other === undefined ? one === other : one.equals(other)
+const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !file.startsWith('.scripstream/'))
+export const isSame = (one: Buffer | undefined, other: Buffer | undefined): boolean => (one && other ? one.equals(other) : one === other)
 
 /** The failed items as the folder itself lists them. */
-export const readFailed = (files: Files): FailedItems => {
+const readFailed = (files: Files): FailedItems => {
   const text = files.get('.scripstream/failed.json')
   return text === undefined ? {} : parseFailedItems(JSON.parse(text.toString()))
 }
@@ -68,12 +63,10 @@ const findDifferences = ({ after, expected }: DailyRun): readonly string[] =>
     (file) => !expected.some((files) => isSame(after.get(file), files.get(file))),
   )
 
-const lastOf = ({ runs }: DailyRun): SimulatedRun | undefined => runs.at(-1)
+const isComplete = ({ runs }: DailyRun): boolean => runs.at(-1)?.report?.outcome === 'complete'
 
-const isComplete = (dailyRun: DailyRun): boolean => lastOf(dailyRun)?.report?.outcome === 'complete'
-
-/** Every invariant of a daily run, in the order in which they are checked. */
-export const invariants: readonly Invariant[] = [
+/** What must be true of every daily run, in the order in which it is checked: a name, and a check that returns what is wrong. */
+export const invariants: readonly (readonly [name: string, check: (dailyRun: DailyRun) => readonly string[]])[] = [
   [
     'every run ends',
     ({ runs }) => runs.flatMap(({ end }) => (end === 'stalled' || end === 'late' ? [`a run ended neither well nor badly: ${end}`] : [])),
@@ -87,15 +80,15 @@ export const invariants: readonly Invariant[] = [
       }),
   ],
   [
+    'each item of a run that ends has one outcome',
+    ({ runs }) => runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
+  ],
+  [
     'each output is that of a run without faults, or named as missing',
     (dailyRun) => {
       const failed = isComplete(dailyRun) ? {} : readFailed(dailyRun.after)
       return findDifferences(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
     },
-  ],
-  [
-    'each item of a run that ends has one outcome',
-    ({ runs }) => runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
   ],
   [
     'what was stored before a kill is not requested again',
@@ -200,7 +193,10 @@ const listRepeated = ({ journaled = new Map() }: SimulatedRun, { events, end }: 
   if (end !== 'finished') return []
   if (!isContinued) return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []
   return [...journaled].flatMap(([stream, stored]) => {
-    const taken = events.filter((event) => event.type === 'item-finished' && event.stream === stream && event.isTakenOver).length
+    const own = events.filter((event) => 'stream' in event && event.stream === stream)
+    // Without the master list, a stream has no items to take over.
+    if (own.every(({ type }) => type !== 'items-known')) return []
+    const taken = own.filter((event) => event.type === 'item-finished' && event.isTakenOver).length
     return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]
   })
 }

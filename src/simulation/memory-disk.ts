@@ -14,20 +14,7 @@ export interface MemoryDiskOptions {
   readonly fault?: (call: string, path: string) => string | undefined
 }
 
-export interface MemoryDisk {
-  /** The disk as the present process sees it. A kill ends it: replace the process's disk with the next one. */
-  readonly disk: Disk
-  /**
-   * Ends the process: its promises never settle, and its other calls throw. Its files stay as written, which is what the page cache does. After
-   * a power cut, only what was synced is certain.
-   */
-  readonly kill: (kind: 'process' | 'power') => void
-  /** Writes everything that is not synced, as the system does by itself within half a minute. */
-  readonly settle: () => void
-  /** The content of the files in a folder, by their paths relative to it. */
-  readonly files: (folder: string) => ReadonlyMap<string, Buffer>
-  readonly openDescriptors: () => number
-}
+export type MemoryDisk = ReturnType<typeof createMemoryDisk>
 
 interface Descriptor {
   readonly path: string
@@ -46,7 +33,7 @@ type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
  * const memory = createMemoryDisk({ random: Math.random, now: Date.now })
  * const restore = replaceDisk(memory.disk)
  */
-export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () => undefined }: MemoryDiskOptions): MemoryDisk => {
+export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () => undefined }: MemoryDiskOptions) => {
   const volume = new Volume(now)
   let generation = 0
   let descriptors = createDescriptors(volume)
@@ -89,17 +76,20 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
   }
   let disk = createDisk()
   return {
+    /** The disk as the present process sees it. A kill ends it: replace the process's disk with the next one. */
     get disk() {
       return disk
     },
-    kill: (kind) => {
+    /** Ends the process: its promises never settle, its other calls throw. Files stay as written; a power cut takes what is not synced. */
+    kill: (kind: 'process' | 'power'): void => {
       generation += 1
       descriptors = createDescriptors(volume)
       if (kind === 'power') volume.losePower(random)
       disk = createDisk()
     },
+    /** Writes everything that is not synced, as the system does by itself within half a minute. */
     settle: () => volume.syncAll(),
-    files: (path) => volume.listFiles(path),
+    files: (path: string) => volume.listFiles(path),
     openDescriptors: () => descriptors.open.size,
   }
 }

@@ -3,6 +3,7 @@ import { asyncScheduler, defer, finalize, map, mergeMap, NEVER, type Observable,
 import type { AnyEndpoint } from '../http/endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from '../http/transport.js'
 import { TransportError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
 import type { Random, SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
 import { createAnswerCache } from '../simulator/answers.js'
@@ -30,25 +31,10 @@ export const NETWORK_FAULTS = [
   ...WRONG_ANSWERS,
   'outage', // a host refuses, answers 503 or is silent for a while
 ] as const
-export type NetworkFault = (typeof NETWORK_FAULTS)[number]
+type NetworkFault = (typeof NETWORK_FAULTS)[number]
 
 /** The provider as one run sees it. */
-export interface Network {
-  readonly transport: Transport
-  /** How many faults of each kind it has made. */
-  readonly faults: ReadonlyMap<NetworkFault, number>
-  readonly requests: () => number
-  /** A new process: it has no requests in flight, and knows of no pause. */
-  readonly connect: () => void
-  /** Begins outages and limits of a start, at the instant of the clock. */
-  readonly begin: () => void
-  /** From now on, nothing goes wrong. */
-  readonly stopFaults: () => void
-  /** Requests that no run may send: too many at once, or before a pause is over. */
-  readonly violations: readonly string[]
-  /** Of all requests, with the instant of each. */
-  readonly digest: () => string
-}
+export type Network = ReturnType<typeof createNetwork>
 
 interface NetworkOptions {
   readonly random: Random
@@ -67,13 +53,6 @@ interface NetworkOptions {
 const SINGLE_FAULTS = NETWORK_FAULTS.filter((kind) => kind !== 'limit' && kind !== 'outage')
 const OUTAGES = ['refused', 'unavailable', 'silent'] as const
 
-interface Outage {
-  readonly host: string
-  readonly kind: (typeof OUTAGES)[number]
-  readonly from: number
-  readonly to: number
-}
-
 const reply = (status: number, body: string | Buffer = '', more: Partial<HttpReply> = {}): HttpReply & { readonly body: Buffer } => ({
   status,
   ...more,
@@ -83,30 +62,21 @@ const reply = (status: number, body: string | Buffer = '', more: Partial<HttpRep
 const fail = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
-interface RightAnswer {
-  readonly reply: HttpReply & { readonly body: Buffer }
-  readonly endpoint: string
-}
-
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket): ((request: HttpRequest) => RightAnswer) => {
+export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket) => {
   const route = createRouter(endpoints)
   const answer = createAnswerCache(0)
-  const known = new Map<string, RightAnswer>()
-  return ({ method, url, headers, body = '' }) => {
-    const key = `${url} ${body}`
-    const found = known.get(key)
-    if (found) return found
+  const create = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
     const { status, body: bytes, broken } = answer(request.endpoint, request.key, request.input, market)
     if (broken !== undefined) throw new Error(broken)
-    const made = { reply: reply(status, bytes), endpoint: request.endpoint.name }
-    known.set(key, made)
-    return made
+    return { reply: reply(status, bytes), endpoint: request.endpoint.name }
   }
+  const known = new Map<string, ReturnType<typeof create>>()
+  return (request: HttpRequest) => getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => create(request))
 }
 
 /** What a fault makes of a good answer. */
@@ -147,18 +117,17 @@ const damage = (
   }
 }
 
-const respondInOutage = (kind: Outage['kind'], ms: number): Observable<HttpReply> => {
+const respondInOutage = (kind: (typeof OUTAGES)[number], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
   return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
 }
-const planOutages = (now: number, hosts: readonly Host[], random: Random): readonly Outage[] => {
+
+const planOutages = (now: number, hosts: readonly Host[], random: Random) => {
   const starts = Array.from({ length: random.int(0, 3) }, () => now + random.int(0, 3_000))
-  return starts.map((from) => ({
-    host: hosts[random.int(0, hosts.length - 1)] ?? '',
-    kind: random.pick(OUTAGES),
-    from,
-    to: from + random.int(1_000, 60_000),
-  }))
+  return starts.map((from) => {
+    const host = hosts[random.int(0, hosts.length - 1)]
+    return { host, kind: random.pick(OUTAGES), from, to: from + random.int(1_000, 60_000) }
+  })
 }
 
 const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer => (WRONG_ANSWERS as readonly string[]).includes(kind)
@@ -214,13 +183,13 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
  * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
  * the order of the answers differs from seed to seed.
  */
-export const createNetwork = ({ random, hosts, answer, limits, kinds, share, stored }: NetworkOptions): Network => {
+export const createNetwork = ({ random, hosts, answer, limits, kinds, share, stored }: NetworkOptions) => {
   const faults = new Map<NetworkFault, number>()
   const digest = createHash('sha256')
   const before = new Map<string, Buffer>()
   let requests = 0
   let isFaultFree = false
-  let outages: readonly Outage[] = []
+  let outages: ReturnType<typeof planOutages> = []
   let exceeds = createRateLimits({}, asyncScheduler.now)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
   const count = <T>(kind: NetworkFault, made: T): T => {
@@ -254,10 +223,14 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     })
   return {
     transport,
+    /** How many faults of each kind it has made. */
     faults,
+    /** Requests that no run may send: too many at once, or before a pause is over. */
     violations: requestCheck.violations,
     requests: () => requests,
+    /** A new process: it has no requests in flight, and knows of no pause. */
     connect: requestCheck.reset,
+    /** Begins outages and limits of a start, at the instant of the clock. */
     begin: () => {
       outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
       const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
@@ -266,6 +239,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     stopFaults: () => {
       isFaultFree = true
     },
+    /** Of all requests, with the instant of each. */
     digest: () => digest.copy().digest('hex'),
   }
 }

@@ -21,23 +21,13 @@ export interface ExpectedDay extends DiffAndRecord {
 }
 
 /** The market, and what the daily runs of a simulation have in common. */
-export interface Scenario {
+export type Scenario = ReturnType<typeof createScenario>
+
+type NetworkOptions = Parameters<typeof createNetwork>[0]
+
+interface ScenarioOptions {
   readonly time: VirtualTime
   readonly streams: readonly StreamDefinition[]
-  readonly sessions: readonly Day[]
-  readonly settings: Parameters<typeof createWorld>[0]['settings']
-  /** What was planted, by the day from which on the answers show it. */
-  readonly planted: readonly PlantedEvent[]
-  /** The provider of a session. */
-  readonly open: (session: number, conditions: NetworkConditions) => Network
-  readonly expect: (session: number) => Promise<ExpectedDay>
-  /** The same of runs that begin after midnight: outputs of a period end a day later. */
-  readonly expectLate: (session: number) => Promise<ExpectedDay>
-}
-
-type NetworkConditions = Pick<Parameters<typeof createNetwork>[0], 'random' | 'kinds' | 'share'>
-
-export interface ScenarioOptions extends Pick<Scenario, 'time' | 'streams'> {
   readonly days: number
   readonly stocks: number
 }
@@ -47,7 +37,7 @@ export const instantOf = (day: Day): number => toInstant(day, '20:30')
 export const FIRST_INSTANT = instantOf(FIRST_DAY)
 
 /** Builds the market and its daily runs without faults, each when it is first needed. */
-export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions): Scenario => {
+export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions) => {
   const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_DAY, '2029-12-31').slice(0, days)
@@ -61,17 +51,15 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY)
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_DAY))
-  let [answers, answersOf]: [ReturnType<typeof createAnswers> | undefined, number] = [undefined, -1]
-  const open: Scenario['open'] = (session, conditions) => {
-    if (session !== answersOf) answers = createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day)))
-    answersOf = session
-    const stored = { isFollowing: session > 0, unsteady }
-    return createNetwork({ ...conditions, hosts, limits, stored, answer: answers as ReturnType<typeof createAnswers> })
+  let last: { readonly session: number; readonly answer: NetworkOptions['answer'] } | undefined
+  const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network => {
+    if (last?.session !== session) last = { session, answer: createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day))) }
+    return createNetwork({ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady }, answer: last.answer })
   }
-  const create = (delayMs: number): Scenario['expect'] => {
+  const create = (delayMs: number) => {
     const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
     const expectedDays: ExpectedDay[] = []
-    return async (session) => {
+    return async (session: number): Promise<ExpectedDay> => {
       for (let next = expectedDays.length; next <= session; next += 1) {
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
         const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
@@ -85,8 +73,13 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     }
   }
   return {
-    ...{ time, streams, sessions, settings, open, planted },
+    ...{ time, streams, sessions, settings },
+    /** What was planted, by the day from which on the answers show it. */
+    planted,
+    /** The provider of a session. */
+    open,
     expect: create(0),
+    /** The same of runs that begin after midnight: outputs of a period end a day later. */
     expectLate: create(4 * 3_600_000),
   }
 }

@@ -1,27 +1,5 @@
 /** The timers and the clock of this process, while a simulation owns them. */
-export interface VirtualTime {
-  /** The wall clock, epoch milliseconds. */
-  readonly now: () => number
-  /** Milliseconds since the begin of the simulation, whatever the wall clock says. */
-  readonly elapsed: () => number
-  /** Sets the wall clock, forwards or backwards. Timers keep their distance. */
-  readonly setClock: (at: number) => void
-  /**
-   * Fires timers in order until `isDone`; between two of them everything that was promised settles. Resolves to `stalled` if nothing is left
-   * that could fire, and to `late` after `maxMs`.
-   */
-  readonly advance: (isDone: () => boolean, maxMs: number) => Promise<'done' | 'stalled' | 'late'>
-  /** Lets that time pass; timers that are due fire. */
-  readonly pass: (ms: number) => Promise<void>
-  /** Forgets all timers, as the end of a process does. */
-  readonly clear: () => void
-  /** The timers that would keep a process alive. */
-  readonly pending: () => number
-  /** The most timers that were pending at once since the last call. */
-  readonly takePeak: () => number
-  /** Gives the process its own timers and clock back. */
-  readonly restore: () => void
-}
+export type VirtualTime = ReturnType<typeof startVirtualTime>
 
 /** A timer, with the methods of Node's. */
 class VirtualTimer {
@@ -98,15 +76,18 @@ class TimerQueue {
     timer.call()
   }
 
+  /** The timers that would keep a process alive. */
   countPending(): number {
     return this.timers.filter(isPending).length
   }
 
+  /** Forgets all timers, as the end of a process does. */
   clear(): void {
     for (const timer of this.timers) this.cancel(timer)
     this.timers = []
   }
 
+  /** The most timers that were active at once since the last call. */
   takePeak(): number {
     const peak = this.peak
     this.peak = this.active
@@ -120,9 +101,9 @@ const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRe
  * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by virtual ones that start at `startAt`
  * (epoch milliseconds). RxJS and Node's own code look them up at each call. One at a time: they belong to the process.
  */
-export const startVirtualTime = (startAt: number): VirtualTime => {
+export const startVirtualTime = (startAt: number) => {
   const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate }
-  const clocks = { now: Date.now, performanceNow: performance.now }
+  const [realNow, realPerformanceNow] = [Date.now, performance.now]
   const settle = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve))
   const queue = new TimerQueue()
   let offset = startAt
@@ -142,14 +123,19 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
   Date.now = now
   performance.now = () => queue.elapsed
   return {
+    /** The wall clock, epoch milliseconds. */
     now,
+    /** Milliseconds since the begin of the simulation, whatever the wall clock says. */
     elapsed: () => queue.elapsed,
-    setClock: (at) => {
+    /** Sets the wall clock, forwards or backwards. Timers keep their distance. */
+    setClock: (at: number): void => {
       offset = at - queue.elapsed
     },
-    advance: async (isDone, maxMs) => {
+    /** Fires timers in order until `isDone`. Resolves to `stalled` if nothing is left that could fire, and to `late` after `maxMs`. */
+    advance: async (isDone: () => boolean, maxMs: number): Promise<'done' | 'stalled' | 'late'> => {
       const end = queue.elapsed + maxMs
       for (;;) {
+        // What was promised settles between two timers.
         await settle()
         if (isDone()) return 'done'
         if (!queue.hasPending()) return 'stalled'
@@ -157,7 +143,8 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
         queue.fire()
       }
     },
-    pass: async (ms) => {
+    /** Lets that time pass; timers that are due fire. */
+    pass: async (ms: number): Promise<void> => {
       const end = queue.elapsed + ms
       for (; queue.due() <= end; await settle()) queue.fire()
       queue.elapsed = end
@@ -165,10 +152,11 @@ export const startVirtualTime = (startAt: number): VirtualTime => {
     clear: () => queue.clear(),
     pending: () => queue.countPending(),
     takePeak: () => queue.takePeak(),
-    restore: () => {
+    /** Gives the process its own timers and clock back. */
+    restore: (): void => {
       Object.assign(globalThis, real)
-      Date.now = clocks.now
-      performance.now = clocks.performanceNow
+      Date.now = realNow
+      performance.now = realPerformanceNow
     },
   }
 }

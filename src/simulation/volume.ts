@@ -36,14 +36,12 @@ const NO_CONTENT = { bytes: Buffer.alloc(0), mtimeMs: 0 }
 
 /** Files and folders by name: as they are, and as far as they are synced. */
 export class Volume {
-  private readonly now: () => number
   private lastIno = 0
   private readonly root: FolderNode
   /** Changes of names that are not synced, oldest first. Both names of a rename change together. */
   private unsynced: (readonly NameChange[])[] = []
 
-  constructor(now: () => number) {
-    this.now = now
+  constructor(private readonly now: () => number) {
     this.root = this.createFolder()
   }
 

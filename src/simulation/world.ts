@@ -1,14 +1,15 @@
-import { asyncScheduler, filter, Subscription } from 'rxjs'
+import { asyncScheduler, type Observable, Subscription } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../collector.js'
 import type { RunEvent } from '../model/event.js'
+import { groupBy } from '../model/map.js'
 import type { Random } from '../model/market.js'
+import { isLost } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { SettingsInput } from '../model/settings.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { replaceDisk } from '../storage/disk.js'
-import { countJournaled, follow } from './follow-run.js'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
@@ -47,17 +48,9 @@ export interface Kill {
 }
 
 /** One machine with its disk and its process. */
-export interface World {
-  readonly disk: MemoryDisk
-  /** Runs the command once, and lets time pass. */
-  readonly run: (network: Network, options?: RunOptions) => Promise<SimulatedRun>
-  /** Runs a reader of the folder, with this disk. */
-  readonly read: <T>(reader: () => Promise<T>) => Promise<T>
-  /** Starts the command once more, in the same process; calls back with each request of it. */
-  readonly startAgain: (network: Network, requested: () => void) => void
-}
+export type World = ReturnType<typeof createWorld>
 
-export interface RunOptions {
+interface RunOptions {
   readonly kill?: Kill | undefined
   /** What happens meanwhile, and when, in milliseconds after the start. */
   readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined
@@ -65,7 +58,7 @@ export interface RunOptions {
   readonly pauseMs?: number
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly time: VirtualTime
   readonly random: Random
   readonly streams: readonly StreamDefinition[]
@@ -79,7 +72,7 @@ export interface WorldOptions {
 const MAX_RUN_MS = 12 * 3_600_000
 
 /** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
-export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions): World => {
+export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions) => {
   let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [false, Number.POSITIVE_INFINITY, 'process', 0]
   const kill = (): void => {
     if (!killed) disk.kill(kind)
@@ -96,9 +89,11 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     return 'EIO'
   }
   const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
+  /** The command, started in the present process. */
   const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
   const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
-  const run: World['run'] = async (network, { kill: planned, interventions = [], pauseMs = 0 } = {}) => {
+  /** Runs the command once, and lets time pass. */
+  const run = async (network: Network, { kill: planned, interventions = [], pauseMs = 0 }: RunOptions = {}): Promise<SimulatedRun> => {
     network.connect()
     time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
@@ -131,27 +126,68 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       restoreDisk()
     }
   }
-  const startAgain: World['startAgain'] = (network, requested) =>
-    void open(network)
-      .events()
-      .pipe(filter(({ type }) => type === 'requested'))
-      .subscribe({ next: requested, error: () => undefined })
-  return { disk, run, startAgain, read: (reader) => readWith(disk, time, reader) }
+  return { disk, open, run, read: <T>(reader: () => Promise<T>) => readWith(disk, time, reader) }
 }
 
-/** Runs a reader with a disk; the time that it takes is virtual. */
+/** Runs a reader of the folder with a disk; the time that it takes is virtual. */
 const readWith = async <T>({ disk }: MemoryDisk, time: VirtualTime, reader: () => Promise<T>): Promise<T> => {
   const restoreDisk = replaceDisk(disk)
-  try {
-    let isDone = false
-    const result = reader().finally(() => {
-      isDone = true
-    })
-    await time.advance(() => isDone, MAX_RUN_MS)
-    return await result
-  } finally {
+  let isDone = false
+  const result = reader().finally(() => {
+    isDone = true
     restoreDisk()
-  }
+  })
+  await time.advance(() => isDone, MAX_RUN_MS)
+  return result
+}
+
+/** An item that finished so long before a kill is in the journal. */
+const STORED_AFTER_MS = 1_000
+
+/** Collects what a run says until it ends; what a killed process still says is heard by nobody. */
+const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed }: VirtualTime) => {
+  const events: RunEvent[] = []
+  const stored: (readonly [stream: string, at: number])[] = []
+  let [end, error]: ['finished' | 'failed' | undefined, unknown] = [undefined, undefined]
+  const subscription = event$.subscribe({
+    next: (event) => {
+      if (isKilled()) return
+      events.push(event)
+      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined) stored.push([event.stream, elapsed()])
+    },
+    error: (failure: unknown) => {
+      ;[end, error] = ['failed', failure]
+    },
+    complete: () => {
+      end = 'finished'
+    },
+  })
+  const last = () => events.findLast((event) => event.type === 'run-finished')
+  const countStored = () =>
+    groupBy(
+      stored.filter(([, at]) => at <= elapsed() - STORED_AFTER_MS),
+      ([stream]) => stream,
+    )
+  return { events, subscription, countStored, end: () => end, error: () => error, report: () => last()?.report }
+}
+
+/** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
+const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
+  // A run that has just ended has no record any more: its journals are ignored.
+  const state = files('/data/.scripstream')
+  if (!state.has('run.json')) return new Map()
+  return new Map(
+    [...state].flatMap(([path, bytes]) => {
+      const stream = /^journals\/(.+)\.ndjson$/.exec(path)?.[1]
+      if (stream === undefined) return []
+      const items = new Map<string, boolean>()
+      for (const line of bytes.toString().split('\n').slice(0, -1)) {
+        const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
+        if (item !== undefined) items.set(item, degraded === undefined)
+      }
+      return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
+    }),
+  )
 }
 
 /** The files of all records of the history, by path. */

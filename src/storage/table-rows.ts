@@ -34,9 +34,11 @@ const createRowMaker = (table: Table, label: string): ((record: Row) => readonly
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
   const restOfDocument = createRest(table, 'document')
+  const readers = columns.map((column) => ({ name: column.name, read: createReader(column, label) }))
   const toRow = (record: unknown, document: Row): TableRow => {
     const row: Record<string, Value> = {}
-    for (const column of columns) row[column.name] = readValue(column, { row: isRow(record) ? record : {}, document, label })
+    const fields = isRow(record) ? record : {}
+    for (const { name, read } of readers) row[name] = read(fields, document)
     row[EXTRA.name] = toExtra(isRow(record) ? joinRest(lists && restOfDocument(document), restOfRow(record)) : record)
     return row
   }
@@ -64,27 +66,30 @@ const mergePatch = (target: unknown, patch: unknown): unknown => {
   return merged
 }
 
-interface Sources {
-  readonly row: Row
-  readonly document: Row
-  readonly label: string
-}
-
-const readValue = (column: TableColumn, { row, document, label }: Sources): Value => {
+/** Creates a function that reads the value of a column: the first of its keys that is there. */
+const createReader = (column: TableColumn, label: string): ((row: Row, document: Row) => Value) => {
   const { from } = column
-  if ('file' in from) return from.file === 'label' ? (column.convert?.value(label) ?? label) : null
-  const [source, keys] = 'row' in from ? [row, from.row] : 'document' in from ? [document, from.document] : [row, []]
-  for (const key of keys) {
-    const found = follow(source, key)
-    if (found !== undefined && found !== null) return toValue(column, found)
+  if ('file' in from) {
+    const value = from.file === 'label' ? (column.convert?.value(label) ?? label) : null
+    return () => value
   }
-  return null
+  const ofRow = 'row' in from
+  const finders = (ofRow ? from.row : 'document' in from ? from.document : []).map(createFinder)
+  return (row, document) => {
+    const source = ofRow ? row : document
+    for (const find of finders) {
+      const found = find(source)
+      if (found !== undefined && found !== null) return toValue(column, found)
+    }
+    return null
+  }
 }
 
-/** The value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`. */
-const follow = (source: Row, key: string): unknown => {
-  if (!key.startsWith('$')) return source[key]
-  return (key.match(/[^.[\]$]+/g) ?? []).reduce((value: unknown, part) => (value as Row | null | undefined)?.[part], source)
+/** Creates a function that finds the value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`. */
+const createFinder = (key: string): ((source: Row) => unknown) => {
+  if (!key.startsWith('$')) return (source) => source[key]
+  const parts = key.match(/[^.[\]$]+/g) ?? []
+  return (source) => parts.reduce((value: unknown, part) => (value as Row | null | undefined)?.[part], source)
 }
 
 /** JSON as SQL writes it: `1e21` without a plus. */

@@ -17,7 +17,10 @@ afterAll(() => {
 const ended = async (args: readonly string[], signal?: ExitSignal) => {
   const io = createTestIo()
   const code = runProgram(args, io, createTestDependencies(EMPTY, { streams }))
-  if (signal) io.signal$.next(signal)
+  if (signal) {
+    await new Promise(setImmediate)
+    io.signal$.next(signal)
+  }
   return { code: await code, help: io.out.text() }
 }
 

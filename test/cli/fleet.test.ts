@@ -189,7 +189,7 @@ describe('a worker', () => {
     const testFleet = fleetOf(() => news$)
     const io: TestIo = createTestIo()
     const code = runProgram(['worker', ...PLACE, ...args], io, createTestDependencies(EMPTY, { fleet: testFleet.fleet }))
-    await settled()
+    while (!news$.observed) await settled()
     return { news$, testFleet, io, code }
   }
 

@@ -15,6 +15,8 @@ import { createWall } from '../../src/model/wall.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import { type AllTelemetry, startTelemetry } from '../../src/pipeline/telemetry.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
+// A command other than run is loaded when it is typed; here it is loaded before, so that it is subscribed to in the next turn.
+import '../../src/cli/index.js'
 
 /** Lets virtual time pass up to an instant. */
 export const advance = (scheduler: VirtualTimeScheduler, to: number): void => {

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { SIMULATED_FAULTS, simulate } from '../../dist/src/testing.js'
 
-const NUMBERS = { seed: '1', seeds: '1', days: '1', stocks: '8' }
+const NUMBERS = { seed: '1', seeds: '1', days: '1', stocks: '8', sql: undefined }
 
 /** The options of the command line. @throws an error that names the option, and what it may be */
 const readOptions = () => {
@@ -11,7 +11,8 @@ const readOptions = () => {
   const faults = values.faults?.split(',')
   const unknown = faults?.find((fault) => !SIMULATED_FAULTS.includes(fault))
   if (unknown !== undefined) throw new Error(`--faults: unknown fault "${unknown}"; use some of ${SIMULATED_FAULTS.join(',')}`)
-  const numbers = Object.fromEntries(Object.keys(NUMBERS).map((name) => [name, Number(values[name])]))
+  const given = Object.keys(NUMBERS).filter((name) => values[name] !== undefined)
+  const numbers = Object.fromEntries(given.map((name) => [name, Number(values[name])]))
   const wrong = Object.keys(numbers).find((name) => !Number.isSafeInteger(numbers[name]) || numbers[name] < 1)
   if (wrong !== undefined) throw new Error(`--${wrong}: "${values[wrong]}" is not a whole number from 1 on`)
   return { ...numbers, ...(faults && { faults }), ...(values.verbose && { log: console.log }) }
@@ -22,15 +23,20 @@ const cpuSeconds = () => {
   return Math.round((user + system) / 1e4) / 100
 }
 
-const run = async (options) => {
+const run = async ({ sql, ...options }) => {
   try {
     const { planted, virtualMs, ...result } = await simulate(options)
     const virtualHours = Math.round(virtualMs / 36_000) / 100
     console.log({ ...result, planted: planted.length, virtualHours, cpuSeconds: cpuSeconds() })
+    if (sql === undefined) return
+    const { checkBySql } = await import('./sql.js')
+    for (let seed = options.seed; seed < options.seed + options.seeds; seed += sql) await checkBySql({ ...options, seed })
+    console.log(`seeds checked by SQL: ${Math.ceil(options.seeds / sql)}`)
   } catch (error) {
+    if (error?.code === 'missing-package') return console.log(`skipped: no check by SQL: ${error.message}`)
     if (error?.name !== 'SimulationError') throw error
     const { days, stocks, faults } = options
-    const repeat = `--seed ${error.seed} --days ${days} --stocks ${stocks}${faults ? ` --faults ${faults}` : ''} --verbose`
+    const repeat = `--seed ${error.seed} --days ${days} --stocks ${stocks}${faults ? ` --faults ${faults}` : ''}${sql ? ' --sql 1' : ''} --verbose`
     console.error(`${error.message}\nRepeat it with: npm run simulate -- ${repeat}\n${cpuSeconds()} s CPU`)
     process.exitCode = 1
   }

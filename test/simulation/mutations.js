@@ -32,7 +32,7 @@ const mutations = [
     name: 'the second pass loses an item',
     file: 'src/operators/item-outcome.js',
     find: 'withheld.splice(0)',
-    replace: 'withheld.splice(withheld.length > 1 ? 1 : 0)',
+    replace: 'withheld.splice(0).slice(1)',
   },
   {
     name: 'a record of the history is overwritten',

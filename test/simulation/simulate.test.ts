@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
 import { allIndices } from '../../streams/index.js'
+import { duckdb } from '../analysis/support.js'
 
 /** More of them: `npm run simulate -- --seeds 10000`. */
 const SEEDS = 188
@@ -37,6 +39,11 @@ describe('whole daily runs on virtual time', () => {
     expect(result.checks['diff says what it says without faults']).toBe(12)
     expect(result.checks['each list is recorded as it is without faults']).toBe(12)
     expect(result.checks['each planted event is in diff once']).toBeGreaterThan(0)
+  })
+
+  it.skipIf(!duckdb)('give by SQL, as of each day, the rows of the record and those of the runs without faults', () => {
+    const args = ['test/simulation/main.js', '--days', '3', '--sql', '1']
+    expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toContain('seeds checked by SQL: 1')
   })
 
   it('need no master list', async () => {
