@@ -86,17 +86,14 @@ export const parseTable = (text: string): string[][] => {
 }
 
 const parseBoundedJson = (text: string): unknown => {
-  const value = parseJson(text)
-  if (isDeeperThan(MAX_DEPTH, value)) throw new BadAnswerError('schema', `the answer is nested more than ${MAX_DEPTH} levels deep`)
-  return value
-}
-
-const parseJson = (text: string): unknown => {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     throw toBadAnswer(text, error instanceof SyntaxError ? 'invalid or truncated JSON' : formatError(error))
   }
+  if (isDeeperThan(MAX_DEPTH, value)) throw new BadAnswerError('schema', `the answer is nested more than ${MAX_DEPTH} levels deep`)
+  return value
 }
 
 /** Rejects a 200 whose body reports a failure; it must not count as an empty answer. */
