@@ -82,7 +82,7 @@ export const parseOptions = (args: readonly string[]): BenchOptions => {
     help: values.help,
     only: values.only?.split(','),
     runs:
-      values.runs === undefined ? (values.quick || isScale ? 1 : command === 'budget' ? 2 : 5) : (parseNumbers(values.runs)[0] as number),
+      values.runs === undefined ? (values.quick || isScale ? 1 : command === 'budget' ? 3 : 5) : (parseNumbers(values.runs)[0] as number),
     product: resolve(values.product),
     against: values.against,
     write: values.before ? 'before' : values.write ? 'now' : undefined,
