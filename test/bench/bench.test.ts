@@ -131,7 +131,7 @@ it('parses the command line, and names what is wrong in it', () => {
     factors: [1, 3],
     latenciesMs: [5, 50, 200],
   })
-  expect(parseOptions(['budget'])).toMatchObject({ command: 'budget', runs: 2, against: undefined, trouble: { latencyMs: 0 } })
+  expect(parseOptions(['budget'])).toMatchObject({ command: 'budget', runs: 3, against: undefined, trouble: { latencyMs: 0 } })
   expect(parseOptions(['turns', '--against', 'v1', '--latencies', '0'])).toMatchObject({ against: 'v1', trouble: { latencyMs: 0 } })
   expect(() => parseOptions(['--runs', 'many'])).toThrow('many is not a number')
   expect(() => parseOptions(['scales'])).toThrow('unknown command: scales')
