@@ -169,11 +169,11 @@ const countDifference = ({ differences, number, item }: ShapeCheck, node: ShapeN
 const countWrongKind = (check: ShapeCheck, node: ShapeNode, facts: Omit<DifferenceFacts, 'kind'>, value: unknown): void =>
   countDifference(check, node, { kind: 'type', ...facts, seen: describeKind(value) })
 
-/** A field is gone if this share of the answers lacks it, */
+/** A field is gone if at least this share of the answers lacks it. */
 const MIN_SHARE = 0.95
-/** and this many answers were seen, */
+/** With fewer answers, no field counts as gone, unless one of them is a long list. */
 const MIN_ANSWERS = 5
-/** or a list with this many records. */
+/** A list with this many records is long. */
 const MIN_RECORDS = 10
 
 /**

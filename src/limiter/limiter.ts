@@ -80,7 +80,7 @@ export class Limiter {
   }
 
   /** Removes a request from the queue. */
-  leave(request: QueuedRequest): void {
+  cancel(request: QueuedRequest): void {
     if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
   }
 

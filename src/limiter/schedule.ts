@@ -69,8 +69,8 @@ class ScheduledAttempt<T> implements QueuedRequest, Observer<T>, Unsubscribable 
 
   unsubscribe(): void {
     const { endpoint, host } = this.context
-    endpoint.leave(this)
-    host.limiter.leave(this)
+    endpoint.cancel(this)
+    host.limiter.cancel(this)
     if (this.endpointPermit && !this.hostPermit) this.releaseUnsent(this.endpointPermit)
     this.subscription?.unsubscribe()
     this.end(inconclusive)

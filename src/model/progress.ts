@@ -1,5 +1,5 @@
 import { getOrAdd } from './map.js'
-import { hasEnded, isSelected, type RunStats, type StreamStats } from './run-stats.js'
+import { hasEnded, isSelected, type RunStatsReading, type StreamStats } from './run-stats.js'
 
 /** What is known of a stream before it starts. */
 export interface StreamForecast {
@@ -39,9 +39,9 @@ export interface OverallProgress {
 /** Estimates the progress of a run from samples of its statistics. */
 export type RunProgress = ReturnType<typeof createRunProgress>
 
-/** The rate is measured over this time, */
+/** The rate of the items is measured over this time. */
 const RATE_WINDOW_MS = 20_000
-/** and that of the bytes over this one. */
+/** The rate of the bytes is measured over this time. */
 const BYTES_WINDOW_MS = 5_000
 /** Only this much of a pause, or of the time that the process was stopped, counts, so that the rate from before stays usable. */
 const MAX_COUNTED_PAUSE_MS = 5_000
@@ -61,7 +61,7 @@ class Track {
   endsAt: number | undefined
 }
 
-export const createRunProgress = (stats: RunStats, forecasts: readonly StreamForecast[]) => {
+export const createRunProgress = (stats: RunStatsReading, forecasts: readonly StreamForecast[]) => {
   const tracks = new Map<string, Track>()
   const forecastOf = new Map(forecasts.map((forecast) => [forecast.name, forecast]))
   const measureBytes = createByteMeter()

@@ -42,9 +42,9 @@ export class StreamStats {
   readonly incomplete: string[] = []
   /** Items that were resumed from an unfinished run. */
   takenOver = 0
-  /** Items that failed and are tried once more after the other streams, */
+  /** Items that failed and are tried once more after the other streams. */
   deferred = 0
-  /** and those that are tried once more now. */
+  /** Items that are tried once more now. */
   secondPass = 0
   files = 0
   bytes = 0
@@ -83,6 +83,9 @@ export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' 
  * object.
  */
 export type RunStats = ReturnType<typeof createRunStats>
+
+/** What can be read of the statistics of a run. */
+export type RunStatsReading = Omit<RunStats, 'record'>
 
 export const createRunStats = () => {
   const streams = new Map<string, StreamStats>()

@@ -68,7 +68,7 @@ export type Decision =
 /** Decides what a run does about those before it. A run that ended is used only if its files are unchanged. */
 export const decide = (plan: readonly PlannedStream[], wanted: SessionRequestInput, earlier: EarlierRuns): Observable<Decision> => {
   const choice = chooseBeginning(wanted, earlier)
-  const use = choice.isContinued || choice.isPartOfUnfinished ? undefined : findUse(plan, wanted, earlier)
+  const use = choice.isContinued || choice.isPartOfUnfinished ? undefined : findReusableRun(plan, wanted, earlier)
   if (use === undefined) return of({ kind: 'begin', choice })
   const changed$ = earlier.findChangedFile?.(use.ended) ?? of(undefined)
   return changed$.pipe(
@@ -99,7 +99,7 @@ const chooseBeginning = (wanted: SessionRequestInput, earlier: EarlierRuns): Ses
 }
 
 /** The ended run that makes this one unnecessary, or smaller by all but the remainder. */
-const findUse = (
+const findReusableRun = (
   plan: readonly PlannedStream[],
   wanted: SessionRequestInput,
   { unfinished, complete, completePart, incomplete }: EarlierRuns,

@@ -1,7 +1,7 @@
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { RunEvent } from '../model/event.js'
-import type { RunStats } from '../model/run-stats.js'
+import type { RunStats, RunStatsReading } from '../model/run-stats.js'
 import type { Wall } from '../model/wall.js'
 
 /** A request of a stream that is about to be sent. */
@@ -17,7 +17,7 @@ export interface FinishedRequest extends RequestEnd {
 /** What can be read of a run while it is running. */
 export interface LiveRun {
   /** The statistics of the run, which grow with it. */
-  readonly stats: RunStats
+  readonly stats: RunStatsReading
   /** The state of each limiter: those of hosts, and those of their endpoints. Empty before the first request, and in the driver of a fleet. */
   readonly limiters: () => readonly LimiterStatus[]
 }

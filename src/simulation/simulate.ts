@@ -1,4 +1,5 @@
 import { streams as allStreams } from '../../streams/registry.js'
+import { UsageError } from '../model/errors.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { SIMULATED_FAULTS, type SimulatedFault, simulateDailyRuns } from './daily-run.js'
 import type { DailyRun } from './invariants.js'
@@ -26,18 +27,24 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined
 }
 
+/** State of the module on purpose: what a simulation replaces belongs to the process. */
+let isSimulating = false
+
 /**
  * Runs whole daily runs of the command on virtual time: requests, retries, limits, storage, kills and the clock are real code on a simulated
  * network, disk and process. After each daily run it checks every invariant. While it runs, the timers, the clock and the disk of this process
  * are replaced: run one simulation at a time, and nothing beside it.
  *
  * @throws SimulationError if an invariant does not hold; its `seed` alone repeats it
+ * @throws UsageError while another simulation is running
  * @example
  * // A stream of your own survives a hundred daily runs with everything that can go wrong.
  * await simulate({ seed: 1, seeds: 100, streams: [masterData, optionChains] })
  */
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
   const { seed, seeds = 1, days = 1, stocks = 8, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
+  if (isSimulating) throw new UsageError('a simulation is already running in this process: start the next one when it has ended')
+  isSimulating = true
   // A package that is loaded while time is virtual would take a moment of real time.
   await import('ndjson')
   const time = startVirtualTime(FIRST_INSTANT)
@@ -52,5 +59,6 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     time.restore()
+    isSimulating = false
   }
 }

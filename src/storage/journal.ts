@@ -8,6 +8,7 @@ import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import { disk } from './disk.js'
 import type { FileChunk } from './file-store.js'
 import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
+import { isSameStamp } from './output-files.js'
 import { RECORD_SEPARATOR } from './record-file.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
@@ -261,7 +262,8 @@ const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Pick<StoredLin
 const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
   Object.entries(files).every(([file, bytes], index) => {
     const found = statFile(join(root, file))
-    return found?.size === bytes && (times === undefined || times[index] === found.mtimeMs)
+    if (found === undefined || times === undefined) return found?.size === bytes
+    return isSameStamp([bytes, times[index] ?? Number.NaN], [found.size, found.mtimeMs])
   })
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */

@@ -63,6 +63,12 @@ describe('whole daily runs on virtual time', () => {
     expect({ setTimeout, setInterval, setImmediate, now: Date.now }).toEqual(before)
   })
 
+  it('are simulated one at a time', async () => {
+    const first = simulate({ seed: 1, streams: [allIndices] })
+    await expect(simulate({ seed: 2, streams: [allIndices] })).rejects.toThrow('a simulation is already running in this process')
+    expect(await first).toMatchObject({ seeds: 1 })
+  })
+
   it('let a timer that was set before them be cleared', async () => {
     let calls = 0
     const timer = setInterval(() => (calls += 1), 1)

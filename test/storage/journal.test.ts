@@ -129,6 +129,14 @@ describe('an item of an unfinished run', () => {
     expect(await reopen(() => undefined)).toBe(true)
   })
 
+  it('is stored if an archive has restored its file with the time in whole seconds', async () => {
+    const restore = (output: string): void => {
+      const second = Math.floor(statSync(output).mtimeMs / 1_000)
+      utimesSync(output, second, second)
+    }
+    expect(await reopen(restore)).toBe(true)
+  })
+
   it('is requested again if a power cut kept its line and brought an earlier file of the same length back', async () => {
     const bringBack = (output: string): void => {
       writeFileSync(output, '[1]')
