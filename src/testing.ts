@@ -16,10 +16,10 @@ import { toInstant } from './model/trading-day.js'
 import { defineStream, MASTER, once, type StreamDefinition } from './pipeline/define-stream.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
-export type { DailyRun, Files } from './simulation/invariants.js'
+export type { DailyRun } from './simulation/invariants.js'
 export { type SimulationOptions, simulate } from './simulation/simulate.js'
 export type { SimulationResult } from './simulation/totals.js'
-export type { SimulatedRun } from './simulation/world.js'
+export type { Files, SimulatedRun } from './simulation/world.js'
 
 /** A request that a scripted provider received. */
 export interface ScriptedRequest {

@@ -1,6 +1,6 @@
 import { asyncScheduler, Observable, type Observer, type Subscriber } from 'rxjs'
 import { LinkTransfer } from '../limiter/learn.js'
-import type { LimiterRegistry } from '../limiter/limiter-registry.js'
+import type { HostLimiter, LimiterRegistry } from '../limiter/limiter-registry.js'
 import { BadAnswerError, CollectError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
@@ -25,8 +25,6 @@ export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean | undefined
 }
-
-type HostLimiter = ReturnType<LimiterRegistry['forEndpoint']>
 
 /** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6

@@ -24,7 +24,7 @@ const MAX_DIFFERENCES = 40
 const MAX_NAME_LENGTH = 80
 
 /** A difference from the declared shape, and how often it was seen. */
-interface Difference {
+interface FieldDifference {
   readonly kind: Drift['kind']
   readonly field: string
   readonly node: ShapeNode
@@ -59,7 +59,7 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, po
       if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
     }
   }
-  const toDrift = ({ kind, field, node, expected, seen, required, answers, records, example }: Omit<Difference, 'last'>): Drift => ({
+  const toDrift = ({ kind, field, node, expected, seen, required, answers, records, example }: Omit<FieldDifference, 'last'>): Drift => ({
     ...{ stream, endpoint, kind, field: field.slice(0, MAX_NAME_LENGTH) },
     ...omitUndefined({ expected, seen, required }),
     ...{ answers, of: Math.max(node.answers, answers) + asExpected },
@@ -83,7 +83,7 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, po
 /** The answer that is being checked, and the differences so far. */
 interface ShapeCheck {
   readonly policy: RequiredFieldPolicy | undefined
-  readonly differences: Map<string, Difference>
+  readonly differences: Map<string, FieldDifference>
   /** The number of the answer. */
   number: number
   answer: unknown
@@ -149,7 +149,7 @@ const describeField = (node: ShapeNode, { name, expected, isRequired }: KnownFie
   ...(isRequired ? { required: true as const } : {}),
 })
 
-type DifferenceFacts = Pick<Difference, 'kind' | 'field' | 'expected' | 'seen' | 'required'>
+type DifferenceFacts = Pick<FieldDifference, 'kind' | 'field' | 'expected' | 'seen' | 'required'>
 
 /** Counts records of the answer with a difference; a new one up to the limit. */
 const countDifference = ({ differences, number, item }: ShapeCheck, node: ShapeNode, facts: DifferenceFacts, records = 1): void => {
@@ -200,7 +200,7 @@ const hasField = (record: Row, field: KnownField): boolean => {
 }
 
 /** The fields of a node that (nearly) all answers of the run lack. `others`: answers that had all fields and were not checked. */
-const listLacking = (node: ShapeNode, others: number): readonly Omit<Difference, 'last'>[] =>
+const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDifference, 'last'>[] =>
   [...node.known.values()]
     .filter((field) => isLacking(field, node, others))
     .map((field) => {

@@ -41,7 +41,7 @@ export type Telemetry = (run: LiveRun) => Follower
 /** One telemetry or several, such as metrics and traces. */
 export type AllTelemetry = Telemetry | readonly Telemetry[]
 
-type Attempt = (action: () => void) => void
+type AttemptAction = (action: () => void) => void
 
 const ONLOOKER = 'the telemetry of this run'
 
@@ -49,7 +49,7 @@ const ONLOOKER = 'the telemetry of this run'
 export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: RunStats) => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
-  const attempt: Attempt = (action) => wall.attempt(ONLOOKER, action)
+  const attempt: AttemptAction = (action) => wall.attempt(ONLOOKER, action)
   let limiters: LiveRun['limiters'] = () => []
   const followers: Follower[] = []
   for (const start of all) attempt(() => followers.push(start({ stats, limiters: () => limiters() })))
@@ -94,7 +94,7 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
 
 /** Begins to follow a request with each follower; the request is sent within all of them, once, whatever they do. */
 const beginAll =
-  (followers: readonly Follower[], attempt: Attempt) =>
+  (followers: readonly Follower[], attempt: AttemptAction) =>
   (start: StartedRequest): RequestFollower => {
     const all: RequestFollower[] = []
     for (const follower of followers)

@@ -4,11 +4,11 @@ import type { PlantedEvent } from '../model/market.js'
 import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
 import { readDiffAndRecord } from './diff-and-record.js'
-import { type DailyRun, type Files, findLosses, invariants, isSame } from './invariants.js'
+import { type DailyRun, findLosses, invariants, isSame } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
 import type { Totals } from './totals.js'
-import { createWorld, describeEnd, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
+import { createWorld, describeEnd, type Files, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [

@@ -4,10 +4,7 @@ import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
 import { toFilePath } from '../pipeline/output.js'
-import type { SimulatedRun } from './world.js'
-
-/** The files of an output folder, by path relative to it. */
-export type Files = ReadonlyMap<string, Buffer>
+import type { Files, SimulatedRun } from './world.js'
 
 /** A daily run after which nothing runs any more. */
 export interface DailyRun {

@@ -11,7 +11,7 @@ import { createRateLimits } from '../simulator/conditions.js'
 import { createRouter } from '../simulator/router.js'
 import { falsify, WRONG_ANSWERS, type WrongAnswer } from './wrong-answers.js'
 
-/** What can go wrong with a request. A check finds each wrong answer: one that nobody can tell from a right one is not among them. */
+/** What can go wrong with a request. Each wrong answer is one that a check can find. */
 export const NETWORK_FAULTS = [
   'status', // 500, 502, 503 or 504
   'throttled', // a single 429, with or without Retry-After

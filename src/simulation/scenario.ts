@@ -5,10 +5,9 @@ import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
-import type { Files } from './invariants.js'
 import { createAnswers, createNetwork, type Network } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
-import { createWorld, describeEnd, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
+import { createWorld, describeEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 const MARKET_SEED = 1
 const FIRST_DAY: Day = '2026-02-12'

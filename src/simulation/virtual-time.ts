@@ -23,7 +23,7 @@ class VirtualTimer {
   }
 }
 
-type Call = (...args: readonly unknown[]) => void
+type TimerCallback = (...args: readonly unknown[]) => void
 
 /** Timers by due time; those that are due together keep the order in which they were set. */
 class TimerQueue {
@@ -114,9 +114,9 @@ export const startVirtualTime = (startAt: number) => {
     else real.clearTimeout(timer as NodeJS.Timeout)
   }
   Object.assign(globalThis, {
-    setTimeout: (call: Call, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms),
-    setInterval: (call: Call, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms, true),
-    setImmediate: (call: Call, ...args: readonly unknown[]) =>
+    setTimeout: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms),
+    setInterval: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms, true),
+    setImmediate: (call: TimerCallback, ...args: readonly unknown[]) =>
       queue.insert(new VirtualTimer(queue.elapsed, () => call(...args), undefined)),
     ...{ clearTimeout: clear, clearInterval: clear, clearImmediate: clear },
   })

@@ -14,7 +14,8 @@ import { createMemoryDisk, type MemoryDisk } from './memory-disk.js'
 import type { Network } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
 
-type Files = ReadonlyMap<string, Buffer>
+/** The files of an output folder, by path relative to it. */
+export type Files = ReadonlyMap<string, Buffer>
 
 /** The output folder of every simulated run. */
 export const ROOT = '/data'

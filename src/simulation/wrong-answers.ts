@@ -26,10 +26,10 @@ interface AnswerParts {
 /** Lists that state their total. */
 const COUNTED = ['master', 'indices', 'deal']
 /** Lists that are compared with the stored one. Only that of the past actions is. */
-const COMPARED = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']
+const COMPARED_ENDPOINTS = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']
 /** A shorter list may have been as short the day before. */
 const MIN_COMPARED = 5
-const WITHOUT_COPIES = ['company_filings', 'lodr', 'circuit', 'eq_band_changes', 'master', 'indices', ...COMPARED]
+const WITHOUT_COPIES = ['company_filings', 'lodr', 'circuit', 'eq_band_changes', 'master', 'indices', ...COMPARED_ENDPOINTS]
 const WITH_ISIN = ['fundamental', 'indicator', 'company_filings', 'lodr']
 const CANDLES = ['ohlcv', 'index_ohlcv']
 /** Fewer figures do not decide which unit a list has, and fewer candles not whose they are. */
@@ -40,7 +40,7 @@ export const falsify = (kind: WrongAnswer, parts: AnswerParts): string | undefin
   const { endpoint, request, text, other, isFollowing } = parts
   switch (kind) {
     case 'cut': {
-      const isCompared = isFollowing && COMPARED.includes(endpoint) && !request.includes('"GT"')
+      const isCompared = isFollowing && COMPARED_ENDPOINTS.includes(endpoint) && !request.includes('"GT"')
       if (!COUNTED.includes(endpoint) && !isCompared) return undefined
       return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED ? list : list.slice(0, list.length / 4)))
     }

@@ -12,7 +12,7 @@ import { createSessionRequest, decide, selectionLeft } from '../../pipeline/sess
 import { REPORT_FILE } from '../../pipeline/storage.js'
 import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
 import { estimateLatency, estimateRunTime, estimateStream, findScript, type StreamEstimate } from './estimate.js'
-import { countItems, type ItemContext, type PlanInput } from './items.js'
+import { type CountContext, countItems, type PlanInput } from './items.js'
 
 /** Plans a run from the stored data of a folder. Sends no request, writes nothing. Errors with `UsageError` on wrong names or symbols. */
 export const createForecast = (input: PlanInput, mayReduce = true): Observable<Forecast> =>
@@ -46,15 +46,15 @@ export const createForecast = (input: PlanInput, mayReduce = true): Observable<F
   })
 
 /** How the run would begin in the folder, and what it would find there. */
-interface FolderState extends Pick<SessionChoice, 'record' | 'isContinued'> {
+interface PlannedSession extends Pick<SessionChoice, 'record' | 'isContinued'> {
   readonly complete: EndedRun | undefined
   readonly fetched: ReadonlySet<string>
 }
 
 const estimateRun = (
   running: readonly StreamDefinition[],
-  input: PlanInput & Pick<ItemContext, 'known'>,
-  { record, isContinued, complete, fetched }: FolderState,
+  input: PlanInput & Pick<CountContext, 'known'>,
+  { record, isContinued, complete, fetched }: PlannedSession,
 ) => {
   const { settings, stored } = input
   const notes = new Set<string>()

@@ -35,7 +35,7 @@ export interface PlanInput {
   readonly now: number
 }
 
-export interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
+export interface CountContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
   /** The items that the resumed run has already fetched, as `stream/file name`. */
   readonly fetched: ReadonlySet<string>
   readonly warn: (text: string) => void
@@ -47,7 +47,7 @@ export interface ItemContext extends PlanInput, Pick<Tools, 'shared' | 'asOf'> {
 const DEFAULT_NUMBERS: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
 /** The items of each stream: of the list that it follows, or its own parts. `stocks` is null if no stream follows the master list. */
-export const countItems = (streams: readonly StreamDefinition[], context: ItemContext) =>
+export const countItems = (streams: readonly StreamDefinition[], context: CountContext) =>
   from(streams.filter(({ name }) => streams.some(({ work }) => work.of === name))).pipe(
     concatMap((source) => readStoredRows(source, context).pipe(map((rows) => [source.name, toWorklist(source, rows, context)] as const))),
     toArray(),
@@ -63,7 +63,7 @@ export const countItems = (streams: readonly StreamDefinition[], context: ItemCo
   )
 
 /** The stored rows of a stream, from which it makes the items that it offers. An unreadable file counts as empty. */
-const readStoredRows = ({ outputs, work }: StreamDefinition, { stored, settings, warn }: ItemContext): Observable<readonly Row[]> =>
+const readStoredRows = ({ outputs, work }: StreamDefinition, { stored, settings, warn }: CountContext): Observable<readonly Row[]> =>
   stored.document(toFilePath(outputs[0], settings.exchange, { fileName: work.parts[0]?.fileName ?? '' })).pipe(
     map((rows) => (Array.isArray(rows) ? rows.filter(isRow) : [])),
     catchItemFailure((reason) => {
@@ -72,7 +72,7 @@ const readStoredRows = ({ outputs, work }: StreamDefinition, { stored, settings,
     }),
   )
 
-const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { run, stocks, known, warn }: ItemContext): Worklist => {
+const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { run, stocks, known, warn }: CountContext): Worklist => {
   const [symbols, given] = name === MASTER ? [run.symbols, run.symbols?.length ?? stocks] : []
   const offered = offers?.(rows, () => undefined) ?? []
   if (offered.length > 0) {
@@ -89,7 +89,7 @@ const toWorklist = ({ name, offers }: StreamDefinition, rows: readonly Row[], { 
   return { number: assumed ?? 0, known: assumed === undefined ? 'unknown' : 'assumed' }
 }
 
-const countStreamItems = (stream: StreamDefinition, list: Worklist | undefined, context: ItemContext): Observable<ItemNumbers> => {
+const countStreamItems = (stream: StreamDefinition, list: Worklist | undefined, context: CountContext): Observable<ItemNumbers> => {
   const { parts, where = () => true } = stream.work
   const { number, known, items: listed }: Worklist = list ?? { number: parts.length, known: 'given', items: parts }
   const { pairs = {} } = context.run
@@ -105,7 +105,7 @@ const countStreamItems = (stream: StreamDefinition, list: Worklist | undefined, 
 }
 
 /** Whether an item needs no request: already fetched, candles up to date, or stored filings that `forceUpdate` does not replace. */
-const isInPlace = ({ name, outputs: [output] }: StreamDefinition, item: Item, context: ItemContext): Observable<boolean> => {
+const isInPlace = ({ name, outputs: [output] }: StreamDefinition, item: Item, context: CountContext): Observable<boolean> => {
   const { settings, stored, fetched } = context
   const file = toFilePath(output, settings.exchange, item)
   if (fetched.has(`${name}/${item.fileName}`)) return of(true)
