@@ -67,7 +67,7 @@ export const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** `2,775`. */
-export const formatThousands = (count: number): string => count.toLocaleString('en-US')
+export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
 /** An argument as typed in a POSIX shell. */
 export const quoteShell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
