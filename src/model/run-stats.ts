@@ -125,13 +125,8 @@ export const createRunStats = () => {
     streams: (): readonly StreamStats[] => [...streams.values()],
     stream: (name: string): StreamStats | undefined => streams.get(name),
     /** The hosts that are paused now. A host whose streams have all ended gets no request any more, so that its pause would never end. */
-    pausedHosts: (): readonly PausedHosts[] => {
-      const isNeeded = (host: Host): boolean => {
-        const users = [...streams.values()].filter(({ hosts }) => hosts.includes(host))
-        return users.length === 0 || users.some(({ finishedAt }) => finishedAt === undefined)
-      }
-      return [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded))
-    },
+    pausedHosts: (): readonly PausedHosts[] =>
+      [...new Set(pauses.values())].filter(({ hosts }) => hosts.some((host) => isNeeded(host, [...streams.values()]))),
     /** The pauses of a stream's hosts as a whole. */
     pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] => hosts.flatMap((host) => pauses.get(host) ?? []),
     stocks: (): number => stocks,
@@ -160,6 +155,11 @@ export const createRunStats = () => {
       }
     },
   }
+}
+
+const isNeeded = (host: Host, streams: readonly StreamStats[]): boolean => {
+  const users = streams.filter(({ hosts }) => hosts.includes(host))
+  return users.length === 0 || users.some(({ finishedAt }) => finishedAt === undefined)
 }
 
 const recordPause = (

@@ -25,12 +25,10 @@ import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { secondPass } from '../operators/item-outcome.js'
-import type { StreamDefinition } from './define-stream.js'
-import type { Output } from './output.js'
+import type { Output, StreamDefinition } from './define-stream.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
 import { isSelectedBy } from './select-items.js'
-import type { Journal, SinkItem } from './session.js'
-import type { SinkContext } from './storage.js'
+import type { Journal, SinkContext, SinkItem } from './storage.js'
 
 export interface StreamOutcome {
   readonly outcome: ScriptOutcome

@@ -5,8 +5,7 @@ import { getOrAdd } from '../model/map.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { toItemOutcome } from '../operators/item-outcome.js'
 import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
-import type { StreamDefinition, Tools } from './define-stream.js'
-import { toFilePath } from './output.js'
+import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
 import { type Engine, type ItemContext, MAX_BACKLOG } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */

@@ -8,11 +8,11 @@ import { createSettingsError, findSettingsIssues } from '../model/settings-issue
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { WrongSymbolPolicy } from './known-stocks.js'
+import type { AllTelemetry } from './event-bus.js'
 import type { Log } from './log.js'
 import type { Engine } from './run.js'
+import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
-import type { AllTelemetry } from './telemetry.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {

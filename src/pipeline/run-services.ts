@@ -10,8 +10,8 @@ import { oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { createActivity, type RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
-import type { Session } from './session.js'
 import type { SessionRequestInput } from './session-request.js'
+import type { Session } from './storage.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
 export type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>

@@ -6,7 +6,7 @@ import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { countItems } from '../model/script-figures.js'
-import type { FinishedRequest, Follower, LiveRun } from '../pipeline/telemetry.js'
+import type { FinishedRequest, Follower, LiveRun } from '../pipeline/event-bus.js'
 
 /** The part of a registry of prom-client that is used. */
 export interface MetricsRegistry {

@@ -5,7 +5,7 @@ import { runQuery } from '../../src/analysis/query.js'
 import { DamagedFileError } from '../../src/model/errors.js'
 import { createFileNames } from '../../src/model/file-name.js'
 import { listColumns, type Table } from '../../src/model/table.js'
-import { listTables } from '../../src/pipeline/list-tables.js'
+import { listTables } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith, rowsOf } from './support.js'
 

@@ -2,7 +2,7 @@ import { findPlace, type KnownSessions, type Place } from '../../market/place.js
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import type { Table } from '../../model/table.js'
-import type { RunRecord } from '../../pipeline/session.js'
+import type { RunRecord } from '../../pipeline/storage.js'
 import { describeFileError } from '../file-system.js'
 import { readSessionDays } from '../session-days.js'
 import { readTable } from '../table-rows.js'

@@ -4,7 +4,7 @@ import { omitUndefined } from '../../model/row.js'
 import { isSelected, MAX_MARBLES, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { groupByPhase } from '../../pipeline/phases.js'
+import { groupByPhase } from '../../pipeline/plan.js'
 import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary } from '../api/live.js'
 
 export type RunView = ReturnType<typeof createRunView>
