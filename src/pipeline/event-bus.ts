@@ -48,7 +48,7 @@ export const createEventBus = (
       const event = isPlain ? raw : redactRecord(raw, redact)
       stats.record(event)
       if (!isPlain) log?.event(event)
-      followers?.event(event)
+      followers?.event?.(event)
       event$.next(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
     },
@@ -89,7 +89,8 @@ export interface LiveRun {
 
 /** Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An error that it throws is ignored. */
 export interface Follower {
-  readonly event: (event: RunEvent) => void
+  /** Without it, the follower reads the statistics. */
+  readonly event?: ((event: RunEvent) => void) | undefined
   /** A request has ended. Without it, requests are only counted in the statistics. */
   readonly request?: ((request: FinishedRequest) => void) | undefined
   /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
@@ -121,7 +122,9 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
   const callEach = (action: (follower: Follower) => void): void => {
     for (const follower of followers) attempt(() => action(follower))
   }
-  const event = (one: RunEvent): void => callEach((follower) => follower.event(one))
+  const event = followers.some((follower) => follower.event)
+    ? (one: RunEvent): void => callEach((follower) => follower.event?.(one))
+    : undefined
   const request = followers.some((follower) => follower.request)
     ? (one: FinishedRequest): void => callEach((follower) => follower.request?.(one))
     : undefined

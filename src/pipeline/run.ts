@@ -1,4 +1,4 @@
-import { BehaviorSubject, filter, map, type Observable, type OperatorFunction, Subject, take } from 'rxjs'
+import { first, type Observable, type OperatorFunction, Subject, startWith } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -99,19 +99,20 @@ export interface ActivityCounter {
 }
 
 export const createActivity = (): Activity => {
-  const active$ = new BehaviorSubject(0)
+  let active = 0
+  const idle$ = new Subject<void>()
   return {
     isStopping: false,
-    idle$: active$.pipe(
-      filter((active) => active === 0),
-      take(1),
-      map(() => undefined),
+    idle$: idle$.pipe(
+      startWith(undefined),
+      first(() => active === 0),
     ),
     createCounter: () => {
       const ended$ = new Subject<void>()
       const add = (change: number): void => {
         counter.active += change
-        active$.next(active$.value + change)
+        active += change
+        if (active === 0) idle$.next()
       }
       const end = (): void => {
         add(-1)

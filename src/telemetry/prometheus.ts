@@ -19,7 +19,7 @@ export interface MetricsRegistry {
 export interface Metrics {
   readonly registry: MetricsRegistry
   /** Pass it to `createCollector({ telemetry })`; several collectors may share it. */
-  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower
+  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower & { readonly event: NonNullable<Follower['event']> }
 }
 
 /** Options of `createMetrics`; nothing is required. */

@@ -114,7 +114,7 @@ export const playEvents = (event$: Observable<RunEvent>, telemetry: AllTelemetry
     return event$.pipe(
       tap((event) => {
         stats.record(event)
-        followers?.event(event)
+        followers?.event?.(event)
       }),
     )
   })

@@ -41,8 +41,7 @@ export const followProgress = ({
       const progress = createRunProgress(stats, forecastStreams(streams, settings))
       const view = createRunView(streams, settings, progress)
       run = { progress, view }
-      // Everything is read from the statistics.
-      return { event: () => undefined, over: view.over, notes: wall.notes }
+      return { over: view.over, notes: wall.notes }
     },
     progress: () => run?.progress,
     state,
