@@ -4,9 +4,9 @@ import type { Tools } from '../market/tools.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
+import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
 import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
-import { checkOptionNames } from '../model/unknown-names.js'
 
 export type { Tools } from '../market/tools.js'
 

@@ -3,7 +3,7 @@ import { createDriftWatch, type DriftWatch } from '../http/drift.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
 import type { Drift, RunReport } from '../model/report.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import type { RunContext } from './run.js'
 import { toStatePath } from './storage.js'
 

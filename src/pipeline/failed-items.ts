@@ -1,7 +1,7 @@
 import { concatMap, map, type Observable, of } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { RunStats, StreamStats } from '../model/run-stats.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
 import { type RunSelection, type Storage, toStatePath } from './storage.js'

@@ -10,8 +10,8 @@ import {
   toAddressSetting,
   toAddressVariable,
 } from '../model/settings.js'
+import { rejectIssues } from '../model/settings-issues.js'
 import { findClosest } from '../model/text.js'
-import { rejectIssues } from '../model/unknown-names.js'
 import { MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
 import type { RunSelection } from './storage.js'

@@ -1,4 +1,4 @@
-import { findPlace, type KnownSessions, type Place } from '../../market/place.js'
+import { findPlace, type KnownSessions, type Place } from '../../market/calendar.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import type { Table } from '../../model/table.js'
