@@ -1,5 +1,5 @@
 import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
-import { createRunProgress, type RunProgress } from '../../model/progress.js'
+import { createRunProgress, type RunProgress, SAMPLE_MS } from '../../model/progress.js'
 import type { Telemetry } from '../../pipeline/event-bus.js'
 import { forecastStreams } from '../../pipeline/plan.js'
 import { createLiveFile } from '../../storage/live-file.js'
@@ -17,7 +17,6 @@ export interface RunFollower {
   readonly whileRunning: <T>() => MonoTypeOperatorFunction<T>
 }
 
-const SAMPLE_MS = 500
 const PAGE = 'the page of the run'
 
 export const followProgress = ({
