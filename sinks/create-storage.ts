@@ -29,9 +29,8 @@ import {
   type Output,
   type TextFile,
   toFilePath,
-} from '../src/pipeline/output.js'
-import type { SinkItem } from '../src/pipeline/session.js'
-import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
+} from '../src/pipeline/define-stream.js'
+import { type Sink, type SinkContext, type SinkItem, type Storage, toStatePath } from '../src/pipeline/storage.js'
 import type { FileStore } from '../src/storage/file-store.js'
 import { arrayText, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'

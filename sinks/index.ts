@@ -14,7 +14,7 @@ export {
   type RowsInOneFile,
   type TextFile,
   toFilePath,
-} from '../src/pipeline/output.js'
+} from '../src/pipeline/define-stream.js'
 export type {
   CarriedRecord,
   EarlierRuns,
@@ -27,9 +27,13 @@ export type {
   Session,
   SessionChoice,
   SessionRequest,
+  Sink,
+  SinkContext,
   SinkItem,
-} from '../src/pipeline/session.js'
-export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
+  Storage,
+  Stored,
+  Tail,
+} from '../src/pipeline/storage.js'
 export { callbackStorage } from '../src/storage/callback-storage.js'
 export { createTail, type FileChunk, type FileStore } from '../src/storage/file-store.js'
 export { parseRecords } from '../src/storage/record-file.js'

@@ -1,7 +1,6 @@
 import { concat, defer, from, NEVER, type Observable, of } from 'rxjs'
 import type { Row } from '../src/model/row.js'
-import type { LockedStorage } from '../src/pipeline/session.js'
-import type { Storage } from '../src/pipeline/storage.js'
+import type { LockedStorage, Storage } from '../src/pipeline/storage.js'
 import { createTail } from '../src/storage/file-store.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
 import { parseRecords } from '../src/storage/record-file.js'

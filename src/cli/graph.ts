@@ -1,5 +1,5 @@
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/phases.js'
+import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/plan.js'
 import type { AddCommand } from './dependencies.js'
 import { succeed } from './dependencies.js'
 import { exampleText } from './options.js'

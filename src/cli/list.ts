@@ -1,5 +1,5 @@
 import { MASTER, type StreamDefinition } from '../pipeline/define-stream.js'
-import { groupByPhase, listOutputFiles } from '../pipeline/phases.js'
+import { groupByPhase, listOutputFiles } from '../pipeline/plan.js'
 import type { AddCommand } from './dependencies.js'
 import { succeed } from './dependencies.js'
 import { exampleText } from './options.js'

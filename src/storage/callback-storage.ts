@@ -1,8 +1,7 @@
 import { concat, concatMap, EMPTY, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
 import type { PublicOutcome } from '../model/outcome.js'
-import type { Output } from '../pipeline/output.js'
-import type { Journal, LockedStorage } from '../pipeline/session.js'
-import type { Storage } from '../pipeline/storage.js'
+import type { Output } from '../pipeline/define-stream.js'
+import type { Journal, LockedStorage, Storage } from '../pipeline/storage.js'
 
 /**
  * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable

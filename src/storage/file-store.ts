@@ -1,7 +1,6 @@
 import type { Observable } from 'rxjs'
 import type { Row } from '../model/row.js'
-import type { LockedStorage, SessionRequest } from '../pipeline/session.js'
-import type { Tail } from '../pipeline/storage.js'
+import type { LockedStorage, SessionRequest, Tail } from '../pipeline/storage.js'
 
 /** A chunk of a file: text or bytes. */
 export type FileChunk = string | Uint8Array

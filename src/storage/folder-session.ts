@@ -1,8 +1,15 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { RunReport } from '../model/report.js'
-import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/session.js'
-import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
+import {
+  type EarlierRuns,
+  type LockedStorage,
+  REPORT_FILE,
+  type Session,
+  type SessionChoice,
+  type SessionRequest,
+  STATE_FOLDER,
+} from '../pipeline/storage.js'
 import { deleteTemporaryFiles, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError } from './file-system.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import type { EndedRun } from '../pipeline/session.js'
+import type { EndedRun } from '../pipeline/storage.js'
 import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
 import { readStateDocument, statFile } from './file-system.js'

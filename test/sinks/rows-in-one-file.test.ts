@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createStorage } from '../../sinks/create-storage.js'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import type { Stock } from '../../src/model/stock.js'
-import type { Output } from '../../src/pipeline/output.js'
+import type { Output } from '../../src/pipeline/define-stream.js'
 import type { FileStore } from '../../src/storage/file-store.js'
 import { contextOf, inMemory, isinOf, outcomeOf, sink } from './support.js'
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { defer, map } from 'rxjs'
 import { formatMinute } from '../../model/trading-day.js'
-import { groupByPhase } from '../../pipeline/phases.js'
+import { groupByPhase } from '../../pipeline/plan.js'
 import type { Command } from '../dependencies.js'
 import { findFreeBytes } from '../disk.js'
 import { type ProviderChoice, resolveSettings, SIMULATED_LATENCY_MS, withProvider } from '../provider.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Timing } from '../../market/place.js'
+import type { Timing } from '../../market/calendar.js'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import { type Day, readDay } from '../../model/trading-day.js'
