@@ -9,10 +9,10 @@ import { type AwaitedReply, createDeadlineSweep, type DeadlineSweep } from '../o
 import type { WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { createRetryDelay, type RetryPolicy } from '../operators/retry-failures.js'
-import { describeResponse, type RequestFollower, type RequestWatch, readReplyText } from './decode-reply.js'
+import { describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
-import type { HttpReply, HttpRequest, Transport } from './transport.js'
+import type { HttpReply, HttpRequest, RequestFollower, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that

@@ -1,4 +1,4 @@
-import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { RunEvent } from '../model/event.js'
 import type { RunStats, RunStatsReading } from '../model/run-stats.js'
