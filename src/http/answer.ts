@@ -1,13 +1,12 @@
+import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
 import { BadAnswerError, type FailedResponse, formatError } from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { repairJson } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost
@@ -20,12 +19,12 @@ export const readReplyText = ({ body, isUnframed }: HttpReply, { type }: Pick<An
   return isCsv ? text.replaceAll('\0', '\ufffd') : repairJson(text)
 }
 
+/** Without a byte order mark. `TextDecoder` takes five times as long for ASCII, and four times as long for other text. */
 const decodeUtf8 = (body: Uint8Array): string => {
-  try {
-    return utf8.decode(body)
-  } catch {
-    throw new BadAnswerError('encoding', 'the body is not UTF-8')
-  }
+  if (isAscii(body)) return asBuffer(body).toString('latin1')
+  if (!isUtf8(body)) throw new BadAnswerError('encoding', 'the body is not UTF-8')
+  const text = transcode(body, 'utf8', 'ucs2').toString('ucs2')
+  return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
 const MAX_BYTES_READ = 4_096

@@ -1,8 +1,7 @@
-import { asyncScheduler } from 'rxjs'
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
 import { createNetworkLink, type HostContext, type HostLimiter, ItemFailures, type NetworkLink } from './attempt.js'
-import { Limiter } from './limiter.js'
+import { createStopwatch, Limiter } from './limiter.js'
 import { computeLimit, computeRate } from './rate.js'
 import { type BackoffStatus, isDown, isRefusing, type LimiterSettings, type LimiterState, toBackoffStatus } from './state.js'
 
@@ -96,18 +95,6 @@ export const createHostLimiters = (
       readLimiter(host.limiter, now()),
       ...host.endpoints.map((limiter) => ({ endpoint: limiter.name, ...readLimiter(limiter, now()) })),
     ],
-  }
-}
-
-/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
-const createStopwatch = (): (() => number) => {
-  let last = asyncScheduler.now()
-  let passed = 0
-  return () => {
-    const at = asyncScheduler.now()
-    passed += Math.max(0, at - last)
-    last = at
-    return passed
   }
 }
 

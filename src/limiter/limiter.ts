@@ -1,4 +1,4 @@
-import { type Subscription, timer } from 'rxjs'
+import { asyncScheduler, type Subscription, timer } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
 import {
   type AttemptEnd,
@@ -131,5 +131,17 @@ export class Limiter {
   private schedule(ms: number): void {
     this.timerSubscription?.unsubscribe()
     this.timerSubscription = timer(Math.ceil(ms)).subscribe(() => this.admitQueued())
+  }
+}
+
+/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
+export const createStopwatch = (): (() => number) => {
+  let last = asyncScheduler.now()
+  let passed = 0
+  return () => {
+    const at = asyncScheduler.now()
+    passed += Math.max(0, at - last)
+    last = at
+    return passed
   }
 }
