@@ -23,7 +23,7 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { createWorkerSlot } from '../../operators/merge-map-pool.js'
+import { WorkerSlot } from '../../operators/merge-map-pool.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
@@ -87,7 +87,7 @@ const sendProbe = (
       const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
       report({ ...describeEndpoint(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more }, answer$)
     }
-    return ask(createWorkerSlot(), about)(endpoint, input).pipe(
+    return ask(new WorkerSlot(), about)(endpoint, input).pipe(
       tap({
         next: (answer) => {
           const found = drift.listDrifts()
