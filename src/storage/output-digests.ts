@@ -1,21 +1,45 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { type ContentWatcher, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { readTextFile, statFile, withFileSync } from './file-system.js'
-import { type FileStamp, forEachYielding, hasStamp } from './output-files.js'
+import { readTextFile, withFileSync } from './file-system.js'
+import { type FileStamp, forEachYielding, hasStamp, readStamp } from './output-files.js'
 import { statePaths } from './run-state.js'
 
 /** The content of an output as a run wrote it. */
 export interface OutputDigest {
-  /** The first 128 bits of its SHA-256; `DAMAGED` if a run continued a damaged file. */
+  /**
+   * Its CRC-32, as eight hexadecimal digits: it shows every damage within 32 bits in a row, and any other change but one in 4 billion. It is
+   * no protection against forgery. The 32 digits of an earlier version are the start of its SHA-256. `DAMAGED` if a run continued a damaged file.
+   */
   readonly digest: string
   readonly stamp: FileStamp
 }
 
 export const DAMAGED = 'damaged'
 
-const toDigest = (hash: Hash): string => hash.digest('hex').slice(0, 32)
+interface Digester {
+  readonly add: (chunk: Uint8Array) => void
+  readonly end: () => string
+}
+
+const SHA_LENGTH = 32
+
+/** Digests content in the way of a recorded digest, so that the two can be compared. */
+const createDigester = (recorded = ''): Digester => {
+  if (recorded.length === SHA_LENGTH) {
+    const hash = createHash('sha256')
+    return { add: (chunk) => void hash.update(chunk), end: () => hash.digest('hex').slice(0, SHA_LENGTH) }
+  }
+  let sum = 0
+  return {
+    add: (chunk) => {
+      sum = crc32(chunk, sum)
+    },
+    end: () => sum.toString(16).padStart(8, '0'),
+  }
+}
 
 /** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
 export interface DigestLog {
@@ -36,8 +60,11 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    if (wanted === undefined || toDigest(createHash('sha256').update(base)) === wanted.digest) return false
-    return hasStamp(join(root, file), wanted.stamp)
+    if (wanted === undefined) return false
+    const digester = createDigester(wanted.digest)
+    digester.add(base)
+    if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
+    return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
   return {
     open: async () => {
@@ -48,12 +75,12 @@ export const createDigestLog = (root: string): DigestLog => {
     },
     watch: (file, base) => {
       if (fd === undefined || file.startsWith('.')) return undefined
-      const hash = createHash('sha256')
+      const digester = createDigester()
       const wasDamaged = base !== undefined && isDamaged(file, base)
       return {
-        add: (chunk) => void hash.update(chunk),
+        add: digester.add,
         end: (stamp) => {
-          const entry = { digest: wasDamaged ? DAMAGED : toDigest(hash), stamp }
+          const entry = { digest: wasDamaged ? DAMAGED : digester.end(), stamp }
           recorded.set(file, entry)
           if (fd !== undefined) disk.writeSync(fd, toLine(file, entry))
         },
@@ -70,10 +97,16 @@ export const createDigestLog = (root: string): DigestLog => {
 
 const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
 
-const LINE = /^([\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
+const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 
-/** The digests of the outputs, by path relative to the folder. Those of files that an earlier version wrote are missing. */
-export const readOutputDigests = async (root: string): Promise<Map<string, OutputDigest>> => {
+/** Returns the stamp of a file; undefined if there is none. */
+type FindStamp = (file: string) => FileStamp | undefined
+
+/** The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. */
+export const readOutputDigests = async (
+  root: string,
+  findStamp: FindStamp = (file) => readStamp(join(root, file)),
+): Promise<Map<string, OutputDigest>> => {
   const text = (await readTextFile(statePaths(root).digests)) ?? ''
   const digests = new Map<string, OutputDigest>()
   await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
@@ -81,15 +114,19 @@ export const readOutputDigests = async (root: string): Promise<Map<string, Outpu
     if (digest === undefined || file === undefined) return
     const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
     const earlier = digests.get(file)
-    if (earlier === undefined || !hasStamp(join(root, file), earlier.stamp) || hasStamp(join(root, file), entry.stamp))
-      digests.set(file, entry)
+    const found = earlier && findStamp(file)
+    if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
   })
   return digests
 }
 
-/** Call at the end of a run, after the log is closed: leaves one line for each output that still exists. */
-export const compactOutputDigests = async (root: string): Promise<void> => {
-  const digests = [...(await readOutputDigests(root))].filter(([file]) => statFile(join(root, file)) !== undefined)
+/**
+ * Call at the end of a run, after the log is closed: leaves one line for each output that still exists. `known`: the outputs of the run, which
+ * need not be looked up again.
+ */
+export const compactOutputDigests = async (root: string, known: Readonly<Record<string, FileStamp>>): Promise<void> => {
+  const findStamp = (file: string): FileStamp | undefined => known[file] ?? readStamp(join(root, file))
+  const digests = [...(await readOutputDigests(root, findStamp))].filter(([file]) => findStamp(file) !== undefined)
   await writeFileAtomically(
     statePaths(root).digests,
     digests.map(([file, entry]) => toLine(file, entry)),
@@ -98,12 +135,12 @@ export const compactOutputDigests = async (root: string): Promise<void> => {
 
 const READ_BYTES = 1 << 20
 
-/** Reads a file and digests its content. A file that is replaced meanwhile is read as it was. */
-export const digestFile = (path: string): OutputDigest =>
+/** Reads a file and digests its content as a recorded digest was made. A file that is replaced meanwhile is read as it was. */
+export const digestFile = (path: string, recorded?: string): OutputDigest =>
   withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
-    const hash = createHash('sha256')
+    const { add, end } = createDigester(recorded)
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
-    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) hash.update(buffer.subarray(0, bytes))
-    return { digest: toDigest(hash), stamp: [size, mtimeMs] }
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) add(buffer.subarray(0, bytes))
+    return { digest: end(), stamp: [size, mtimeMs] }
   })

@@ -9,10 +9,13 @@ export type FileStamp = readonly [bytes: number, modifiedAt: number]
 export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
   foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
 
-/** Whether there is a file with this stamp. */
-export const hasStamp = (path: string, stamp: FileStamp): boolean => {
+/** Whether a file with this stamp was found. */
+export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolean => found !== undefined && isSameStamp(stamp, found)
+
+/** The stamp of a file; undefined if there is none. */
+export const readStamp = (path: string): FileStamp | undefined => {
   const found = statFile(path)
-  return found !== undefined && isSameStamp(stamp, [found.size, found.mtimeMs])
+  return found && [found.size, found.mtimeMs]
 }
 
 /** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
@@ -40,8 +43,8 @@ export const statOutputFiles = async (root: string, outputs: readonly string[]):
   const files: Record<string, FileStamp> = {}
   for (const output of outputs)
     await forEachYielding(await listOutputFiles(root, output), (file) => {
-      const found = statFile(join(root, file))
-      if (found) files[file] = [found.size, found.mtimeMs]
+      const found = readStamp(join(root, file))
+      if (found) files[file] = found
     })
   return files
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   existsSync,
@@ -53,7 +54,7 @@ it('uses the digest of the content before if a kill or a failure prevented the r
   log.watch('a.json')?.end([3, 2_000])
   expect(await stored()).toEqual(before)
   log.close()
-  await compactOutputDigests(root)
+  await compactOutputDigests(root, {})
   expect(await stored()).toEqual(before)
 })
 
@@ -102,6 +103,23 @@ it('finds the digest of a file whose time was restored without the fraction of t
   expect([7_000, 7_456, 7_400, 8_000].map((at) => isSameStamp([3, 7_456], [3, at]))).toEqual([true, true, false, false])
 })
 
+it('reads the digests of an earlier version: continues what is intact, and finds what is damaged', async () => {
+  const { root, log, write, stored, path } = createFolder()
+  await write('a.csv', 'base', { asOf: 1_000 })
+  const digest = createHash('sha256').update('base').digest('hex').slice(0, 32)
+  writeFileSync(path, `${digest} 4 1000 a.csv\n`)
+  expect((await stored())['a.csv']).toEqual(digestFile(join(root, 'a.csv'), digest))
+  const digestAfter = async (base: string): Promise<string | undefined> => {
+    await log.open()
+    log.watch('a.csv', Buffer.from(base))?.end([9, 2_000])
+    log.close()
+    const [line] = readFileSync(path, 'utf8').trim().split('\n').slice(-1)
+    writeFileSync(path, `${digest} 4 1000 a.csv\n`)
+    return line?.split(' ')[0]
+  }
+  expect([await digestAfter('base'), await digestAfter('bass')]).toEqual([expect.stringMatching(/^[\da-f]{8}$/), DAMAGED])
+})
+
 it('ignores a line that a kill has cut, and does not spoil the next one', async () => {
   const { root, log, write, stored, path } = createFolder()
   await log.open()
@@ -113,7 +131,7 @@ it('ignores a line that a kill has cut, and does not spoil the next one', async 
   await log.open()
   await write('c.json', 'c')
   log.close()
-  await compactOutputDigests(root)
+  await compactOutputDigests(root, {})
   expect(Object.keys(await stored())).toEqual(['a.json', 'c.json'])
 })
 
@@ -123,8 +141,8 @@ it('leaves one line for each output that still exists', async () => {
   for (const file of ['a.json', 'b.json', 'a.json']) await write(file, `${Math.random()}`)
   rmSync(join(root, 'b.json'))
   log.close()
-  await compactOutputDigests(root)
-  expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual([expect.stringMatching(/^[\da-f]{32} \d+ \S+ a\.json$/)])
+  await compactOutputDigests(root, {})
+  expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual([expect.stringMatching(/^[\da-f]{8} \d+ \S+ a\.json$/)])
 })
 
 it('records nothing outside a run, and no files about runs', async () => {
