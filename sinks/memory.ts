@@ -58,5 +58,5 @@ const linesInMemory: LineStore<readonly string[]> = {
     done()
     return records ?? []
   },
-  read: (records, index) => records[index] as string,
+  read: (records) => (index) => records[index] as string,
 }
