@@ -9,7 +9,6 @@ import { disk } from './disk.js'
 import type { FileChunk } from './file-store.js'
 import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 import { isSameStamp } from './output-files.js'
-import { RECORD_SEPARATOR } from './record-file.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {
@@ -140,6 +139,8 @@ const appendRecords = <Place>(
 
 /** Reading a line for each of its records takes three times as long. More than this is not held at a time. */
 const MAX_HELD = 1 << 24
+
+const RECORD_SEPARATOR = Buffer.from(',\n')
 
 /** Reads all records, separated, sorted by key; records with the same key stay in the order of the lines. */
 function* readSorted<Place>(
