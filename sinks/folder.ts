@@ -3,12 +3,19 @@ import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwErr
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
-import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
-import { createTail, type FileChunk } from '../src/storage/file-store.js'
-import { appendLine, getErrorCode, isRemoteFolder, toStorageError, withFileSync } from '../src/storage/file-system.js'
+import { createTail } from '../src/storage/file-store.js'
+import {
+  appendLine,
+  type FileChunk,
+  getErrorCode,
+  isRemoteFolder,
+  toStorageError,
+  withFileSync,
+  writeFileAtomically,
+} from '../src/storage/file-system.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
-import { createDigestLog } from '../src/storage/output-digests.js'
+import { createDigestLog } from '../src/storage/output-files.js'
 import { parseOwners, readRecords } from '../src/storage/record-file.js'
 import { readSessionDays } from '../src/storage/session-days.js'
 import { createStorage } from './create-storage.js'

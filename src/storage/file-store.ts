@@ -2,9 +2,7 @@ import type { Observable } from 'rxjs'
 import type { Row } from '../model/row.js'
 import type { LockedStorage, SessionRequest } from '../pipeline/session.js'
 import type { Tail } from '../pipeline/storage.js'
-
-/** A chunk of a file: text or bytes. */
-export type FileChunk = string | Uint8Array
+import type { FileChunk } from './file-system.js'
 
 /** The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except `records` and `owners`. */
 export interface FileStore {

@@ -3,9 +3,8 @@ import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { RunReport } from '../model/report.js'
 import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/session.js'
 import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
-import { deleteTemporaryFiles, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { createFolder, syncFolders, toStorageError } from './file-system.js'
+import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import {
   deleteFullRun,
   findChangedFile,
@@ -20,9 +19,8 @@ import {
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal, readStoredItems } from './journal.js'
-import { acquireLock } from './lock.js'
-import { compactOutputDigests, type DigestLog } from './output-digests.js'
-import { statOutputFiles } from './output-files.js'
+import { acquireLock, deleteTemporaryFiles } from './lock.js'
+import { compactOutputDigests, type DigestLog, statOutputFiles } from './output-files.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,

@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { EndedRun } from '../pipeline/session.js'
-import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { readStateDocument, statFile } from './file-system.js'
-import { createOutputMatcher, type FileStamp, forEachYielding, hasStamp, readStamp, statOutputFiles } from './output-files.js'
+import { type FileStamp, hasStamp, readStamp, readStateDocument, statFile, writeFileAtomically } from './file-system.js'
+import { createOutputMatcher, forEachYielding, statOutputFiles } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
 
 /** A run that ended, and all its output files, by path relative to the folder. */

@@ -6,9 +6,7 @@ import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { SortOrder } from '../pipeline/output.js'
 import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
 import { disk } from './disk.js'
-import type { FileChunk } from './file-store.js'
-import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
-import { isSameStamp } from './output-files.js'
+import { type FileChunk, getErrorCode, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {

@@ -5,9 +5,8 @@ import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { RunRecord } from '../pipeline/session.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
-import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { ignoreMissing, readStateDocument, statPath } from './file-system.js'
+import { ignoreMissing, readStateDocument, statPath, writeFileAtomically } from './file-system.js'
 
 /** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {

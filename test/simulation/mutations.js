@@ -17,7 +17,7 @@ const mutations = [
   },
   {
     name: 'a file is renamed without fdatasync',
-    file: 'src/storage/atomic-file.js',
+    file: 'src/storage/file-system.js',
     find: 'await disk.fdatasync(fd);',
     replace: '',
   },
@@ -68,7 +68,7 @@ const mutations = [
   },
   {
     name: 'a temporary file is renamed twice',
-    file: 'src/storage/atomic-file.js',
+    file: 'src/storage/file-system.js',
     find: 'await renameOver(temporary, path);',
     replace: 'for (const _ of [1, 2])\n                await renameOver(temporary, path);',
   },

@@ -4,12 +4,18 @@ import type { RunReport } from '../../model/report.js'
 import { isRow, omitUndefined } from '../../model/row.js'
 import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import { type Output, toFilePath } from '../../pipeline/output.js'
-import { isTemporaryName } from '../../storage/atomic-file.js'
-import { describeFileError, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
+import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
 import { type OutputSizes, readCompleteRun, readOutputSizes } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
-import { DAMAGED, digestFile, type OutputDigest, readOutputDigests } from '../../storage/output-digests.js'
-import { createOutputMatcher, forEachYielding, isSameStamp, listOutputFiles } from '../../storage/output-files.js'
+import {
+  createOutputMatcher,
+  DAMAGED,
+  digestFile,
+  forEachYielding,
+  listOutputFiles,
+  type OutputDigest,
+  readOutputDigests,
+} from '../../storage/output-files.js'
 import { statePaths } from '../../storage/run-state.js'
 import { checkNames, type Finding, type Unchecked } from './finding.js'
 

@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
-import { isTemporaryName } from '../atomic-file.js'
 import { disk } from '../disk.js'
-import { yieldTurn } from '../pause.js'
+import { isTemporaryName, yieldTurn } from '../file-system.js'
 import { listGuide, readHead } from './guide.js'
 import {
   BASES,

@@ -1,6 +1,6 @@
-import { writeFileAtomically } from '../atomic-file.js'
 import { disk } from '../disk.js'
 import { quoteList, quoteName, quoteText } from '../duckdb.js'
+import { writeFileAtomically } from '../file-system.js'
 import { type ChosenList, chooseEachDay, type DayAnswer, listAnswers } from './choose.js'
 import { type History, type StoredRecord, toHistoryPath } from './record.js'
 import { ALL_COLUMNS, buildDaysSelect, buildListSelect, type DayFiles } from './record-sql.js'

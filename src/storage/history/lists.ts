@@ -3,8 +3,8 @@ import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
+import { yieldTurn } from '../file-system.js'
 import { type ParquetColumn, readParquet, writeParquet } from '../parquet.js'
-import { yieldTurn } from '../pause.js'
 import { createRowText, type TableRow } from '../table-rows.js'
 import {
   BASES,
