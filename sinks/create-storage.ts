@@ -32,8 +32,7 @@ import {
 } from '../src/pipeline/output.js'
 import type { SinkItem } from '../src/pipeline/session.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
-import type { FileStore } from '../src/storage/file-store.js'
-import { readDocument } from '../src/storage/record-file.js'
+import { type FileStore, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
 /**

@@ -4,7 +4,6 @@ import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { disk } from '../src/storage/disk.js'
-import { createTail } from '../src/storage/file-store.js'
 import {
   appendLine,
   type FileChunk,
@@ -16,7 +15,7 @@ import {
 } from '../src/storage/file-system.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
 import { createDigestLog } from '../src/storage/output-files.js'
-import { parseOwners, readRecords } from '../src/storage/record-file.js'
+import { createTail, parseOwners, readRecords } from '../src/storage/record-file.js'
 import { readSessionDays } from '../src/storage/session-days.js'
 import { createStorage } from './create-storage.js'
 

@@ -22,8 +22,8 @@ import { catchDamagedFile } from '../src/operators/catch-damaged-file.js'
 import { type RowsInOneFile, toFilePath } from '../src/pipeline/output.js'
 import type { CarriedRecord, SinkItem } from '../src/pipeline/session.js'
 import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import type { FileStore } from '../src/storage/file-store.js'
 import type { FileChunk } from '../src/storage/file-system.js'
+import type { FileStore } from '../src/storage/record-file.js'
 
 /** The stocks of a stream by outcome, each as its rank in the list. */
 interface StockResults {

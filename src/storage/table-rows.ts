@@ -5,7 +5,6 @@ import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumns, type Table } from '../model/table.js'
 import { type Day, readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
-import { nameColumns } from './file-sources.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
 
@@ -27,6 +26,12 @@ export const parseCsv = (text: string): readonly Row[] => {
   const [header = [], ...lines] = parse(text, { relaxColumnCount: true, relaxQuotes: true, skipEmptyLines: true, bom: true }) as string[][]
   const names = nameColumns(header)
   return lines.map((cells) => Object.fromEntries(names.map((name, at) => [name, cells[at] ? cells[at].replace(/^ +| +$/g, '') : null])))
+}
+
+/** The names of a first line; empty and repeated names get a number. */
+export const nameColumns = (header: readonly string[]): readonly string[] => {
+  const names = header.map((name) => name.trim())
+  return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
 }
 
 /** Creates a function that makes the rows of a table from one record of a file: one, or those of the lists in it. */
@@ -212,4 +217,53 @@ export const readTable = async (root: string, table: Table): Promise<readonly Ta
   const all: TableRow[] = []
   for (const { path, label } of files) for await (const rows of readTableRows(table, join(root, path), label)) all.push(...rows)
   return files.length === 0 ? undefined : all
+}
+
+/** The rows of one file of a table, and the records of the provider that they stand for. */
+export interface FileRecords {
+  readonly rows: readonly TableRow[]
+  readonly records: readonly Row[]
+}
+
+/**
+ * Creates a function that turns rows into records, by the path of their file: fields under the names that the provider has for them, as far as
+ * columns and `extra` have them. The same row is the same record. Times keep the form of the columns, so compare only such records.
+ */
+export const createRecordReader = ({ columns, files, lists }: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
+  const label = columns.find(({ from }) => 'file' in from && from.file === 'label')
+  const isOf = (row: TableRow, own = ''): boolean => label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
+  const toRecord = createRecordMaker(columns, lists?.[0])
+  const known = new WeakMap<TableRow, Row>()
+  const findRecord = (row: TableRow): Row => {
+    const record = known.get(row) ?? toRecord(row)
+    known.set(row, record)
+    return record
+  }
+  return (all) =>
+    new Map(
+      files.map(({ path, label: own }) => {
+        const rows = all.filter((row) => isOf(row, own))
+        return [path, { rows, records: rows.map(findRecord) }]
+      }),
+    )
+}
+
+const createRecordMaker = (columns: readonly TableColumn[], list: string | undefined): ((row: TableRow) => Row) => {
+  const readers = columns.flatMap((column) => {
+    const { from, convert } = column
+    const [key = '$'] = 'row' in from ? from.row : 'document' in from ? from.document : []
+    return key.startsWith('$') || convert ? [] : [{ column, key, isOfRow: 'row' in from }]
+  })
+  return (row) => {
+    const own: Record<string, unknown> = typeof row[EXTRA.name] === 'string' ? { ...JSON.parse(row[EXTRA.name] as string) } : {}
+    const document: Record<string, unknown> = {}
+    for (const { column, key, isOfRow } of readers) {
+      const target = isOfRow ? own : document
+      const stored = row[column.name] ?? null
+      // An older file can lack the column, or have it with another type.
+      const value = target[key] ?? (stored !== null && column.type === 'JSON' ? JSON.parse(String(stored)) : stored)
+      if (value !== null) target[key] = column.type === 'JSON' ? value : (toValue(column, value) ?? value)
+    }
+    return list === undefined ? own : { ...document, [list]: [own] }
+  }
 }

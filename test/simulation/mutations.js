@@ -36,7 +36,7 @@ const mutations = [
   },
   {
     name: 'a record of the history is overwritten',
-    file: 'src/storage/history/write-record.js',
+    file: 'src/storage/history/record.js',
     find: 'await disk.rename(join(work, name), toHistoryPath(root, name));',
     replace: `const earlier = records.findLast((one) => one.day === day);
         if (earlier) await disk.rm(toHistoryPath(root, earlier.name), { recursive: true });

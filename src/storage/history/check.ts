@@ -3,7 +3,7 @@ import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
 import { isTemporaryName, yieldTurn } from '../file-system.js'
-import { listGuide, readHead } from './guide.js'
+import { listGuide } from './guide.js'
 import {
   BASES,
   type Damage,
@@ -13,10 +13,11 @@ import {
   listRecordFiles,
   nameHistoryFile,
   RESTORE,
+  readHead,
   readIntact,
   toHistoryPath,
+  WORK_FOLDER,
 } from './record.js'
-import { WORK_FOLDER } from './write-record.js'
 
 const FORMER = 'it is a day in the format of an earlier version, which this one does not read; move it away, and keep it'
 

@@ -8,6 +8,7 @@ import { checkFolderFormat, statePaths } from '../run-state.js'
 import { writeGuide } from './guide.js'
 import {
   BASES,
+  deleteInterruptedWrites,
   FACTS_FILE,
   type FileFacts,
   findFile,
@@ -21,7 +22,6 @@ import {
   type StoredRecord,
   toHistoryPath,
 } from './record.js'
-import { deleteInterruptedWrites } from './write-record.js'
 
 /** What can be deleted from the history. */
 export interface Deletable {

@@ -10,6 +10,7 @@ import {
   BASES,
   describeFile,
   digestOf,
+  type EncodedLists,
   type FileFacts,
   findFile,
   type History,
@@ -29,15 +30,6 @@ const FURTHER: readonly ParquetColumn[] = [
 
 /** Of more changed rows than this share, a list is stored whole. */
 const MAX_CHANGED = 0.5
-
-/** A file to be written. */
-export type NewFile = readonly [facts: FileFacts, bytes: Buffer]
-
-/** Lists to be recorded, and the files that they need. */
-export interface EncodedLists {
-  readonly lists: Record<string, RecordedList>
-  readonly files: NewFile[]
-}
 
 export type ReadTable = (table: Table) => Promise<DescribedRows | undefined>
 
