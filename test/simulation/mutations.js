@@ -17,7 +17,7 @@ const mutations = [
   },
   {
     name: 'a file is renamed without fdatasync',
-    file: 'src/storage/atomic-file.js',
+    file: 'src/storage/file-system.js',
     find: 'await disk.fdatasync(fd);',
     replace: '',
   },
@@ -36,7 +36,7 @@ const mutations = [
   },
   {
     name: 'a record of the history is overwritten',
-    file: 'src/storage/history/write-record.js',
+    file: 'src/storage/history/record.js',
     find: 'await disk.rename(join(work, name), toHistoryPath(root, name));',
     replace: `const earlier = records.findLast((one) => one.day === day);
         if (earlier) await disk.rm(toHistoryPath(root, earlier.name), { recursive: true });
@@ -68,7 +68,7 @@ const mutations = [
   },
   {
     name: 'a temporary file is renamed twice',
-    file: 'src/storage/atomic-file.js',
+    file: 'src/storage/file-system.js',
     find: ': renameOver(temporary, path));',
     replace: ': renameOver(temporary, path).then(() => renameOver(temporary, path)));',
   },
