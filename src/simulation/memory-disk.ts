@@ -230,7 +230,7 @@ const setTime = (node: Node, mtime: number | Date): void => {
 
 const toStats = (node: Node): FileStats => ({
   size: node.bytes?.length ?? 0,
-  ...{ mtimeMs: node.mtimeMs, atime: new Date(node.mtimeMs), mtime: new Date(node.mtimeMs), dev: 1, ino: node.ino },
+  ...{ mtimeMs: node.mtimeMs, ctimeMs: node.mtimeMs, atime: new Date(node.mtimeMs), mtime: new Date(node.mtimeMs), dev: 1, ino: node.ino },
   isFile: () => !node.names,
   isDirectory: () => node.names !== undefined,
 })
