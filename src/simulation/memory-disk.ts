@@ -252,6 +252,10 @@ class Stats implements FileStats {
     return this.atime
   }
 
+  get ctimeMs(): number {
+    return this.mtimeMs
+  }
+
   isFile(): boolean {
     return !this.isFolder
   }

@@ -2,7 +2,7 @@ import * as files from 'node:fs'
 import { promisify } from 'node:util'
 
 /** The facts of a file that we use. */
-export type FileStats = Pick<files.Stats, 'size' | 'mtimeMs' | 'atime' | 'mtime' | 'dev' | 'ino' | 'isFile' | 'isDirectory'>
+export type FileStats = Pick<files.Stats, 'size' | 'mtimeMs' | 'ctimeMs' | 'atime' | 'mtime' | 'dev' | 'ino' | 'isFile' | 'isDirectory'>
 /** An entry of a folder. */
 export type FolderEntry = Pick<files.Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>
 export type OpenFlags = 'r' | 'r+' | 'w+' | 'a' | 'a+' | 'wx'
