@@ -18,8 +18,8 @@ const mutations = [
   {
     name: 'a file is renamed without fdatasync',
     file: 'src/storage/file-system.js',
-    find: 'await disk.fdatasync(fd);',
-    replace: '',
+    find: 'await disk.fdatasync(fd);\n    return written;',
+    replace: 'return written;',
   },
   {
     name: 'the join of candles is off by one',
