@@ -1,5 +1,6 @@
 import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
 import { folder } from '../sinks/folder.js'
+import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
 import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
@@ -11,8 +12,7 @@ import { checkOptionNames } from './model/settings-issues.js'
 import { MASTER, type StreamDefinition } from './pipeline/define-stream.js'
 import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
-import { callbackStorage } from './storage/callback-storage.js'
-import { readHolidays } from './storage/holidays.js'
+import { readHolidays } from './storage/session-days.js'
 
 export type { RunOptions }
 

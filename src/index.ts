@@ -11,7 +11,6 @@ export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
 export { httpTransport } from './http/connections.js'
-export type { RequestEnd, RequestFollower, RequestStart } from './http/decode-reply.js'
 export {
   type AnswerInspector,
   type AnyEndpoint,
@@ -23,7 +22,7 @@ export {
   post,
 } from './http/endpoint.js'
 export type { HttpDispatcher } from './http/exchange.js'
-export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
+export type { HttpReply, HttpRequest, RequestEnd, RequestFollower, RequestStart, Transport } from './http/transport.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
 export { assertSameIsin } from './market/identifiers.js'
 export { type RefusalCode, RefusedError } from './market/refusal-policy.js'

@@ -1,5 +1,6 @@
 import { map, type Observable, of } from 'rxjs'
 import { createDriftWatch, type DriftWatch } from '../http/drift.js'
+import { createRequiredFields } from '../http/required-fields.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
 import type { Drift, RunReport } from '../model/report.js'
@@ -9,12 +10,10 @@ import { toStatePath } from './storage.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
 export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
-  const watch = createDriftWatch({
-    rules: thresholds.fields,
-    refuse: (why) => {
-      if (!accept.includes('fields')) throw new RefusedError('fields', why)
-    },
+  const required = createRequiredFields(thresholds.fields, (why) => {
+    if (!accept.includes('fields')) throw new RefusedError('fields', why)
   })
+  const watch = createDriftWatch(required)
   watch.add(EARLIER, earlier)
   return watch
 }

@@ -1,5 +1,5 @@
 import { Subject } from 'rxjs'
-import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/decode-reply.js'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
 import type { RunEvent } from '../model/event.js'

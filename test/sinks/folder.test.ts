@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { StorageError } from '../../src/model/errors.js'
 import type { Output } from '../../src/pipeline/define-stream.js'
-import { writeFileAtomically } from '../../src/storage/atomic-file.js'
+import { writeFileAtomically } from '../../src/storage/file-system.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 import { contextOf, inFolder, NOW, outcomeOf, sink } from './support.js'
 

@@ -4,7 +4,7 @@ import { createStorage } from '../../sinks/create-storage.js'
 import type { MemoryFiles } from '../../sinks/memory.js'
 import type { Stock } from '../../src/model/stock.js'
 import type { Output } from '../../src/pipeline/define-stream.js'
-import type { FileStore } from '../../src/storage/file-store.js'
+import type { FileStore } from '../../src/storage/record-file.js'
 import { contextOf, inMemory, isinOf, outcomeOf, sink } from './support.js'
 
 const FILE = 'all.json'

@@ -10,8 +10,7 @@ import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.j
 import { encodeSeen, listRewritten } from './first-seen.js'
 import { writeGuide } from './guide.js'
 import { type DescribedRows, describeRows, encodeLists, type ReadTable } from './lists.js'
-import { type History, leaveOutDamaged, openHistory, type Warn } from './record.js'
-import { deleteInterruptedWrites, writeRecord } from './write-record.js'
+import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
 
 /** What a run that ended left to record. */
 interface RecordedRun {
