@@ -96,6 +96,7 @@ export type { BuiltInHost, Host, Settings, SettingsInput } from './model/setting
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
+export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/define-stream.js'
 export {
   defineStream,
   once,
@@ -107,11 +108,10 @@ export {
   type Tools,
   type Work,
 } from './pipeline/define-stream.js'
+export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/event-bus.js'
 export type { Log } from './pipeline/log.js'
-export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { Engine } from './pipeline/run.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
-export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/telemetry.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions, type MetricsRegistry } from './telemetry/prometheus.js'

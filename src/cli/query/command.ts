@@ -3,7 +3,7 @@ import { defer, type Observable } from 'rxjs'
 import type { View } from '../../analysis/tables/view.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
-import { listTables } from '../../pipeline/list-tables.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import type { AddCommand, Command, CommandContext } from '../dependencies.js'
 import { describeInstall } from '../install.js'
 import { dayOption, exampleText, type FolderFlags, integerOption, readText } from '../options.js'
@@ -77,7 +77,7 @@ export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
     .addOption(new Option('--format <how>', 'output format (default: table on a terminal, csv elsewhere)').choices(formats))
     .addOption(integerOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
     .addOption(dayOption('--as-of <day>', 'answer as the folder stood on that day; see "scripstream history"'))
-    .option('--no-cache', 'read the candle files instead of the copy in .scripstream/cache')
+    .option('--no-cache', 'read the outputs only, not their copies in lake/')
     .addOption(new Option('--json', 'the list of tables as JSON; with a statement, the same as --format json').conflicts('format'))
     .addHelpText('after', () => createNote() + exampleText(examples) + QUERY_EXIT_CODES)
     .action((typed: string | undefined, { json = false, format, file, save, examples: isList, ...rest }: QueryInput) =>

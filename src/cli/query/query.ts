@@ -4,7 +4,7 @@ import type { QueryResult } from '../../analysis/query.js'
 import { describeResultColumns, readChunks } from '../../analysis/result-values.js'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
-import { listTables } from '../../pipeline/list-tables.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import type { Command, ProcessIo } from '../dependencies.js'
 import type { FolderFlags } from '../options.js'
 import { resolveSettings } from '../provider.js'
@@ -18,7 +18,7 @@ interface QueryFlags extends FolderFlags {
   readonly format?: Format | undefined
   /** Rows shown in a table. */
   readonly rows: number
-  /** Whether a copy of the candles is kept in the folder and used. */
+  /** Whether the lake is used. */
   readonly cache: boolean
   /** The day as of which tables are read. */
   readonly asOf?: Day | undefined
@@ -32,12 +32,12 @@ export const queryCommand: Command<QueryFlags> = (flags, io, dependencies) =>
       const { out } = resolveSettings(flags, io, dependencies)
       const { runQuery } = await import('../../analysis/query.js')
       const { resolveQuery } = await import('../../analysis/saved-queries.js')
-      const { MIN_CACHED_BYTES } = await import('../../analysis/candle-cache.js')
+      const { MIN_LAKE_BYTES } = await import('../../analysis/lake/lake.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
       const source = {
         out,
         tables: listTables(dependencies.streams),
-        cacheFrom: flags.cache ? MIN_CACHED_BYTES : undefined,
+        lakeFrom: flags.cache ? MIN_LAKE_BYTES : undefined,
         asOf: flags.asOf,
       }
       const query = await runQuery(await resolveQuery(flags.sql, out), source, (stop) => (interrupt = stop))

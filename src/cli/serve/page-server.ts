@@ -1,7 +1,7 @@
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
 import { getErrorCode } from '../../storage/file-system.js'
-import { readHolidays } from '../../storage/holidays.js'
+import { readHolidays } from '../../storage/session-days.js'
 import type { HubOptions, LiveSource } from '../../web/server/live-hub.js'
 import type { PageServer } from '../../web/server/serve.js'
 import type { Dependencies } from '../dependencies.js'

@@ -1,19 +1,81 @@
 import {
   CHECKS,
   type CheckName,
+  checkNames,
   type Finding,
   REMEDIES,
   type Severity,
   type TrackedFinding,
   type Verification,
   type YearCoverage,
-} from '../../analysis/verify/finding.js'
-import { groupBy } from '../../model/map.js'
-import { formatMinute } from '../../model/trading-day.js'
-import { buildFolderArgs, formatCommandLine } from '../command-line.js'
-import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+} from '../analysis/verify/finding.js'
+import { UsageError } from '../model/errors.js'
+import { groupBy } from '../model/map.js'
+import { formatMinute, toDay } from '../model/trading-day.js'
+import { defineCommand } from './command.js'
+import { buildFolderArgs, formatCommandLine } from './command-line.js'
+import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption } from './options.js'
+import { readSymbols, symbolsOption } from './symbols.js'
+import { formatCount, formatDuration, formatQuantity } from './terminal/format.js'
+import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
+import { clean, wrap } from './terminal/text.js'
+
+/** The exit code if the findings exceed the limits in the settings. */
+const EXIT_LIMIT_EXCEEDED = 4
+
+export const addVerify = defineCommand({
+  name: 'verify',
+  about: 'Checks the outputs of a folder and reports what is wrong.',
+  flags: () => ({
+    ...folderFlags(),
+    only: namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream help checks"' }),
+    symbols: symbolsOption('only findings of these stocks'),
+    since: dayOption('--since <day>', 'only findings about this day or later'),
+    limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
+    all: flag('--all', 'also show open findings in full'),
+    history: flag('--history', 'also compare every byte of the recorded days with its digest'),
+    deep: flag('--deep', 'also compare every output with the digest of what a run wrote'),
+    accept: flag('--accept', 'accept the findings: later commands report only new ones'),
+    reason: flag('--reason <text>', 'why they are accepted'),
+    quiet: flag('--quiet', 'print nothing if there are no new errors or warnings'),
+    json: jsonFlag('print all findings as JSON on stdout'),
+  }),
+  examples: [
+    ['scripstream verify --only spliced-series,large-moves', 'two of the checks'],
+    ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
+    ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
+    ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
+  ],
+  notes: (columns) => [
+    ...wrap(`Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`, columns),
+    '',
+    ...wrap(
+      'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
+      columns,
+      0,
+    ),
+    '',
+  ],
+  exits: { [EXIT_LIMIT_EXCEEDED]: 'new findings exceed a limit of the setting "verify": by default, one new error' },
+  run: async (flags, { settings, dependencies: { streams }, io, args }) => {
+    const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
+    if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
+    const { out, exchange, watchlists, verify } = settings()
+    const startedAt = io.scheduler.now()
+    const options = {
+      ...{ streams, exchange, only, since, deep, history, isReport: true, ...readSymbols(symbols, { watchlists }) },
+      // The default allows no errors and any number of warnings: most trading days have unusual moves.
+      limits: { errors: 0, ...verify },
+      ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
+    }
+    const { verifyAndRecord } = await import('./folder-readers.js')
+    const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
+    const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
+    if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
+    const tookMs = io.scheduler.now() - startedAt
+    return { code, json: verification, lines: (columns) => findingLines(verification, { columns, tookMs, args, limit, all }) }
+  },
+})
 
 /** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
 const DEFAULT_LIMIT = 4
@@ -63,22 +125,23 @@ export const findingLines = (
         : [],
     ),
     ...texts('Accepted earlier, no longer found (--accept removes them)', listFindings(stale.map(describeAccepted), limit)),
-    ...createCoverageTable(coverage, columns),
+    ...(coverage.length === 0 ? [] : [[], ...renderFittingTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN), columns)]),
     ...texts('Not checked', notes),
     ...texts(
       'Limits exceeded',
       passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`),
     ),
-    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), createAcceptLine(args)]),
+    // On one line, so that it can be copied.
+    ...(findings.length === 0
+      ? []
+      : [
+          ...texts('Next', [NEXT]),
+          [[`  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`] as const],
+        ]),
   ]
 }
 
 const NEXT = 'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):'
-
-/** On one line, so that it can be copied. */
-const createAcceptLine = (args: readonly string[]): TextLine => [
-  [`  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`],
-]
 
 const countErrors = (findings: readonly Finding[]): number => findings.filter(({ severity }) => severity === 'error').length
 
@@ -102,14 +165,9 @@ const formatFindingsHead = (
   const known = Object.entries({ open, gone: gone.length, accepted: accepted.length }).filter(([, count]) => count > 0)
   const isNew = known.length > 0 ? 'new ' : ''
   const others = fresh.length === errors ? '' : `, ${formatQuantity(fresh.length - errors, 'other')}`
-  const count =
-    errors > 0
-      ? `${formatQuantity(errors, `${isNew}error`)}${others}`
-      : fresh.length === 0
-        ? `no ${isNew}findings`
-        : formatQuantity(fresh.length, `${isNew}finding`)
-  const earlier = known.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ')
-  const found = earlier === '' ? count : `${count} (${earlier})`
+  const some = errors > 0 ? `${formatQuantity(errors, `${isNew}error`)}${others}` : formatQuantity(fresh.length, `${isNew}finding`)
+  const count = fresh.length === 0 ? `no ${isNew}findings` : some
+  const found = known.length === 0 ? count : `${count} (${known.map(([state, number]) => `${formatCount(number)} ${state}`).join(', ')})`
   return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`, columns)
 }
 
@@ -137,23 +195,13 @@ const formatNonZero = (value: number): string => (value === 0 ? '-' : formatCoun
 
 const MAX_YEARS_SHOWN = 5
 
-const createCoverageTable = (coverage: readonly YearCoverage[], columns: number): readonly TextLine[] =>
-  coverage.length === 0
-    ? []
-    : [
-        [],
-        ...renderFittingTable(
-          [
-            { title: 'year', align: 'left', cell: ({ year }) => String(year) },
-            { title: 'sessions', align: 'right', cell: ({ sessions }) => formatCount(sessions) },
-            { title: 'stocks', drop: 2, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
-            { title: 'candles', drop: 1, align: 'right', cell: ({ candles }) => formatCount(candles) },
-            { title: 'coverage', align: 'right', cell: ({ share }) => `${(share * 100).toFixed(1)} %` },
-          ],
-          coverage.slice(0, MAX_YEARS_SHOWN),
-          columns,
-        ),
-      ]
+const YEAR_COLUMNS: readonly TextColumn<YearCoverage>[] = [
+  { title: 'year', align: 'left', cell: ({ year }) => String(year) },
+  { title: 'sessions', align: 'right', cell: ({ sessions }) => formatCount(sessions) },
+  { title: 'stocks', drop: 2, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
+  { title: 'candles', drop: 1, align: 'right', cell: ({ candles }) => formatCount(candles) },
+  { title: 'coverage', align: 'right', cell: ({ share }) => `${(share * 100).toFixed(1)} %` },
+]
 
 const formatCheckFindings = (
   check: CheckName,

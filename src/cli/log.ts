@@ -1,13 +1,54 @@
-import { UsageError } from '../../model/errors.js'
-import type { FailedCount, LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countLost, wasStopped } from '../../model/script-figures.js'
-import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
-import { groupReasons, isFailure, staleLines } from '../run/problems.js'
-import { toResultWord } from '../run/results.js'
-import { OUTCOME_WORDS } from '../run/summary.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { fitColumns, renderFittingTable, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { UsageError } from '../model/errors.js'
+import type { FailedCount, LoggedScript, RunLogEntry } from '../model/run-log.js'
+import { countLost, wasStopped } from '../model/script-figures.js'
+import { formatMinute, readDay, toDay } from '../model/trading-day.js'
+import { readRunRecords } from '../storage/run-records.js'
+import { requireFolder } from '../storage/run-state.js'
+import { defineCommand } from './command.js'
+import { folderFlags, integerOption, jsonFlag } from './options.js'
+import { groupReasons, isFailure, staleLines } from './run/problems.js'
+import { OUTCOME_WORDS, toResultWord } from './run/summary.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from './terminal/format.js'
+import { printWarning } from './terminal/print.js'
+import { fitColumns, renderFittingTable, renderTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
+import { clean } from './terminal/text.js'
+
+export const addLog = defineCommand({
+  name: 'log',
+  about: 'Shows the runs of a folder: all of them, one, or two compared.',
+  args: [
+    ['[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last'],
+    ['[other]', 'another run, to compare the two'],
+  ],
+  takesNumbers: true,
+  flags: () => ({
+    ...folderFlags(),
+    limit: integerOption('--limit <n>', 'how many runs are listed', [1, 10_000], 20),
+    json: jsonFlag(),
+  }),
+  examples: [
+    ['scripstream log', 'the last 20 runs: when, how long, outcome, what failed'],
+    ['scripstream log 2026-11-17', 'what failed on that day, stock by stock'],
+    ['scripstream log last', 'the last run'],
+    ['scripstream log -2 last', 'the last run compared with the one before'],
+  ],
+  run: async ({ limit }, { typed, settings, io }) => {
+    const { out } = settings()
+    const { runs, damage } = await readRunRecords(out)
+    if (runs.length === 0) await requireFolder(out)
+    for (const text of damage) printWarning(text, io.stderr)
+    const chosen = typed.filter((name) => name !== undefined).map((name) => findRun(runs, name))
+    const [one, two] = chosen
+    const last = runs.slice(-limit)
+    return {
+      json: one === undefined ? last : two === undefined ? one : chosen,
+      lines: (columns) => {
+        if (one !== undefined) return two === undefined ? entryLines(one, columns) : comparisonLines(one, two, columns)
+        return runs.length === 0 ? [[['No run is recorded here yet.']]] : logLines(last, columns)
+      },
+    }
+  },
+})
 
 const sum = (entry: RunLogEntry, figure: (script: LoggedScript) => number): number =>
   Object.values(entry.scripts).reduce((total, script) => total + figure(script), 0)
@@ -35,7 +76,7 @@ const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEn
 const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: describeFailures }
 
 /** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
-export const logLines = (entries: readonly RunLogEntry[], columns: number): readonly TextLine[] => {
+const logLines = (entries: readonly RunLogEntry[], columns: number): readonly TextLine[] => {
   const all: readonly TextColumn<RunLogEntry>[] = [
     { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
     { title: 'started', align: 'left', cell: started },
@@ -58,24 +99,32 @@ export const logLines = (entries: readonly RunLogEntry[], columns: number): read
   ]
 }
 
-const scriptTable = (scripts: readonly (readonly [string, LoggedScript])[], columns: number): readonly TextLine[] =>
-  renderFittingTable(
+/** The figures of each stream in a run, or in two side by side. */
+const scriptTable = (entries: readonly RunLogEntry[], columns: number): readonly TextLine[] => {
+  const figure = (title: string, drop: number | undefined, read: (script: LoggedScript) => string): TextColumn<string> => ({
+    title,
+    ...(drop === undefined ? {} : { drop }),
+    align: title === 'result' ? 'left' : 'right',
+    cell: (name) => entries.map(({ scripts }) => (scripts[name] === undefined ? '-' : read(scripts[name]))).join(' → '),
+  })
+  return renderFittingTable(
     [
-      { title: 'stream', align: 'left', cell: ([name]) => clean(name) },
-      { title: 'result', align: 'left', cell: ([, { outcome }]) => toResultWord(outcome) },
-      { title: 'took', drop: 3, align: 'right', cell: ([, { durationMs }]) => formatDuration(durationMs) },
-      { title: 'requests', drop: 4, align: 'right', cell: ([, { requests }]) => formatCount(requests) },
-      { title: 'retries', drop: 1, align: 'right', cell: ([, { retries }]) => formatCount(retries) },
-      { title: 'lost', align: 'right', cell: ([, script]) => formatCount(countLost(script)) },
-      { title: 'files', drop: 5, align: 'right', cell: ([, { files }]) => formatCount(files) },
-      { title: 'size', drop: 2, align: 'right', cell: ([, { bytes }]) => formatBytes(bytes) },
+      { title: 'stream', align: 'left', cell: clean },
+      figure('result', undefined, ({ outcome }) => toResultWord(outcome)),
+      figure('took', 3, ({ durationMs }) => formatDuration(durationMs)),
+      figure('requests', 4, ({ requests }) => formatCount(requests)),
+      figure('retries', 1, ({ retries }) => formatCount(retries)),
+      figure('lost', 6, (script) => formatCount(countLost(script))),
+      figure('files', 5, ({ files }) => formatCount(files)),
+      figure('size', 2, ({ bytes }) => formatBytes(bytes)),
     ],
-    scripts,
+    [...new Set(entries.flatMap(({ scripts }) => Object.keys(scripts)))],
     columns,
   )
+}
 
 /** One run: its figures by stream, the failed items and the reasons. */
-export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
+const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
   const { run, outcome, asOf, durationMs, stocks, error, scripts, missing = {}, drift = 0 } = entry
   const paragraph = (text: string): readonly TextLine[] => wrapLines(text, columns)
   const section = (title: string, texts: readonly string[]): readonly TextLine[] =>
@@ -86,7 +135,7 @@ export const entryLines = (entry: RunLogEntry, columns: number): readonly TextLi
     ),
     ...(error === undefined ? [] : paragraph(`  ${clean(error)}`)),
     [],
-    ...scriptTable(Object.entries(scripts), columns),
+    ...scriptTable([entry], columns),
     ...section('Not up to date', staleLines(entry)),
     ...section('Missing after this run', describeMissing(missing)),
     ...section(
@@ -129,32 +178,15 @@ const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly
 }
 
 /** Two runs side by side: the figures of each stream. */
-export const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry, columns: number): readonly TextLine[] => {
+const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry, columns: number): readonly TextLine[] => {
   const describe = (entry: RunLogEntry): string =>
     `${shortId(entry.run)} (${started(entry)}, ${entry.outcome}, ${formatDuration(entry.durationMs)})`
-  const names = [...new Set([...Object.keys(earlier.scripts), ...Object.keys(later.scripts)])]
-  const figures = (name: string, figure: (script: LoggedScript) => string): string =>
-    [earlier, later].map(({ scripts }) => (scripts[name] === undefined ? '-' : figure(scripts[name]))).join(' → ')
-  return [
-    ...wrapLines(`Run ${describe(earlier)} → run ${describe(later)}`, columns),
-    [],
-    ...renderFittingTable(
-      [
-        { title: 'stream', align: 'left', cell: (name: string) => clean(name) },
-        { title: 'result', align: 'left', cell: (name) => figures(name, ({ outcome }) => toResultWord(outcome)) },
-        { title: 'took', drop: 2, align: 'right', cell: (name) => figures(name, ({ durationMs }) => formatDuration(durationMs)) },
-        { title: 'requests', drop: 3, align: 'right', cell: (name) => figures(name, ({ requests }) => formatCount(requests)) },
-        { title: 'lost', drop: 4, align: 'right', cell: (name) => figures(name, (script) => formatCount(countLost(script))) },
-        { title: 'size', drop: 1, align: 'right', cell: (name) => figures(name, ({ bytes }) => formatBytes(bytes)) },
-      ],
-      names,
-      columns,
-    ),
-  ]
+  const head = `Run ${describe(earlier)} → run ${describe(later)}`
+  return [...wrapLines(head, columns), [], ...scriptTable([earlier, later], columns)]
 }
 
 /** Finds the run that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in India (its last run). */
-export const findRun = (entries: readonly RunLogEntry[], name: string): RunLogEntry => {
+const findRun = (entries: readonly RunLogEntry[], name: string): RunLogEntry => {
   const byNumber = /^-\d+$/.test(name) ? entries.at(Number(name)) : undefined
   const found =
     name === 'last'
