@@ -130,6 +130,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
 
   private attempt(): void {
     const { around } = this.limiter
+    if (this.subscriber.closed) return
     if (around === undefined) {
       this.acquireWorker()
       return
@@ -159,6 +160,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   private wait(): Subscription {
     this.waiting?.unsubscribe()
     this.waiting = new Subscription()
+    if (this.subscriber.closed) this.waiting.unsubscribe()
     return this.waiting
   }
 
@@ -184,6 +186,8 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
 
   private transmit(request: HttpRequest): void {
     const { limiters, deadlines, transport } = this.route.shared
+    // An observer of the request may have cancelled it.
+    if (this.subscriber.closed) return
     const transfer = new LinkTransfer(limiters.link)
     const arrived = (): void => {
       transfer.isComplete = true

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { concat, firstValueFrom, noop, Observable, of, tap } from 'rxjs'
+import { concat, firstValueFrom, NEVER, noop, Observable, of, Subject, takeUntil, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
@@ -176,6 +176,19 @@ describe('a request through ask', () => {
     m.expect(ask(call, INPUT), '---------!').toBeObservable('-')
     m.expect(sent[0]).toHaveSubscriptions('^-!')
     m.expect(sent[1]).toHaveSubscriptions('------^--!')
+  })
+
+  it('sends nothing when an observer of its start cancels it', () => {
+    const sent: unknown[] = []
+    const settings = settingsOf({ urls: { static: 'http://static' } })
+    const cancel$ = new Subject<void>()
+    const ask = askFreely({
+      ...{ settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0 },
+      transport: (request) => NEVER.pipe(tap({ subscribe: () => sent.push(request) })),
+      onRequestEvent: () => cancel$.next(),
+    })
+    ask(call, INPUT).pipe(takeUntil(cancel$)).subscribe()
+    expect(sent).toEqual([])
   })
 
   it('passes on an unexpected error without a retry', async () => {
