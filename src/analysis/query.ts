@@ -6,8 +6,8 @@ import type { Day } from '../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteList, toQueryError, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
-import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
-import { createRelations, listPaths, prepareRelations } from './relations.js'
+import { listHistoryTables } from './history/as-of.js'
+import { listPaths, openRelations } from './relations.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
 
@@ -16,8 +16,8 @@ export interface Source {
   /** The output folder. */
   readonly out: string
   readonly tables: readonly Table[]
-  /** Bytes of candle files from which on a copy of them in Parquet is kept in the folder and used; none without it. */
-  readonly cacheFrom?: number | undefined
+  /** Bytes of outputs from which on a table is written to the lake; without it the lake is not used. */
+  readonly lakeFrom?: number | undefined
   /** Tables are read as they stood on this day; now if absent. */
   readonly asOf?: Day | undefined
   /** What the database may use besides: settings of DuckDB, such as `threads`. */
@@ -48,7 +48,7 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  { out, tables, cacheFrom, asOf, symbol, room = {} }: Source,
+  { out, tables, lakeFrom, asOf, symbol, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out, symbol)
@@ -61,13 +61,13 @@ export const runQuery = async (
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
     const warnings = new Set<string>()
-    const source = { tables, folder, cacheFrom, past: asOf, used, warn: (text: string) => void warnings.add(text) }
-    const { files, selects, usedDay, answers = [] } = await prepareRelations(duck.connection, statement.tables, source)
+    const lake = lakeFrom === undefined || symbol !== undefined ? undefined : { minBytes: lakeFrom }
+    const { isListing } = statement
+    const source = { tables, folder, lake, past: asOf, used, isListing, warn: (text: string) => void warnings.add(text) }
+    const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(symbol === undefined ? folder : await openFolder(out), tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
-    await duck.connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
-    await createRelations(duck.connection, selects, statement)
     const result = await duck.connection.stream(statement.sql)
     return { result, close, answers, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
   } catch (error) {

@@ -5,116 +5,130 @@ import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildSelect } from '../storage/table-views.js'
-import { openCandleCache } from './candle-cache.js'
-import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
+import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
+import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
 import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
-import { addNeeded } from './tables/index.js'
+import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
   readonly tables: readonly Table[]
   readonly folder: TableFolder
-  /** Bytes of candle files from which on a copy of them is kept and used; none without it. */
-  readonly cacheFrom?: number | undefined
+  /** The use of the lake; none if absent. */
+  readonly lake?: LakeUse | undefined
   /** The day as of which tables are read; the present if absent. */
   readonly past?: Day | undefined
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
   readonly used?: readonly Columned[]
+  /** Whether nothing is read, and views are only listed. */
+  readonly isListing?: boolean
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
 }
 
-/** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
+/** The tables and views of a statement. */
 export interface Relations {
+  /** The files to be opened. */
   readonly files: readonly string[]
-  readonly selects: readonly (readonly [relation: Columned, select: string])[]
+  /** The files of the lake among them, by table. */
+  readonly stored: ReadonlyMap<string, LakeTable>
   /** The recorded day that is used. */
   readonly usedDay?: Day
   /** Which records answer, where they are not of the day that is asked for. */
   readonly answers?: readonly string[]
 }
 
-/** Prepares tables and views, and those that they need. Sets the variables that views read. */
-export const prepareRelations = async (
+/** Creates tables and views, and those that they need. Sets the variables that views read. */
+export const openRelations = async (
   connection: DuckDBConnection,
   chosen: readonly Columned[],
   source: RelationSource,
 ): Promise<Relations> => {
-  const { tables, views } = addNeeded(chosen, source.tables)
-  const opened = await (source.past === undefined
-    ? openPresent(connection, tables, source)
-    : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
-  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
-  const isRead = views.length > 0 || chosen.some(isHistoryTable)
-  const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], deleted: [], damages: [] }
-  const records = { history, until: source.past, warn: source.warn }
-  await setRewritten(connection, views, records)
-  const seen = await fillFirstSeen(views, { ...source, ...records })
+  const { tables, folder, past, warn } = source
+  const isRead = chosen.some((one) => isView(one) || isHistoryTable(one))
+  const history = isRead ? await openHistory(folder.root) : { root: folder.root, records: [], deleted: [], damages: [] }
+  const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
+  const isSound = runDay !== undefined && history.damages.length === 0
+  const context = isSound ? [runDay, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const lake = openLake(connection, source, context)
+  const views = listViews(tables)
+  for (const view of views) if (chosen.some(({ name }) => name === view.name)) await lake.read(view)
+  const needed = addNeeded(
+    chosen.filter((one) => !isView(one) || !lake.stored.has(one.name)),
+    tables,
+  )
+  const opened = await (past === undefined
+    ? openPresent(needed.tables, source, lake)
+    : openPast(source, { tables: needed.tables, warn, day: past }, lake))
+  if (needed.views.length > 0) await setRunDay(connection, opened.usedDay ?? past ?? runDay)
+  const records = { history, until: past, warn }
+  await setRewritten(connection, needed.views, records)
+  const seen = await fillFirstSeen(needed.views, { ...source, ...records })
   const days: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
-  return {
-    ...opened,
-    files: [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)],
-    selects: [
-      ...opened.selects,
-      ...views.map((view) => {
-        const select = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
-        return [view, select ?? view.sql] as const
-      }),
-      ...days.map(([table, { select }]) => [table, select] as const),
-    ],
-  }
+  const others = views.filter(({ name }) => lake.stored.has(name) && !needed.views.some((view) => view.name === name))
+  await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
+  await createRelations(connection, lake, [
+    ...opened.selects,
+    ...[...needed.views, ...others].map((view) => {
+      const own = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
+      return [view, lake.stored.get(view.name)?.select ?? own ?? view.sql] as const
+    }),
+    ...days.map(([table, { select }]) => [table, select] as const),
+  ])
+  const read = [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)]
+  const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
+  const { usedDay, answers } = opened
+  return { files, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
 }
 
+type Selects = readonly (readonly [relation: Columned, select: string])[]
+
 /** Creates tables and views. A shared view that another one reads is computed now, unless they are only listed. */
-export const createRelations = async (
-  connection: DuckDBConnection,
-  selects: Relations['selects'],
-  { isListing = false }: { readonly isListing?: boolean } = {},
-): Promise<void> => {
+const createRelations = async (connection: DuckDBConnection, { isListing, writeView }: Lake, selects: Selects): Promise<void> => {
   const needed = new Set(isListing ? [] : selects.flatMap(([relation]) => (isView(relation) ? relation.needs : [])))
   for (const [relation, select] of selects) {
     const isComputed = isView(relation) && relation.isShared === true && needed.has(relation.name)
-    await connection.run(`CREATE ${isComputed ? 'TABLE' : 'VIEW'} ${relation.name.split('.').map(quoteName).join('.')} AS ${select}`)
+    const name = relation.name.split('.').map(quoteName).join('.')
+    await connection.run(`CREATE ${isComputed ? 'TABLE' : 'VIEW'} ${name} AS ${select}`)
+    const file = isView(relation) ? await writeView(relation) : undefined
+    if (file && !isComputed) await connection.run(`CREATE OR REPLACE VIEW ${name} AS ${file.select}`)
   }
 }
 
 const isHistoryTable = (relation: Columned): relation is HistoryTable => 'table' in relation
 
-interface OpenedTables extends Relations {
-  /** The SQL of the view with the candles, if a cache can stand for it. */
-  readonly candleDays?: string
+interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files'> {
+  readonly selects: Selects
+  /** The SQL of the view with the candles, if the lake has them. */
+  readonly candleDays?: string | undefined
 }
 
-const openPresent = async (
-  connection: DuckDBConnection,
-  tables: readonly Table[],
-  { folder, cacheFrom }: RelationSource,
-): Promise<OpenedTables> => {
-  const candles = tables.find(({ name }) => name === 'candles')
-  const cache =
-    candles && cacheFrom !== undefined ? await openCandleCache(connection, { table: candles, folder, minBytes: cacheFrom }) : undefined
-  const isCached = (table: Table): boolean => cache !== undefined && table === candles
+const openPresent = async (tables: readonly Table[], { folder }: RelationSource, lake: Lake): Promise<OpenedTables> => {
+  const selects: (readonly [Table, string])[] = []
+  for (const table of tables) {
+    const file = (await lake.read(table)) ?? (await lake.writeTable(table))
+    selects.push([table, file?.select ?? (await buildSelect(table, folder))])
+  }
   const files = await listPaths(
-    tables.filter((table) => !isCached(table)),
+    tables.filter(({ name }) => !lake.stored.has(name)),
     folder,
   )
-  const selects = await Promise.all(
-    tables.map(async (table) => [table, cache && isCached(table) ? cache.candles : await buildSelect(table, folder)] as const),
-  )
-  return cache === undefined ? { files, selects } : { files: [...files, cache.path], selects, candleDays: cache.candleDays }
+  const unique = lake.stored.get('candles')?.unique
+  const candleDays = unique && `SELECT symbol, date AS day, open, high, low, close, volume FROM (${unique})`
+  return { files, selects, candleDays }
 }
 
-/** Candles of the copy, if there is one, until the day; other tables as they stood then. */
-const openPast = async (connection: DuckDBConnection, source: RelationSource, asked: Omit<PastDay, 'folder'>): Promise<OpenedTables> => {
+/** Candles of the lake, if it has them, until the day; other tables as they stood then. */
+const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, lake: Lake): Promise<OpenedTables> => {
   const { tables, day } = asked
   const past = await openDay({ folder: source.folder, ...asked })
   const isCandles = ({ name }: Table): boolean => name === 'candles'
-  const present = await openPresent(connection, tables.filter(isCandles), source)
+  const present = await openPresent(tables.filter(isCandles), source, lake)
   const readers: (readonly [Table, TableReader])[] = []
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
   return {
@@ -123,7 +137,7 @@ const openPast = async (connection: DuckDBConnection, source: RelationSource, as
       ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
       ...readers.map(([table, { select }]) => [table, select] as const),
     ],
-    ...(present.candleDays === undefined ? {} : { candleDays: `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}` }),
+    candleDays: present.candleDays && `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`,
     answers: past.listAnswers(),
     ...(past.used === undefined ? {} : { usedDay: past.used }),
   }

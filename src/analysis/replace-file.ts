@@ -4,21 +4,30 @@ import { createWriteError } from '../../sinks/define-export.js'
 import { CollectError, StorageError } from '../model/errors.js'
 import { disk } from '../storage/disk.js'
 import { toQueryError } from '../storage/duckdb.js'
+import { createFolder, renameOver, syncFolders, withFile } from '../storage/file-system.js'
 
-/** Writes a file beside its place and renames it, unless the export was stopped. */
-export const replaceFile = async (
+interface Replacement {
+  readonly isStopped?: () => boolean
+  /** Where the file is written before it is renamed. Default: the folder of the file. */
+  readonly workFolder?: string
+}
+
+/** Writes a file, syncs it and renames it to its place, unless the export was stopped. */
+export const replaceFile = async <T>(
   path: string,
-  write: (temporary: string) => Promise<number>,
-  isStopped: () => boolean,
-): Promise<number> => {
+  write: (temporary: string) => Promise<T>,
+  { isStopped = () => false, workFolder }: Replacement = {},
+): Promise<T> => {
   const target = resolve(path)
-  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
+  const temporary = join(workFolder ?? dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
   try {
-    await disk.mkdir(dirname(target), { recursive: true })
-    const count = await write(temporary)
+    await createFolder(dirname(target))
+    const written = await write(temporary)
     if (isStopped()) throw new StorageError('the export was stopped')
-    await disk.rename(temporary, target)
-    return count
+    await withFile(temporary, 'r+', disk.fdatasync)
+    await renameOver(temporary, target)
+    await syncFolders([dirname(target)])
+    return written
   } catch (error) {
     if (error instanceof CollectError) throw error
     if (error instanceof Error && ('code' in error || /^IO Error.*\.tmp"/.test(error.message)))

@@ -5,11 +5,11 @@ import type { Export, ExportOptions } from '../../sinks/export.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, suggest } from '../model/text.js'
-import { listTables } from '../pipeline/list-tables.js'
+import { listTables } from '../pipeline/define-stream.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openFolder } from '../storage/table-folder.js'
-import { MIN_CACHED_BYTES } from './candle-cache.js'
-import { createRelations, prepareRelations } from './relations.js'
+import { MIN_LAKE_BYTES } from './lake/lake.js'
+import { openRelations } from './relations.js'
 import { replaceFile } from './replace-file.js'
 import { loadSheetWriter, type WriteRows } from './sheet-file.js'
 import { listViews } from './tables/index.js'
@@ -43,7 +43,7 @@ export const tableFile = (path: string, { streams }: ExportOptions): Export => {
         const rows = { name, columns: listColumns(table), select: buildRows(table, format) }
         const count = await run(async ({ connection }) => {
           await createTable(connection, table, { out, tables })
-          return await replaceFile(path, (temporary) => writeRows(connection, temporary, rows), isStopped)
+          return await replaceFile(path, (temporary) => writeRows(connection, temporary, rows), { isStopped })
         })
         return [{ table: name, rows: count, leftOut: 0, ms: Math.round(performance.now() - began), isSkipped: false }]
       }),
@@ -67,17 +67,16 @@ const createTable = async (
   table: Columned,
   { out, tables }: { readonly out: string; readonly tables: readonly Table[] },
 ): Promise<void> => {
-  const { files, selects } = await prepareRelations(connection, [table], {
+  const { files } = await openRelations(connection, [table], {
     tables,
     folder: await openFolder(out),
-    cacheFrom: MIN_CACHED_BYTES,
+    lake: { minBytes: MIN_LAKE_BYTES },
     // A file has no place for a warning.
     warn: (text) => {
       throw new DamagedFileError(text)
     },
   })
   if (files.length === 0) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
-  await createRelations(connection, selects)
 }
 
 /** The rows in a steady order. In CSV, a text that a spreadsheet would run as a formula starts with `'`. */

@@ -1,11 +1,9 @@
-import { asyncScheduler, type Observable } from 'rxjs'
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
-import { createItemFailures, createNetworkLink, type HostContext, type NetworkLink, type ScheduleOptions } from './learn.js'
-import { Limiter } from './limiter.js'
+import { createNetworkLink, type HostContext, type HostLimiter, ItemFailures, type NetworkLink } from './attempt.js'
+import { createStopwatch, Limiter } from './limiter.js'
 import { computeLimit, computeRate } from './rate.js'
-import { scheduleAttempt } from './schedule.js'
-import { type BackoffStatus, hasTrouble, isDown, isRefusing, type LimiterSettings, type LimiterState, toBackoffStatus } from './state.js'
+import { type BackoffStatus, isDown, isRefusing, type LimiterSettings, type LimiterState, toBackoffStatus } from './state.js'
 
 /** The state of a limiter: of a host, or of one endpoint of it. */
 export interface LimiterStatus extends LimiterReading {
@@ -56,20 +54,6 @@ export const createLimiters = (
   }
 }
 
-/** Limits the requests of all streams of a run to one endpoint: by the limits of the host and by those of the endpoint. */
-export interface HostLimiter {
-  /**
-   * Subscribes to one attempt as soon as host and endpoint allow it, first in, first out, and learns from its result. Unsubscribing leaves
-   * the queue, or aborts the attempt.
-   *
-   * @throws HostClosedError the host was given up
-   * @throws HostDownError the attempt failed while the circuit is open; retry it without counting
-   */
-  readonly schedule: <T>(attempt$: Observable<T>, options: ScheduleOptions) => Observable<T>
-  /** Whether host or endpoint are backing off, have an open circuit, or failed the last request. */
-  readonly isUnhealthy: () => boolean
-}
-
 /** The limiters of all endpoints of a host. The callback receives each back-off as it begins or grows, and `undefined` when it ends. */
 export const createHostLimiters = (
   name: string,
@@ -95,15 +79,12 @@ export const createHostLimiters = (
     summaries.push(() => summary.toWarnings(limiter.state, now()))
     return limiter
   }
-  const host: HostContext = { limiter: open(), endpoints: [], itemFailures: createItemFailures(), link, now, settings }
+  const host: HostContext = { limiter: open(), endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
   const limiters = new Map<string, HostLimiter>()
   const createForEndpoint = (name: string): HostLimiter => {
     const endpoint = open(name)
     host.endpoints.push(endpoint)
-    return {
-      schedule: (attempt$, options) => scheduleAttempt(attempt$, { host, endpoint, options }),
-      isUnhealthy: () => hasTrouble(host.limiter.state) || hasTrouble(endpoint.state),
-    }
+    return { endpoint, host }
   }
   return {
     forEndpoint: (endpoint: string): HostLimiter => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
@@ -114,18 +95,6 @@ export const createHostLimiters = (
       readLimiter(host.limiter, now()),
       ...host.endpoints.map((limiter) => ({ endpoint: limiter.name, ...readLimiter(limiter, now()) })),
     ],
-  }
-}
-
-/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
-const createStopwatch = (): (() => number) => {
-  let last = asyncScheduler.now()
-  let passed = 0
-  return () => {
-    const at = asyncScheduler.now()
-    passed += Math.max(0, at - last)
-    last = at
-    return passed
   }
 }
 

@@ -46,3 +46,6 @@ export const toNumber = (text: string): number | undefined => {
   const number = NUMBER.test(text) ? Number(text) : Number.NaN
   return Number.isFinite(number) ? number : undefined
 }
+
+/** All fields may be absent, or undefined: for options, which an app with `exactOptionalPropertyTypes` passes on as it has them. */
+export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }

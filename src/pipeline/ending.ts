@@ -27,8 +27,7 @@ import { CriticalFailureError } from './graph.js'
 import { listRunning } from './plan.js'
 import type { Activity, RunContext } from './run.js'
 import { selectListed } from './select-items.js'
-import type { Session } from './session.js'
-import type { Storage } from './storage.js'
+import type { Session, Storage } from './storage.js'
 
 const MAX_DRAIN_MS = 5_000
 

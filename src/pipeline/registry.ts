@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { UsageError, type UsageIssue } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { findUnknownNames, rejectIssues } from '../model/unknown-names.js'
-import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
-import type { Output } from './output.js'
+import { findUnknownNames, rejectIssues } from '../model/settings-issues.js'
+import { MASTER, type Output, type Phase, type StreamDefinition } from './define-stream.js'
 
 const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonly Phase[]
 

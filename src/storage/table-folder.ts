@@ -1,7 +1,7 @@
 import { basename, join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
-import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
+import { createFileNames, type NamedEntry } from '../model/stock.js'
 import type { Table, TableFiles } from '../model/table.js'
 import { disk } from './disk.js'
 import { readStateDocument } from './file-system.js'
@@ -14,6 +14,8 @@ export interface TableFolder {
   readonly root: string
   /** The existing files of a table, by name, with their label. */
   readonly listFiles: (table: Table) => Promise<readonly LabelledFiles[]>
+  /** The same without repaired copies, and without reading any file. */
+  readonly listOutputs: (table: Table) => Promise<readonly LabelledFiles[]>
   /** The items of a table's files, by file name, as far as a list names them. */
   readonly listItems: (table: Table) => Promise<ReadonlyMap<string, TableItem>>
 }
@@ -42,26 +44,29 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
     if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
     return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
   }
+  const listOutputs: TableFolder['listFiles'] = async (table) => {
+    const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
+    // Whether a file is that of another listed stock.
+    const isOfOther = (path: string, files: TableFiles): boolean => {
+      const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
+      const name = basename(path)
+      const item = items?.get(name.slice(before.length, name.length - after.length))
+      return item !== undefined && item.symbol !== symbol
+    }
+    const list = async (files: TableFiles): Promise<LabelledFiles> => ({
+      ...files,
+      paths: (await findTableFiles(root, files.path)).filter((path) => !isOfOther(path, files)),
+    })
+    return Promise.all(table.files.map(list))
+  }
   return {
     root,
     listItems,
+    listOutputs,
     listFiles: async (table) => {
-      const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
-      // Whether a file is that of another listed stock.
-      const isOfOther = (path: string, files: TableFiles): boolean => {
-        const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
-        const name = basename(path)
-        const item = items?.get(name.slice(before.length, name.length - after.length))
-        return item !== undefined && item.symbol !== symbol
-      }
-      const isJson = table.shape === 'array' || table.shape === 'document'
-      return Promise.all(
-        table.files.map(async (files): Promise<LabelledFiles> => {
-          const found = await findTableFiles(root, files.path)
-          const paths = found.filter((path) => !isOfOther(path, files))
-          return { ...files, paths: isJson ? await repair(paths) : paths }
-        }),
-      )
+      const all = await listOutputs(table)
+      if (table.shape !== 'array' && table.shape !== 'document') return all
+      return Promise.all(all.map(async (files) => ({ ...files, paths: await repair(files.paths) })))
     },
   }
 }

@@ -107,10 +107,10 @@ describe.skipIf(!duckdb)('a workbook', () => {
   it('is not replaced once the export was stopped', async () => {
     const folder = folderWith({ 'a.txt': 'before' })
     const write = (temporary: string) => writeFile(temporary, 'after').then(() => 1)
-    await expect(replaceFile(join(folder, 'a.txt'), write, () => true)).rejects.toThrow('stopped')
+    await expect(replaceFile(join(folder, 'a.txt'), write, { isStopped: () => true })).rejects.toThrow('stopped')
     expect(readdirSync(folder)).toEqual(['a.txt'])
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('before')
-    await replaceFile(join(folder, 'a.txt'), write, () => false)
+    await replaceFile(join(folder, 'a.txt'), write)
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('after')
   })
 })

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { runQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
-import { listTables } from '../../src/pipeline/list-tables.js'
+import { listTables } from '../../src/pipeline/define-stream.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -47,8 +47,8 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 }
 
 /** The rows of a result, every value as text. */
-export const rowsOf = async (sql: string, out: string, cacheFrom?: number): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), cacheFrom })
+export const rowsOf = async (sql: string, out: string, lakeFrom?: number): Promise<readonly (readonly (string | null)[])[]> => {
+  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
   } finally {
@@ -57,8 +57,8 @@ export const rowsOf = async (sql: string, out: string, cacheFrom?: number): Prom
 }
 
 /** The rows of a result as objects: numbers as numbers, other values as text. */
-export const objectsOf = async (sql: string, out: string, cacheFrom?: number): Promise<readonly Readonly<Record<string, unknown>>[]> => {
-  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), cacheFrom })
+export const objectsOf = async (sql: string, out: string, lakeFrom?: number): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
   try {
     const names = result.columnNames()
     return (await result.getRows()).map((row) => Object.fromEntries(row.map((value, index) => [names[index], toPlain(value)])))

@@ -122,6 +122,24 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.waitForURL('**/stock/TCS')
   })
 
+  it('shows at once what was left, at the same place, on the way back', async () => {
+    const { page } = await open('/market')
+    await page.setViewportSize({ width: 390, height: 500 })
+    const link = page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'INFY' })
+    await link.scrollIntoViewIfNeeded()
+    const before = await page.evaluate('scrollY')
+    expect(before).toBeGreaterThan(0)
+    await link.click()
+    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    expect(await page.evaluate('scrollY')).toBe(0)
+    const asked: string[] = []
+    page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()))
+    await page.goBack()
+    await link.waitFor()
+    await page.waitForFunction(`scrollY === ${before}`)
+    expect(asked).toEqual([])
+  })
+
   it('shows hostile texts as they are', async () => {
     const { page, problems } = await open('/market')
     const dialogs: string[] = []

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { firstValueFrom, identity, noop, Observable, of, tap } from 'rxjs'
+import { firstValueFrom, noop, Observable, of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
@@ -7,6 +7,7 @@ import { createAsk } from '../../src/http/ask.js'
 import type { Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
+import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
 import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
@@ -193,11 +194,7 @@ describe('the worker slot of an item', () => {
       clock: () => 0,
       onRequestEvent: () => undefined,
     })
-    const askWith = ask({
-      use: () => ({ acquire: identity, release: () => void log.push('worker given') }),
-      releaseIfIdle: noop,
-      release: noop,
-    })
+    const askWith = ask(new WorkerSlot({ acquire: () => noop, release: () => void log.push('worker given') }))
     await firstValueFrom(askWith(call, INPUT).pipe(tap(() => log.push('answer read'))))
     return log
   }

@@ -1,12 +1,12 @@
 import { asyncScheduler, defer, EMPTY, NEVER, type Observable, of, range, Subject, throwError } from 'rxjs'
 import { mergeMap, tap } from 'rxjs/operators'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ScheduleOptions } from '../../src/limiter/learn.js'
 import { createHostLimiters, createLimiters } from '../../src/limiter/limiter-registry.js'
 import type { BackoffStatus } from '../../src/limiter/state.js'
 import { BadAnswerError, HostClosedError, HttpError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { settingsOf } from '../http/support.js'
 import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
+import { schedule } from './support.js'
 
 /** The limiter of one endpoint; each request is for another item by default. */
 const createTestLimiter = (settings: Parameters<typeof settingsOf>[0] = {}, onBackoff?: (status: BackoffStatus | undefined) => void) => {
@@ -18,8 +18,8 @@ const createTestLimiter = (settings: Parameters<typeof settingsOf>[0] = {}, onBa
       ...limiter,
       warnings: limiters.warnings,
       forEndpoint,
-      schedule: <T>(attempt$: Observable<T>, options: Partial<ScheduleOptions> = {}) =>
-        limiter.schedule(attempt$, { item: `item ${items++}`, idleMs: 10_000, ...options }),
+      schedule: <T>(attempt$: Observable<T>, options: Parameters<typeof schedule>[2] = {}) =>
+        schedule(limiter, attempt$, { item: `item ${items++}`, ...options }),
     }
   }
   return forEndpoint('note')
@@ -448,13 +448,10 @@ describe('the back-off events of a host limiter', () => {
     const events: unknown[] = []
     const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
     const limiters = createLimiters(settingsOf({ urls }), (hosts, pause) => events.push([hosts, pause?.why]))
-    limiters
-      .forEndpoint({ host: 'news', name: 'note' })
-      .schedule(
-        throwError(() => refusal()),
-        { item: 'A', idleMs: 1 },
-      )
-      .subscribe({ error: () => undefined })
+    schedule(
+      limiters.forEndpoint({ host: 'news', name: 'note' }),
+      throwError(() => refusal()),
+    ).subscribe({ error: () => undefined })
     expect(events).toStrictEqual([[['static', 'news'], 'refuses']])
   })
 })

@@ -23,7 +23,7 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { createWorkerSlot } from '../../operators/merge-map-pool.js'
+import { WorkerSlot } from '../../operators/merge-map-pool.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
@@ -101,7 +101,7 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
       drift: drift.forStream(stream.name),
       onRequestEvent: () => undefined,
     })
-    return ask(createWorkerSlot(), item.key)(endpoint, input).pipe(
+    return ask(new WorkerSlot(), item.key)(endpoint, input).pipe(
       tap({
         next: (answer) => {
           const found = drift.listDrifts()

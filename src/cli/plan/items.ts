@@ -6,11 +6,9 @@ import type { Item } from '../../model/outcome.js'
 import { isRow } from '../../model/row.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
-import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
+import { MASTER, type StreamDefinition, type Tools, toFilePath } from '../../pipeline/define-stream.js'
 import { hasSelectedItems } from '../../pipeline/failed-items.js'
-import type { KnownStocks } from '../../pipeline/known-stocks.js'
-import { toFilePath } from '../../pipeline/output.js'
-import { selectSymbols } from '../../pipeline/select-items.js'
+import { type KnownStocks, selectSymbols } from '../../pipeline/select-items.js'
 
 /** What is known of the run and of the folder. */
 export interface CountContext extends Pick<Tools, 'stored' | 'shared' | 'asOf'> {

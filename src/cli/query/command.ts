@@ -4,7 +4,7 @@ import type { View } from '../../analysis/tables/view.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
-import { listTables } from '../../pipeline/list-tables.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { describeInstall } from '../install.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
@@ -25,7 +25,7 @@ export const addQuery = defineCommand({
     format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', formats),
     rows: integerOption('--rows <n>', 'rows shown, the first and last half', [1, 100_000], 40),
     asOf: dayOption('--as-of <day>', 'as the folder stood on that day ("scripstream history")'),
-    cache: flag('--no-cache', 'read the candle files, not the copy in .scripstream'),
+    cache: flag('--no-cache', 'read the outputs only, not their copies in lake/'),
     json: jsonFlag('the list of tables as JSON; else as --format json').conflicts('format'),
   }),
   examples: [
@@ -52,7 +52,7 @@ export const addQuery = defineCommand({
 
 interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly sql: string
-  /** Whether a copy of the candles is kept in the folder and used. */
+  /** Whether the lake is used. */
   readonly cache: boolean
   /** The day as of which tables are read. */
   readonly asOf: Day | undefined
@@ -66,9 +66,9 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
       const { out } = settings()
       const { runQuery } = await import('../../analysis/query.js')
       const { resolveQuery } = await import('../../analysis/saved-queries.js')
-      const { MIN_CACHED_BYTES } = await import('../../analysis/candle-cache.js')
+      const { MIN_LAKE_BYTES } = await import('../../analysis/lake/lake.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
-      const source = { out, tables: listTables(dependencies.streams), cacheFrom: cache ? MIN_CACHED_BYTES : undefined, asOf }
+      const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? MIN_LAKE_BYTES : undefined, asOf }
       const query = await runQuery(await resolveQuery(sql, out), source, (stop) => (interrupt = stop))
       for (const answer of query.answers) io.stderr.write(`${answer}\n`)
       for (const warning of query.warnings) printWarning(clean(warning), io.stderr)

@@ -94,8 +94,8 @@ export const catchUnreadable = async <R>(file: string, read: () => Promise<Store
 export const findRecords = (folder: MarketFolder, file: string, text: string): Promise<StoredList> =>
   catchUnreadable(file, async () => {
     const rows: Row[] = []
-    const wanted = Buffer.from(text)
-    const parse = (line: Buffer): unknown => (line.includes(wanted) ? JSON.parse(line.toString().replace(/,$/, '')) : undefined)
+    const parse = (lines: string): readonly unknown[] =>
+      lines.split('\n').flatMap((line) => (line.includes(text) ? [JSON.parse(line.replace(/,$/, ''))] : []))
     for await (const some of readRecords(join(folder.root, file), file, parse)) rows.push(...some)
     return { rows, isMissing: false }
   })

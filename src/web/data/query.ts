@@ -4,7 +4,7 @@ import { listViews } from '../../analysis/tables/index.js'
 import { workedQueries } from '../../analysis/worked-queries.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
-import { listTables } from '../../pipeline/list-tables.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
 import type { DataSource, MarketFolder } from './market-folder.js'
 

@@ -7,7 +7,7 @@ import { type Stock, toStockItems } from '../../model/stock.js'
 import { PREVIOUS_FOLDER } from '../../pipeline/storage.js'
 import { disk } from '../../storage/disk.js'
 import { listNames } from '../../storage/file-system.js'
-import { parseOwner, readRecords } from '../../storage/record-file.js'
+import { parseOwners, readRecords } from '../../storage/record-file.js'
 import { catchUnreadable, type MarketFolder, readList, type StoredList } from './market-folder.js'
 
 /** The stocks of a folder and the symbols by which its files name them. */
@@ -76,7 +76,7 @@ const readOwners = async ({ root }: MarketFolder, file: string): Promise<readonl
   const path = join(root, file)
   if (file.endsWith('.csv')) return parseLines((await disk.readFile(path, 'utf8')).split('\n'))
   const owners: Row[] = []
-  for await (const some of readRecords(path, file, parseOwner)) owners.push(...some)
+  for await (const some of readRecords(path, file, parseOwners)) owners.push(...some)
   return owners
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRelations, prepareRelations } from '../../../src/analysis/relations.js'
+import { openRelations } from '../../../src/analysis/relations.js'
 import { checkStatement } from '../../../src/analysis/statement.js'
 import { listViews } from '../../../src/analysis/tables/index.js'
 import { screener } from '../../../src/analysis/tables/screener/screener.js'
 import type { View } from '../../../src/analysis/tables/view.js'
-import { listTables } from '../../../src/pipeline/list-tables.js'
+import { listTables } from '../../../src/pipeline/define-stream.js'
 import { type DuckDb, openDuckDb } from '../../../src/storage/duckdb.js'
 import { openFolder } from '../../../src/storage/table-folder.js'
 import { streams } from '../../../streams/registry.js'
@@ -104,9 +104,8 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
     const duck = await openDuckDb()
     try {
       const chosen = all.filter(({ name }) => name === 'candles_adjusted')
-      const { selects } = await prepareRelations(duck.connection, chosen, { tables, folder: await openFolder(out), warn: () => undefined })
       const stored = async () => (await duck.connection.runAndReadAll('select table_name from duckdb_tables() order by 1')).getRows().flat()
-      await createRelations(duck.connection, selects)
+      await openRelations(duck.connection, chosen, { tables, folder: await openFolder(out), warn: () => undefined })
       expect(await stored()).toEqual(['adjustments', 'symbol_isins'])
     } finally {
       duck.close()

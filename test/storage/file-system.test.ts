@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lastValueFrom, throwError, timeout } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { writeFileAtomically } from '../../src/storage/atomic-file.js'
+import { createCollector } from '../../src/index.js'
 import { disk } from '../../src/storage/disk.js'
-import { isRemoteFolder, renameOver } from '../../src/storage/file-system.js'
+import { createFolder, isRemoteFolder, renameOver, writeFileAtomically } from '../../src/storage/file-system.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 /** Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are recorded. */
@@ -78,5 +79,55 @@ describe('a file on a network file system', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     vi.spyOn(disk, 'statfsSync').mockReturnValue({ type })
     expect(isRemoteFolder('/data')).toBe(isRemote)
+  })
+})
+
+it('leaves the target unchanged and no temporary file after an aborted write', async () => {
+  const path = join(temporaryFolder(), 'deals.json')
+  writeFileSync(path, 'earlier')
+  const abort = new AbortController()
+  const writing = writeFileAtomically(path, ['later'], { isAborted: () => abort.signal.aborted })
+  abort.abort()
+  await expect(writing).rejects.toThrow(/abort/i)
+  expect(readFileSync(path, 'utf8')).toBe('earlier')
+  expect(readdirSync(join(path, '..'))).toEqual(['deals.json'])
+})
+
+it('writes the file with the requested modification time', async () => {
+  const path = join(temporaryFolder(), 'deals.json')
+  expect(await writeFileAtomically(path, ['lat', 'er'], { asOf: 0, isAborted: () => false })).toBe(5)
+  expect(statSync(path).mtimeMs).toBe(0)
+})
+
+describe('createFolder', () => {
+  it('creates the folders above it, and accepts one that exists', async () => {
+    const path = join(temporaryFolder(), 'a/b/c')
+    await createFolder(path)
+    await createFolder(path)
+    expect(statSync(path).isDirectory()).toBe(true)
+  })
+
+  it('creates a folder that several callers want at once', async () => {
+    const path = join(temporaryFolder(), 'a/b/c')
+    await Promise.all(Array.from({ length: 20 }, () => createFolder(path)))
+    expect(existsSync(path)).toBe(true)
+  })
+
+  it('rejects a path whose place a file has', async () => {
+    const file = join(temporaryFolder(), 'file')
+    writeFileSync(file, '')
+    await expect(createFolder(file)).rejects.toMatchObject({ code: 'EEXIST' })
+    await expect(createFolder(join(file, 'below'))).rejects.toMatchObject({ code: 'ENOTDIR' })
+  })
+
+  const hasProc = existsSync('/proc/self')
+  it.skipIf(!hasProc)('ends a run with an error where the system forbids folders (skipped without /proc)', async () => {
+    const urls = Object.fromEntries(
+      ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'].map((host) => [host, 'http://127.0.0.1:9']),
+    )
+    const settings = { out: '/proc/no-such-folder/data', urls, sheetId: 's', asmTabId: '1', gsmTabId: '2' }
+    const report$ = createCollector({ settings }).run()
+    const limit = timeout({ each: 20_000, with: () => throwError(() => new Error('it does not end')) })
+    await expect(lastValueFrom(report$.pipe(limit))).rejects.toThrow(/cannot be written: its folder does not exist or cannot be created/)
   })
 })

@@ -3,7 +3,7 @@ import { describe } from 'vitest'
 import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../../src/model/outcome.js'
 import { createResult, skippedResult } from '../../src/model/outcome.js'
-import { toItemOutcome } from '../../src/operators/item-outcome.js'
+import { toItemOutcome } from '../../src/pipeline/item.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const item: Item = { key: 'A', rank: 0, fileName: 'A', value: {} }
@@ -19,7 +19,7 @@ const lost = (error: ThrottledError | HttpError | TransportError | NothingAnswer
     error,
   })
 
-describe('settle', () => {
+describe('toItemOutcome', () => {
   const finds: readonly { readonly what: string; readonly result: ItemResult }[] = [
     { what: 'rows', result: createResult([{ Close: 1 }]) },
     { what: 'nothing', result: createResult([]) },
