@@ -4,7 +4,7 @@ import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
-import { buildSelect } from '../storage/table-views.js'
+import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
 import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
@@ -26,6 +26,8 @@ export interface RelationSource {
   readonly used?: readonly Columned[]
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
+  /** Names of tables that are read as empty. */
+  readonly without?: ReadonlySet<string> | undefined
 }
 
 /** What a statement needs: the files to be opened, and the SQL of each table and view, in an order in which they can be created. */
@@ -93,9 +95,9 @@ interface OpenedTables extends Relations {
 const openPresent = async (
   connection: DuckDBConnection,
   tables: readonly Table[],
-  { folder, cacheFrom }: RelationSource,
+  { folder, cacheFrom, without }: RelationSource,
 ): Promise<OpenedTables> => {
-  const candles = tables.find(({ name }) => name === 'candles')
+  const candles = tables.find(({ name }) => name === 'candles' && without?.has(name) !== true)
   const cache =
     candles && cacheFrom !== undefined ? await openCandleCache(connection, { table: candles, folder, minBytes: cacheFrom }) : undefined
   const isCached = (table: Table): boolean => cache !== undefined && table === candles
@@ -104,7 +106,10 @@ const openPresent = async (
     folder,
   )
   const selects = await Promise.all(
-    tables.map(async (table) => [table, cache && isCached(table) ? cache.candles : await buildSelect(table, folder)] as const),
+    tables.map(async (table) => {
+      if (without?.has(table.name)) return [table, buildEmptySelect(table)] as const
+      return [table, cache && isCached(table) ? cache.candles : await buildSelect(table, folder)] as const
+    }),
   )
   return cache === undefined ? { files, selects } : { files: [...files, cache.path], selects, candleDays: cache.candleDays }
 }
