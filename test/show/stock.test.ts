@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readCandles, readIndex, readIndexChart, readStock } from '../../../src/web/data/stock.js'
-import { collected, duckdb, objectsOf } from '../../analysis/support.js'
+import { readCandles, readIndex, readIndexChart, readStock } from '../../src/show/stock.js'
+import { collected, duckdb, objectsOf } from '../analysis/support.js'
 import { candleFile, candleLine, ISIN, marketWith, openFolder, report, stock } from './support.js'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const REVERSED = '\u202egnp.exe'
 
-describe('a stock', () => {
+describe.skipIf(!duckdb)('a stock', () => {
   const files = {
     'master_isin_map.json': [stock('A', ISIN, HOSTILE)],
     'ohlcv_data/A.csv': candleFile([
@@ -20,6 +20,7 @@ describe('a stock', () => {
   it('has its price, its lists and its events with their marks, newest first', async () => {
     const folder = marketWith({
       ...files,
+      '.scripstream/report.json': report({ 'all-ohlcv': ['success'] }),
       'nse_asm_list.json': [{ Symbol: 'A', ISIN, Name: '', Stage: 'LTASM - I (13)' }],
       'complete_price_bands.json': [{ Symbol: 'A', Series: 'EQ', Band: '20' }],
       'incremental_price_bands.json': [{ Symbol: 'A', Series: 'EQ', From: '10', To: '20' }],
@@ -37,7 +38,9 @@ describe('a stock', () => {
       'market_news/A_news.json': { Symbol: 'A', ISIN, News: [{ Title: 'खबर 🙂', Sentiment: 'Negative', PublishDate: 1_770_896_400_000 }] },
     })
     const answer = await readStock(folder, 'A')
-    expect(answer?.price).toMatchObject({ day: '2026-02-12', close: 110, sessions: 2, firstDay: '2026-02-11' })
+    expect(answer?.price).toMatchObject({ day: '2026-02-12', close: 110 })
+    // Listed in 2008, with candles of two days.
+    expect(answer?.price).not.toHaveProperty('high52')
     expect(answer?.price?.changePct).toBeCloseTo(10, 9)
     expect(answer?.facts).toMatchObject({ band: '20 %', bandChange: 'from 10 % to 20 %', circuit: 'upper', series: 'EQ', faceValue: 5 })
     expect(answer?.facts.surveillance).toEqual(['ASM: LTASM - I (13)'])
@@ -145,7 +148,7 @@ describe('a stock', () => {
   })
 })
 
-describe('an index', () => {
+describe.skipIf(!duckdb)('an index', () => {
   it('has its candles, its price and its impossible days', async () => {
     const folder = marketWith({
       'master_isin_map.json': [stock('A')],
@@ -164,32 +167,66 @@ describe('an index', () => {
   })
 })
 
-describe.skipIf(!duckdb)('the figures of a stock', () => {
+const captured = process.env.SCRIPSTREAM_CAPTURED
+
+describe.skipIf(!duckdb)('every figure of every stock', () => {
   let market: Awaited<ReturnType<typeof collected>>
   beforeAll(async () => {
-    market = await collected(12, 60)
+    market = captured === undefined ? await collected(12, 300) : { out: captured, remove: () => undefined }
   })
   afterAll(() => market.remove())
 
-  it('are those of the views quarters and shareholding', async () => {
-    const folder = openFolder(market.out)
-    const symbols = (await objectsOf('select symbol from master', market.out)).map(({ symbol }) => String(symbol))
-    const quarters = await objectsOf(
-      'select * from quarters qualify basis = min(basis) over (partition by isin) order by symbol, place',
-      market.out,
-    )
-    const holders = await objectsOf('select * from shareholding order by symbol, place', market.out)
-    expect(quarters.length).toBeGreaterThan(20)
-    for (const symbol of symbols) {
-      const answer = await readStock(folder, symbol)
-      const own = quarters.filter((row) => row.symbol === symbol)
-      expect(answer?.quarters.rows.map((row) => [row.day, row.quarter, row.salesCr, row.profitCr, row.marginPct, row.eps])).toEqual(
-        own.map((row) => [row.day, row.quarter, row.sales_cr, row.net_profit_cr, row.opm_pct, row.eps_inr]),
-      )
-      expect(answer?.quarters.rows.map(({ salesGrowthPct }) => salesGrowthPct ?? null)).toEqual(own.map((row) => row.sales_yoy_pct))
-      expect(answer?.shareholding.rows.map((row) => [row.day, row.promoterPct, row.fiiPct, row.diiPct, row.publicPct])).toEqual(
-        holders.filter((row) => row.symbol === symbol).map((row) => [row.day, row.promoter_pct, row.fii_pct, row.dii_pct, row.public_pct]),
-      )
+  it('is on the page what the views have', async () => {
+    const { out } = market
+    const folder = openFolder(out)
+    const screener = await objectsOf('from screener', out)
+    const quarters = await objectsOf('from quarters qualify basis = min(basis) over (partition by isin) order by place', out)
+    const holders = await objectsOf('from shareholding order by place', out)
+    const events = await objectsOf("select isin, kind, count(*) as n from events where kind <> 'price band' group by all", out)
+    expect(screener.length).toBeGreaterThan(10)
+    for (const row of screener) {
+      const { price, facts, ...answer } = (await readStock(folder, String(row.symbol))) ?? fail(row.symbol)
+      const of = (rows: typeof screener) => rows.filter(({ isin }) => isin === row.isin)
+      const day = price?.returns ?? {}
+      const pairs: Record<string, readonly [shown: unknown, view: unknown]> = {
+        ...{ day: [price?.day, row.price_day], close: [price?.close, row.close_inr], change: [price?.changePct, row.change_pct] },
+        ...{ volume: [price?.volume, row.volume], rvol: [price?.volumeTimes, row.rvol] },
+        ...{ high: [price?.high52, row.high_52w_inr], low: [price?.low52, row.low_52w_inr] },
+        ...Object.fromEntries(['1w', '1m', '3m', '6m', '1y'].map((name) => [name, [day[name.toUpperCase()], row[`return_${name}_pct`]]])),
+        ...{ sector: [facts.sector, row.sector], listed: [facts.listedOn, row.listed_on], face: [facts.faceValue, row.face_value_inr] },
+        ...{
+          cap: [facts.marketCapCr, row.market_cap_cr],
+          pe: [facts.pe, row.pe],
+          roe: [facts.roePct, row.roe_pct],
+          band: [facts.band, row.band],
+        },
+        ...{ fno: [facts.hasDerivatives, row.fno === 1], circuit: [facts.circuit, row.circuit] },
+        surveillance: [facts.surveillance.map((text) => text.slice(5)).join(), [row.asm_stage, row.gsm_stage].filter(Boolean).join()],
+        sales: [
+          answer.quarters.rows.map(({ salesCr }) => salesCr ?? null).join(),
+          of(quarters)
+            .map(({ sales_cr }) => sales_cr)
+            .join(),
+        ],
+        growth: [
+          answer.quarters.rows.map(({ salesGrowthPct }) => salesGrowthPct).join(),
+          of(quarters)
+            .map(({ sales_yoy_pct }) => sales_yoy_pct)
+            .join(),
+        ],
+        holders: [
+          answer.shareholding.rows.map(({ promoterPct }) => promoterPct).join(),
+          of(holders)
+            .map(({ promoter_pct }) => promoter_pct)
+            .join(),
+        ],
+        events: [answer.events.rows.length, of(events).reduce((sum, { n }) => sum + Number(n), 0)],
+      }
+      for (const [name, [shown, view]] of Object.entries(pairs)) expect(shown ?? null, `${row.symbol} ${name}`).toEqual(view)
     }
   })
 })
+
+const fail = (symbol: unknown): never => {
+  throw new Error(`${symbol} is unknown`)
+}

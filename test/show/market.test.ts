@@ -1,15 +1,14 @@
-import { utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addDays } from '../../../src/model/trading-day.js'
-import { createMarketReader, readMarketLists } from '../../../src/web/data/market.js'
-import { readStock } from '../../../src/web/data/stock.js'
-import { collected, duckdb, objectsOf } from '../../analysis/support.js'
+import { describe, expect, it } from 'vitest'
+import { addDays } from '../../src/model/trading-day.js'
+import { readMarketLists } from '../../src/show/lists.js'
+import { readMarket } from '../../src/show/market.js'
+import { duckdb } from '../analysis/support.js'
 import { candleFile, marketWith, openFolder, report, stock } from './support.js'
 
 const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const
 
 const three = (changes: readonly [number, number, number]) => ({
+  '.scripstream/report.json': report({ 'all-ohlcv': ['success'] }),
   'master_isin_map.json': ['A', 'B', 'C'].map((symbol, place) => stock(symbol, `INE00000000${place}`)),
   ...Object.fromEntries(
     ['A', 'B', 'C'].map((symbol, place) => [
@@ -22,9 +21,9 @@ const three = (changes: readonly [number, number, number]) => ({
   ),
 })
 
-describe('the market', () => {
+describe.skipIf(!duckdb)('the market', () => {
   it('counts advances and declines, and names the movers with their day', async () => {
-    const market = await createMarketReader(marketWith(three([5, -3, 0])))()
+    const market = await readMarket(marketWith(three([5, -3, 0])))
     expect(market.breadth).toMatchObject({ listed: 3, traded: 3, advances: 1, declines: 1, unchanged: 1, medianChangePct: 0 })
     expect(market.breadth.turnoverCr).toBeCloseTo(30.2, 9)
     expect(market.breadth.about.day).toBe(TODAY)
@@ -37,50 +36,34 @@ describe('the market', () => {
   })
 
   it('leaves averages and highs out where the history is too short, instead of calling them zero', async () => {
-    const { breadth } = await createMarketReader(marketWith(three([5, -3, 0])))()
+    const { breadth } = await readMarket(marketWith(three([5, -3, 0])))
     expect(breadth).not.toHaveProperty('above50Pct')
     expect(breadth).not.toHaveProperty('above200Pct')
   })
 
-  it('stays on the session that most stocks have while a run fetches the next one', async () => {
+  it('stays on the session that most stocks have while a run fetches the next one, and leaves out those that have it', async () => {
     const files = three([5, -3, 0])
     const next = candleFile([
       [BEFORE, 100],
       [TODAY, 105],
       ['2026-02-13', 200],
     ])
-    const { breadth } = await createMarketReader(marketWith({ ...files, 'ohlcv_data/A.csv': next }))()
-    expect(breadth).toMatchObject({ about: { day: TODAY }, traded: 3, advances: 1 })
+    const { breadth } = await readMarket(marketWith({ ...files, 'ohlcv_data/A.csv': next }))
+    expect(breadth).toMatchObject({ about: { day: TODAY }, traded: 2, advances: 0 })
   })
 
   it('says that the newest candles are not up to date, and nothing if they are older than the run for another reason', async () => {
     const stale = [{ stream: 'all-ohlcv', output: 'candles', newest: TODAY, expected: '2026-02-13', sessions: 1, shownBy: ['deals'] }]
     const readAbout = async (more: object) => {
       const stored = report({ 'all-ohlcv': ['success'] }, { asOf: '2026-02-13T14:30:00.000Z', ...more })
-      return (await createMarketReader(marketWith({ ...three([5, -3, 0]), '.scripstream/report.json': stored }))()).breadth.about
+      return (await readMarket(marketWith({ ...three([5, -3, 0]), '.scripstream/report.json': stored }))).breadth.about
     }
     const problem = 'candles end at 2026-02-12, expected 2026-02-13 (deals of that day exist)'
     expect(await readAbout({ stale })).toMatchObject({ day: TODAY, problem })
     expect((await readAbout({})).problem).toBeUndefined()
   })
 
-  it('reads a file again once it has changed', async () => {
-    const folder = marketWith(three([5, -3, 0]))
-    const read = createMarketReader(folder)
-    expect((await read()).breadth.advances).toBe(1)
-    const path = join(folder.root, 'ohlcv_data/B.csv')
-    writeFileSync(
-      path,
-      candleFile([
-        [BEFORE, 100],
-        [TODAY, 109],
-      ]),
-    )
-    utimesSync(path, 1, 1)
-    expect((await read()).breadth.advances).toBe(2)
-  })
-
-  it('keeps the candles of one file apart from those of the files read after it', async () => {
+  it('has the last closes of each index in order, and averages of the stocks that have enough candles', async () => {
     const rows = (from: number, days: number) =>
       Array.from({ length: days }, (_, place) => [addDays(TODAY, place + 1 - days), from + place] as const)
     const index = (symbol: string) => ({ Sym: symbol, DispSym: symbol, Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX' })
@@ -92,7 +75,7 @@ describe('the market', () => {
       'ohlcv_data/indices/NEXT.csv': candleFile(rows(9_000, 300)),
       'ohlcv_data/indices/UNORDERED.csv': candleFile(rows(20, 400).toReversed()),
     })
-    const { breadth, indices } = await createMarketReader(folder)()
+    const { breadth, indices } = await readMarket(folder)
     expect(indices.rows.map(({ closes }) => closes.slice(-3))).toEqual([
       [797, 798, 799],
       [9_297, 9_298, 9_299],
@@ -102,19 +85,36 @@ describe('the market', () => {
     expect(breadth).toMatchObject({ above200Pct: 100, newHighs: 1 })
   })
 
+  it('has the new highs of 52 weeks of a stock that trades rarely', async () => {
+    const rare = (high: number) =>
+      candleFile([
+        ['2025-02-06', 200],
+        ['2025-06-02', high],
+        ['2026-02-11', 94],
+        [TODAY, 95],
+      ])
+    const folder = marketWith({
+      '.scripstream/report.json': report({ 'all-ohlcv': ['success'] }),
+      'master_isin_map.json': [stock('A', 'INE000000000'), stock('B', 'INE000000001')],
+      'ohlcv_data/A.csv': rare(90),
+      'ohlcv_data/B.csv': rare(99),
+    })
+    expect((await readMarket(folder)).breadth.newHighs).toBe(1)
+  })
+
   it('without candles says why', async () => {
     const folder = marketWith({
       'master_isin_map.json': [stock('A')],
       '.scripstream/report.json': report({ 'all-ohlcv': ['failed', { error: 'ticks is down (503)' }] }),
     })
-    const { breadth } = await createMarketReader(folder)()
+    const { breadth } = await readMarket(folder)
     expect(breadth).toMatchObject({ traded: 0, about: { problem: 'all-ohlcv failed in the last run: ticks is down' } })
     expect(breadth.about).not.toHaveProperty('day')
   })
 
   it('without a folder is empty, and says so', async () => {
     const folder = openFolder('/nowhere/at/all')
-    expect((await createMarketReader(folder)()).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
+    expect((await readMarket(folder)).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
     expect((await readMarketLists(folder)).deals).toMatchObject({
       rows: [],
       about: { problem: expect.stringContaining('not fetched yet') },
@@ -209,76 +209,5 @@ describe('the lists of the market', () => {
       { symbol: 'S1', change: 'entered', detail: 'is in ASM now: I' },
       { symbol: 'S0', change: 'changed', detail: 'moves in ASM from I to II' },
     ])
-  })
-})
-
-describe.skipIf(!duckdb)('the breadth of the page', () => {
-  let market: Awaited<ReturnType<typeof collected>>
-  beforeAll(async () => {
-    market = await collected(40, 700)
-  })
-  afterAll(() => market.remove())
-
-  it('is that of the view breadth', async () => {
-    const { breadth } = await createMarketReader(openFolder(market.out))()
-    const [row = {}] = await objectsOf(`select * from breadth where level = 'market' and day = DATE '${breadth.about.day}'`, market.out)
-    expect(breadth).toMatchObject({
-      ...{ traded: row.stocks, advances: row.advances, declines: row.declines, unchanged: row.unchanged },
-      ...{ newHighs: row.new_highs, newLows: row.new_lows },
-    })
-    expect(breadth.advances).toBeGreaterThan(0)
-    expect(breadth.above50Pct).toBeCloseTo(Number(row.above_sma50_pct), 9)
-    expect(breadth.above200Pct).toBeCloseTo(Number(row.above_sma200_pct), 9)
-    expect(breadth.medianChangePct).toBeCloseTo(Number(row.median_change_pct), 9)
-    expect(breadth.turnoverCr).toBeCloseTo(Number(row.turnover_cr), 6)
-  })
-
-  it('has the prices of 52 weeks and the returns of the screener', async () => {
-    const rows = await objectsOf(
-      'select symbol, high_52w_inr, low_52w_inr, return_1w_pct, return_6m_pct, return_1y_pct from screener where high_52w_inr is not null',
-      market.out,
-    )
-    expect(rows.length).toBeGreaterThan(10)
-    for (const row of rows) {
-      const price = (await readStock(openFolder(market.out), String(row.symbol)))?.price
-      const pairs = [
-        [price?.high52, row.high_52w_inr],
-        [price?.low52, row.low_52w_inr],
-        [price?.returns['1W'], row.return_1w_pct],
-        [price?.returns['6M'], row.return_6m_pct],
-        [price?.returns['1Y'], row.return_1y_pct],
-      ]
-      for (const [actual, expected] of pairs) expect(actual, String(row.symbol)).toBeCloseTo(Number(expected), 9)
-    }
-  })
-
-  it('has the new highs of 52 weeks of a stock that trades rarely', async () => {
-    const rare = (high: number) =>
-      candleFile([
-        ['2025-02-06', 200],
-        ['2025-06-02', high],
-        ['2026-02-11', 94],
-        [TODAY, 95],
-      ])
-    const folder = marketWith({
-      'master_isin_map.json': [stock('A', 'INE000000000'), stock('B', 'INE000000001')],
-      'ohlcv_data/A.csv': rare(90),
-      'ohlcv_data/B.csv': rare(99),
-    })
-    expect((await createMarketReader(folder)()).breadth.newHighs).toBe(1)
-  })
-
-  it('has the changes of indices that the view has', async () => {
-    const { indices } = await createMarketReader(openFolder(market.out))()
-    const rows = await objectsOf(
-      `select symbol, name, change_pct from breadth where level = 'index' and day = (select max(day) from breadth where level = 'index')`,
-      market.out,
-    )
-    expect(rows.length).toBeGreaterThan(10)
-    for (const { symbol, name, change_pct } of rows)
-      expect(indices.rows.find((index) => index.symbol === symbol && index.name === name)?.changePct, String(symbol)).toBeCloseTo(
-        Number(change_pct),
-        6,
-      )
   })
 })

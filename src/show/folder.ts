@@ -1,10 +1,13 @@
-import { join } from 'node:path'
-import { DamagedFileError } from '../../model/errors.js'
-import { omitUndefined, type Row } from '../../model/row.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { disk } from '../../storage/disk.js'
-import { describeFileError, getErrorCode } from '../../storage/file-system.js'
-import { parseRecords, readRecords } from '../../storage/record-file.js'
+import { createHash } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { DamagedFileError } from '../model/errors.js'
+import { isRow, omitUndefined, type Row } from '../model/row.js'
+import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { writeFileAtomically } from '../storage/file-system.js'
+import { disk } from '../storage/disk.js'
+import { describeFileError, getErrorCode, readStateDocument } from '../storage/file-system.js'
+import { parseRecords } from '../storage/record-file.js'
+import { statePaths } from '../storage/run-state.js'
 
 /** Where the data comes from. */
 export interface DataSource {
@@ -44,6 +47,32 @@ const stampOf = (path: string): string => {
   } catch {
     return ''
   }
+}
+
+/** An answer that is kept in the cache of a folder. */
+export interface KeptAnswer {
+  readonly name: string
+  /** The files and folders with which it changes. */
+  readonly paths: readonly string[]
+  /** The texts of the program that computes it: that of another version has another answer. */
+  readonly program: readonly string[]
+}
+
+/** The answer in the cache, if it is that of the present files and of this program; otherwise `read` makes it. */
+export const readKept = async <Answer>(
+  root: string,
+  { name, paths, program }: KeptAnswer,
+  read: () => Promise<Answer>,
+): Promise<Answer> => {
+  const path = join(statePaths(root).cache, `${name}.json`)
+  const key = [createHash('sha256').update(program.join('\n')).digest('hex'), ...paths.map((one) => stampOf(join(root, one)))].join('\n')
+  const known = await readStateDocument(path).catch(() => undefined)
+  if (isRow(known) && known.key === key) return known.answer as Answer
+  const answer = await read()
+  // Without the cache, it is computed each time.
+  const kept = disk.mkdir(dirname(path), { recursive: true }).then(() => writeFileAtomically(path, [JSON.stringify({ key, answer })]))
+  await kept.catch(() => undefined)
+  return answer
 }
 
 /** The rows of a list; none if it is missing or damaged. */
@@ -89,13 +118,3 @@ export const catchUnreadable = async <R>(file: string, read: () => Promise<Store
     return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
   }
 }
-
-/** The records of a file over all stocks whose line contains a text, such as an ISIN. Other lines are not parsed. */
-export const findRecords = (folder: MarketFolder, file: string, text: string): Promise<StoredList> =>
-  catchUnreadable(file, async () => {
-    const rows: Row[] = []
-    const parse = (lines: string): readonly unknown[] =>
-      lines.split('\n').flatMap((line) => (line.includes(text) ? [JSON.parse(line.replace(/,$/, ''))] : []))
-    for await (const some of readRecords(join(folder.root, file), file, parse)) rows.push(...some)
-    return { rows, isMissing: false }
-  })

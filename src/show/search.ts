@@ -1,5 +1,5 @@
-import type { NamedInstrument } from '../api/about.js'
-import type { MarketFolder } from './market-folder.js'
+import type { NamedInstrument } from './answers.js'
+import type { MarketFolder } from './folder.js'
 import { nameIndex, readIndices, readStockNames, type StockNames } from './stocks.js'
 
 const MAX_FOUND = 20

@@ -1,18 +1,19 @@
-import { describeFreshness } from '../../analysis/brief/brief.js'
-import type { RunReport } from '../../model/report.js'
-import { omitUndefined } from '../../model/row.js'
-import { RUN_LOG } from '../../model/run-log.js'
-import { describeStale } from '../../model/script-figures.js'
-import { type Day, lastWeekday, toDay } from '../../model/trading-day.js'
-import { STATE_FOLDER } from '../../pipeline/storage.js'
-import { type RunRecords, readRunRecords } from '../../storage/run-records.js'
-import type { About } from '../api/about.js'
-import type { MarketFolder, StoredList } from './market-folder.js'
+import { describeFreshness } from '../analysis/brief/brief.js'
+import type { RunReport } from '../model/report.js'
+import { omitUndefined } from '../model/row.js'
+import { RUN_LOG } from '../model/run-log.js'
+import { describeStale } from '../model/script-figures.js'
+import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { STATE_FOLDER } from '../pipeline/storage.js'
+import { type RunRecords, readRunRecords } from '../storage/run-records.js'
+import type { About } from './answers.js'
+import type { MarketFolder, StoredList } from './folder.js'
 
 /** What is known about the runs of a folder. */
 export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
 
-const REPORT = `${STATE_FOLDER}/report.json`
+/** The file of the last run's report, in the output folder. */
+export const REPORT = `${STATE_FOLDER}/report.json`
 const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 
 /** Reads the report of the last run and the run history. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDocumentsReader, parseFirstRecords } from '../../../src/web/data/documents.js'
+import { createDocumentsReader, parseFirstRecords } from '../../src/show/documents.js'
 import { marketWith, report, stock } from './support.js'
 
 const at = (text: string): number => Date.parse(`${text}+05:30`)

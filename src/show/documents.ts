@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { isRow, type Row, readText } from '../../model/row.js'
-import { formatSecond, readDay } from '../../model/trading-day.js'
-import { disk } from '../../storage/disk.js'
-import { yieldTurn } from '../../storage/file-system.js'
-import type { Panel } from '../api/about.js'
-import type { Announcement, DocumentsAnswer, NewsRow } from '../api/market.js'
+import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
+import { formatSecond, readDay } from '../model/trading-day.js'
+import { disk } from '../storage/disk.js'
+import { yieldTurn } from '../storage/file-system.js'
+import type { Announcement, DocumentsAnswer, NewsRow, Panel } from './answers.js'
+import type { MarketFolder } from './folder.js'
 import { getRunDay, readRunFacts } from './freshness.js'
-import type { MarketFolder } from './market-folder.js'
-import { ofDay, takeNewestDay, toPanel } from './market-lists.js'
+import { ofDay, takeNewestDay, toPanel } from './lists.js'
+import { toLink } from './stock-tables.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
 /** A document without its stock. */
@@ -47,8 +47,8 @@ export const createDocumentsReader = (folder: MarketFolder): (() => Promise<Docu
   }
 }
 
-export const toFilingsFile = (fileName: string): string => `company_filings/${fileName}_filings.json`
-export const toNewsFile = (fileName: string): string => `market_news/${fileName}_news.json`
+const toFilingsFile = (fileName: string): string => `company_filings/${fileName}_filings.json`
+const toNewsFile = (fileName: string): string => `market_news/${fileName}_news.json`
 
 /** What the market page shows of a stock's filings or news. */
 interface HeadSource<R> {
@@ -130,15 +130,12 @@ const findTextEnd = (text: string, start: number): number => {
   return text.length
 }
 
-export const toFiling = (row: Row): Found<Announcement> | undefined => {
+const toFiling = (row: Row): Found<Announcement> | undefined => {
   const at = readText(row.news_date).slice(0, 16)
   const [title, kind] = [readText(row.caption) || readText(row.descriptor), readText(row.descriptor)]
   if (readDay(at) === undefined || title === '') return undefined
-  return { at, title, ...(kind === title ? {} : { kind }), ...toLink(row.file_url) }
+  return { at, title, ...(kind === title ? {} : { kind }), ...omitUndefined({ url: toLink(row.file_url) }) }
 }
-
-/** Only addresses of the web; a text of the provider must not become a script. */
-export const toLink = (url: unknown): { readonly url?: string } => (/^https?:\/\//i.test(readText(url)) ? { url: readText(url) } : {})
 
 const toNews = (row: Row): Found<NewsRow> | undefined => {
   const at = toMinute(row.PublishDate)
@@ -147,7 +144,7 @@ const toNews = (row: Row): Found<NewsRow> | undefined => {
 }
 
 /** `YYYY-MM-DD HH:MM` in India of epoch milliseconds. */
-export const toMinute = (instant: unknown): string | undefined =>
+const toMinute = (instant: unknown): string | undefined =>
   typeof instant === 'number' && Math.abs(instant) < 8e15 ? formatSecond(instant).slice(0, 16) : undefined
 
 const ORDER = ['negative', 'mixed', 'positive', 'neutral', 'unknown']

@@ -5,8 +5,8 @@ import { workedQueries } from '../../analysis/worked-queries.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
 import { listTables } from '../../pipeline/define-stream.js'
+import type { DataSource, MarketFolder } from '../../show/folder.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
-import type { DataSource, MarketFolder } from './market-folder.js'
 
 /** The saved and the worked queries, and the tables that they may use. */
 export const listQueries = async ({ root, streams }: MarketFolder): Promise<QueriesAnswer> => {

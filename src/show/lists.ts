@@ -1,18 +1,31 @@
-import type { Change, Section } from '../../analysis/diff/change.js'
-import { diff } from '../../analysis/diff/diff.js'
-import { findBandChanges } from '../../analysis/diff/list-changes.js'
-import { CollectError } from '../../model/errors.js'
-import { omitUndefined, type Row, readText } from '../../model/row.js'
-import { readDay } from '../../model/trading-day.js'
-import { PREVIOUS_FOLDER, STATE_FOLDER } from '../../pipeline/storage.js'
-import type { Panel } from '../api/about.js'
-import type { Announcement, CircuitRow, DealRow, ListChange, NamedStock } from '../api/market.js'
-import { describeAbout, getRunDay, type RunFacts } from './freshness.js'
-import { joinLists, type MarketFolder, readList, type StoredList } from './market-folder.js'
-import type { StockNames } from './stocks.js'
+import type { Change, Section } from '../analysis/diff/change.js'
+import { diff } from '../analysis/diff/diff.js'
+import { findBandChanges } from '../analysis/diff/list-changes.js'
+import { CollectError } from '../model/errors.js'
+import { omitUndefined, type Row, readText } from '../model/row.js'
+import { readDay } from '../model/trading-day.js'
+import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
+import type { Announcement, CircuitRow, DealRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
+import { joinLists, type MarketFolder, readList, type StoredList } from './folder.js'
+import { describeAbout, getRunDay, type RunFacts, readRunFacts } from './freshness.js'
+import { readStockNames, type StockNames } from './stocks.js'
+
+/** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */
+export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer> => {
+  const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
+  const context = { folder, facts, names }
+  const [changes, deals, announcements] = await Promise.all([readChanges(folder), readDeals(folder), readAnnouncements(folder)])
+  return {
+    circuits: await readCircuits(context, changes),
+    surveillance: toChangePanel(context, changes, { section: 'surveillance', stream: 'surveillance-lists' }),
+    bands: toChangePanel(context, await readBandChanges(folder, changes), { section: 'bands', stream: 'complete-price-bands' }),
+    deals: toDealPanel(context, deals),
+    announcements: toAnnouncementPanel(context, announcements),
+  }
+}
 
 /** What the lists of the whole market need besides themselves. */
-export interface ListContext {
+interface ListContext {
   readonly folder: MarketFolder
   readonly facts: RunFacts
   readonly names: StockNames
@@ -35,17 +48,17 @@ const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
 
 const nameOf = ({ bySymbol, toPresent }: StockNames, symbol: string): string => bySymbol.get(toPresent(symbol))?.value.Name ?? ''
 
-export const toNumber = (value: unknown): number | undefined => {
+const toNumber = (value: unknown): number | undefined => {
   const number = typeof value === 'number' ? value : Number(readText(value).replaceAll(',', '') || Number.NaN)
   return Number.isFinite(number) ? number : undefined
 }
 
-export type Changes = { readonly rows: readonly Change[]; readonly problem?: string }
+type Changes = { readonly rows: readonly Change[]; readonly problem?: string }
 
 const SECTIONS: readonly Section[] = ['surveillance', 'bands', 'circuits']
 
 /** What the last run changed in the lists of the market. */
-export const readChanges = ({ root, exchange, remember }: MarketFolder): Promise<Changes> =>
+const readChanges = ({ root, exchange, remember }: MarketFolder): Promise<Changes> =>
   remember('changes', ['.', `${STATE_FOLDER}/report.json`, PREVIOUS_FOLDER], async () => {
     try {
       const { since, changes } = await diff(root, { exchange, only: SECTIONS })
@@ -59,7 +72,7 @@ export const readChanges = ({ root, exchange, remember }: MarketFolder): Promise
 const ORDER = ['entered', 'changed', 'left']
 
 /** The stocks that entered a list, changed their place in it, or left it. */
-export const toChangePanel = (
+const toChangePanel = (
   { facts, names }: ListContext,
   { rows, problem }: Changes,
   { section, stream }: { readonly section: Section; readonly stream: string },
@@ -77,7 +90,7 @@ export const toChangePanel = (
 }
 
 /** The changes of price bands; before a second run, those that the exchange lists for the day. */
-export const readBandChanges = async (folder: MarketFolder, changes: Changes): Promise<Changes> => {
+const readBandChanges = async (folder: MarketFolder, changes: Changes): Promise<Changes> => {
   if (changes.problem === undefined) return changes
   const { rows } = await readList(folder, 'incremental_price_bands.json', (all) => all)
   if (rows.length === 0) return changes
@@ -85,16 +98,13 @@ export const readBandChanges = async (folder: MarketFolder, changes: Changes): P
   return { rows: findBandChanges(nothing, { before: [], after: rows }) }
 }
 
-export const SIDES = ['upper', 'lower'] as const
+const SIDES = ['upper', 'lower'] as const
 
-export const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise<StoredList<CircuitRow>> =>
+const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise<StoredList<CircuitRow>> =>
   readList<CircuitRow>(folder, `${side}_circuit_stocks.json`, (rows) => rows.flatMap((row) => toCircuit(row, side)))
 
 /** The stocks at their limits, those that are new there first. */
-export const readCircuits = async (
-  { folder, facts, names }: ListContext,
-  { rows: changes, problem }: Changes,
-): Promise<Panel<CircuitRow>> => {
+const readCircuits = async ({ folder, facts, names }: ListContext, { rows: changes, problem }: Changes): Promise<Panel<CircuitRow>> => {
   const entered = new Set(
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
   )
@@ -113,9 +123,9 @@ const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => 
 }
 
 /** A deal with its day. */
-export type StoredDeal = DealRow & { readonly day: string; readonly isin: string }
+type StoredDeal = DealRow & { readonly day: string; readonly isin: string }
 
-export const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>> =>
+const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>> =>
   readList<StoredDeal>(folder, 'bulk_block_deals.json', (rows) =>
     rows.flatMap((row) => {
       const [day, quantity, price] = [readDay(row.date), toNumber(row.qty), toNumber(row.avgprice)]
@@ -132,7 +142,7 @@ export const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>>
   )
 
 /** The deals of the newest day that has some, by value. */
-export const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
+const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
   const day = newestOf(deals.rows.map((deal) => deal.day))
   const rows = deals.rows
     .filter((deal) => deal.day === day)
@@ -148,7 +158,7 @@ export const ofDay = <R>(panel: Panel<R>, day: string | undefined): Panel<R> =>
 const newestOf = (days: readonly string[]): string | undefined =>
   days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
 
-export const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Announcement>> =>
+const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Announcement>> =>
   readList<Announcement>(folder, 'all_company_announcements.json', (rows) =>
     rows.flatMap((row) => {
       const at = readText(row.date).slice(0, 16)
@@ -158,7 +168,7 @@ export const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Anno
   )
 
 /** The announcements of the newest day. */
-export const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>): Panel<Announcement> => {
+const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>): Panel<Announcement> => {
   const { day, rows } = takeNewestDay(list.rows, getRunDay(context.facts))
   const named = rows.map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
   return ofDay(toPanel(context, 'new-announcements', { ...list, rows: named }), day)

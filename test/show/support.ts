@@ -1,6 +1,6 @@
-import { type MarketFolder, openMarketFolder } from '../../../src/web/data/market-folder.js'
-import { streams } from '../../../streams/registry.js'
-import { folderWith } from '../../analysis/support.js'
+import { type MarketFolder, openMarketFolder } from '../../src/show/folder.js'
+import { streams } from '../../streams/registry.js'
+import { folderWith } from '../analysis/support.js'
 
 export const ISIN = 'INE009A01021'
 

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { parseLines } from '../../analysis/verify/record-checks.js'
-import { MASTER_MAP } from '../../market/listings.js'
-import type { Item } from '../../model/outcome.js'
-import { isRow, type Row, readText } from '../../model/row.js'
-import { type Stock, toStockItems } from '../../model/stock.js'
-import { PREVIOUS_FOLDER } from '../../pipeline/storage.js'
-import { disk } from '../../storage/disk.js'
-import { listNames } from '../../storage/file-system.js'
-import { parseOwners, readRecords } from '../../storage/record-file.js'
-import { catchUnreadable, type MarketFolder, readList, type StoredList } from './market-folder.js'
+import { parseLines } from '../analysis/verify/record-checks.js'
+import { MASTER_MAP } from '../market/listings.js'
+import type { Item } from '../model/outcome.js'
+import { isRow, type Row, readText } from '../model/row.js'
+import { type Stock, toStockItems } from '../model/stock.js'
+import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
+import { disk } from '../storage/disk.js'
+import { listNames } from '../storage/file-system.js'
+import { parseOwners, readRecords } from '../storage/record-file.js'
+import { catchUnreadable, type MarketFolder, readList, type StoredList } from './folder.js'
 
 /** The stocks of a folder and the symbols by which its files name them. */
 export interface StockNames {
@@ -125,6 +125,9 @@ export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item
 }
 
 export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')
+
+/** The id of an index, which tells those that share a symbol apart. */
+export const readSid = ({ value }: Item): string => (isRow(value) ? readText(value.Sid) : '')
 
 const HEADLINES = [
   ...['NIFTY', 'SENSEX', 'BANKNIFTY', 'NIFTYNXT50', 'NIFTY 500', 'NIFTY MID100 FREE', 'NIFTY SMALLCAP 100', 'INDIA VIX'],
