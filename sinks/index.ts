@@ -1,5 +1,5 @@
 /**
- * Where outputs are stored: a folder, the memory, NDJSON; the exports to DuckDB, Parquet and PostgreSQL; the types of a storage of your own.
+ * Where outputs are stored: a folder, the memory, NDJSON; the types of a storage of your own.
  *
  * @module scripstream/sinks
  * @public
@@ -34,10 +34,6 @@ export { callbackStorage } from '../src/storage/callback-storage.js'
 export { createTail, type FileChunk, type FileStore } from '../src/storage/file-store.js'
 export { parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
-export { duckdb } from './duckdb.js'
-export type { Export, ExportOptions, LoadedTable } from './export.js'
 export { folder } from './folder.js'
 export { type MemoryFiles, memory, memorySession } from './memory.js'
 export { type LineWriter, ndjson } from './ndjson.js'
-export { parquet } from './parquet.js'
-export { type PostgresOptions, postgres } from './postgres.js'

@@ -8,6 +8,7 @@ import { addExport } from './export/command.js'
 import { addGraph } from './graph.js'
 import { addHistory } from './history/command.js'
 import { addInit } from './init.js'
+import { addLake } from './lake.js'
 import { addList } from './list.js'
 import { addLog } from './log/command.js'
 import { addMcp } from './mcp/command.js'
@@ -31,6 +32,7 @@ export const commands: readonly AddCommand[] = [
   addShow,
   addServe,
   addMcp,
+  addLake,
   addExport,
   addVerify,
   addDiff,
