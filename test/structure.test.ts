@@ -163,8 +163,8 @@ const ownTime = (sources: Sources): readonly string[] =>
 /** Flags and calls of the command in string literals of the library, whose errors name settings; the command and its page add the advice. */
 const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
   Object.entries(sources)
-    // The README of the recorded days names the command that checks them.
-    .filter(([file]) => !['cli', 'web'].includes(layerOf(file)) && file !== 'src/storage/history/guide.ts')
+    // The READMEs of the recorded days and of the lake name commands.
+    .filter(([file]) => !['cli', 'web'].includes(layerOf(file)) && posix.basename(file) !== 'guide.ts')
     .flatMap(([file, text]) => {
       const source = typescript.createSourceFile(file, text, typescript.ScriptTarget.ES2022)
       const found: string[] = []

@@ -38,6 +38,8 @@ export interface Relations {
   readonly files: readonly string[]
   /** The files of the lake among them, by table. */
   readonly stored: ReadonlyMap<string, LakeTable>
+  /** The tables without files. */
+  readonly empty: ReadonlySet<string>
   /** The recorded day that is used. */
   readonly usedDay?: Day
   /** Which records answer, where they are not of the day that is asked for. */
@@ -84,8 +86,8 @@ export const openRelations = async (
   ])
   const read = [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)]
   const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
-  const { usedDay, answers } = opened
-  return { files, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
+  const { usedDay, answers, empty } = opened
+  return { files, empty, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
 }
 
 type Selects = readonly (readonly [relation: Columned, select: string])[]
@@ -104,7 +106,7 @@ const createRelations = async (connection: DuckDBConnection, { isListing, writeV
 
 const isHistoryTable = (relation: Columned): relation is HistoryTable => 'table' in relation
 
-interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files'> {
+interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files' | 'empty'> {
   readonly selects: Selects
   /** The SQL of the view with the candles, if the lake has them. */
   readonly candleDays?: string | undefined
@@ -112,6 +114,8 @@ interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files'> 
 
 const openPresent = async (tables: readonly Table[], { folder, without }: RelationSource, lake: Lake): Promise<OpenedTables> => {
   const selects: (readonly [Table, string])[] = []
+  const files: string[] = []
+  const empty = new Set<string>()
   for (const table of tables) {
     if (without?.has(table.name)) {
       selects.push([table, buildEmptySelect(table)])
@@ -119,14 +123,13 @@ const openPresent = async (tables: readonly Table[], { folder, without }: Relati
     }
     const file = (await lake.read(table)) ?? (await lake.writeTable(table))
     selects.push([table, file?.select ?? (await buildSelect(table, folder))])
+    const own = file ? [] : await listPaths([table], folder)
+    files.push(...own)
+    if (file ? file.inputs.bytes === 0 : own.length === 0) empty.add(table.name)
   }
-  const files = await listPaths(
-    tables.filter(({ name }) => !lake.stored.has(name)),
-    folder,
-  )
   const unique = lake.stored.get('candles')?.unique
   const candleDays = unique && `SELECT symbol, date AS day, open, high, low, close, volume FROM (${unique})`
-  return { files, selects, candleDays }
+  return { files, empty, selects, candleDays }
 }
 
 /** Candles of the lake, if it has them, until the day; other tables as they stood then. */
@@ -139,6 +142,7 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
   return {
     files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
+    empty: new Set([...present.empty, ...readers.flatMap(([{ name }, { files }]) => (files.length === 0 ? [name] : []))]),
     selects: [
       ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
       ...readers.map(([table, { select }]) => [table, select] as const),
@@ -153,7 +157,8 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
 export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
 
-const readRunDay = async (root: string): Promise<Day | undefined> => {
+/** The day of the last run. */
+export const readRunDay = async (root: string): Promise<Day | undefined> => {
   const report = await readReport(root)
   return report && toDay(Date.parse(report.asOf))
 }

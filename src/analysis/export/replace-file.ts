@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
-import { createWriteError } from '../../sinks/define-export.js'
-import { CollectError, StorageError } from '../model/errors.js'
-import { disk } from '../storage/disk.js'
-import { toQueryError } from '../storage/duckdb.js'
-import { createFolder, renameOver, syncFolders, withFile } from '../storage/file-system.js'
+import { CollectError, StorageError } from '../../model/errors.js'
+import { disk } from '../../storage/disk.js'
+import { toQueryError } from '../../storage/duckdb.js'
+import { createFolder, renameOver, syncFolders, withFile } from '../../storage/file-system.js'
+
+/** The error of a target that cannot be written. Exports are atomic, so its earlier data stays. */
+export const createWriteError = (name: string, reason: string, cause?: unknown): StorageError =>
+  new StorageError(`${name} cannot be written: ${reason.replace(/\s+/g, ' ')}; the earlier data stays; correct this and export again`, {
+    cause,
+  })
 
 interface Replacement {
   readonly isStopped?: () => boolean

@@ -2,16 +2,16 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { duckdb } from '../../sinks/duckdb.js'
-import type { Export } from '../../sinks/export.js'
-import { parquet } from '../../sinks/parquet.js'
-import { postgres } from '../../sinks/postgres.js'
+import type { Export } from '../../src/analysis/export/define-export.js'
+import { duckdb } from '../../src/analysis/export/duckdb.js'
+import { parquet } from '../../src/analysis/export/parquet.js'
+import { postgres } from '../../src/analysis/export/postgres.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { disk } from '../../src/storage/disk.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { snapshotFolder } from '../support/folders.js'
+import { folderWith, duckdb as isThere } from './support.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200
@@ -105,7 +105,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const sql = "FROM candles WHERE symbol <> 'WIDE' ORDER BY ALL"
     const rows = await inFile(place('fast'), sql)
     expect(rows).toHaveLength(3)
-    expect(rows[1]).toEqual(['INFY', '2004-08-26', '2', 'null', '1', '2.5', '13'])
+    expect(rows[1]).toEqual(['INFY', '2004-08-26', '2', 'null', '1', '2.5', '13', 'null'])
     expect(await inFile(place('any'), sql)).toEqual(rows)
     expect(await inFile(place('any'), "SELECT count(*) FROM candles WHERE symbol = 'WIDE'")).toEqual([['2']])
   })
@@ -116,7 +116,13 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     await loaded(duckdb(path, { streams }), out)
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     const all = await lastValueFrom(duckdb(path, { streams }).write(out).pipe(toArray()))
-    expect(all.filter(({ isSkipped }) => !isSkipped).map(({ table }) => table)).toEqual(['master'])
+    expect(all.filter(({ isSkipped }) => !isSkipped).map(({ table }) => table)).toEqual([
+      'master',
+      'symbols',
+      'symbol_isins',
+      'rewritten',
+      'screener',
+    ])
     expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
     await expect(loaded(duckdb(path, { streams }), folderWith({}))).rejects.toThrow(/has no outputs to load/)
   })

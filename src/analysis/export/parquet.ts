@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { UsageError } from '../src/model/errors.js'
-import type { Table } from '../src/model/table.js'
-import { disk } from '../src/storage/disk.js'
-import { quoteText } from '../src/storage/duckdb.js'
-import { createFolder, describeFileError, ignoreMissing } from '../src/storage/file-system.js'
-import { createWriteError, defineExport, type ExportContext, loadTables, loadUnique, type RowCounts } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import { UsageError } from '../../model/errors.js'
+import { disk } from '../../storage/disk.js'
+import { quoteText } from '../../storage/duckdb.js'
+import { createFolder, describeFileError, ignoreMissing } from '../../storage/file-system.js'
+import { defineExport, type Export, type ExportContext, type ExportedTable, type ExportOptions, loadTables } from './define-export.js'
+import { createWriteError } from './replace-file.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
-const backupPath = (target: string, { name }: Table): string => join(target, `.before-${name}`)
+const backupPath = (target: string, { name }: ExportedTable): string => join(target, `.before-${name}`)
 
 /**
  * Exports to Parquet, one folder for each table. Candles are partitioned by year (`year=2026`), so that a reader opens only the years it
@@ -19,38 +18,37 @@ const backupPath = (target: string, { name }: Table): string => join(target, `.b
  * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
  * @example parquet('./parquet', { streams }).write('./data').subscribe()
  */
-export const parquet = (dir: string, { streams }: ExportOptions): Export =>
-  defineExport({ name: dir, streams }, async (exporting) => {
+export const parquet = (dir: string, options: ExportOptions): Export =>
+  defineExport({ ...options, name: dir }, async (exporting) => {
+    const tables = exporting.tables.filter(({ isSkipped }) => !isSkipped)
     const target = resolve(dir)
     const temporary = join(target, `.scripstream-${randomUUID()}.tmp`)
     await withStorageErrors(dir, () => createFolder(temporary))
     try {
       await withStorageErrors(dir, async () => {
-        for (const table of exporting.all) await restoreBackup(target, table)
-        for (const table of exporting.tables) await assertOwnFolder(target, table)
+        for (const table of exporting.tables) await restoreBackup(target, table)
+        for (const table of tables) await assertOwnFolder(target, table)
       })
       const loaded = await loadTables(exporting, (table) => writeParquetTable(exporting, table, join(temporary, table.name)))
-      await withStorageErrors(dir, () => moveTables(exporting.tables, temporary, target))
+      await withStorageErrors(dir, () => moveTables(tables, temporary, target))
       return loaded
     } finally {
       await disk.rm(temporary, { recursive: true, force: true })
     }
   })
 
-const writeParquetTable = async (exporting: ExportContext, table: Table, folder: string): Promise<RowCounts> => {
+const writeParquetTable = async ({ connection }: ExportContext, { key, select }: ExportedTable, folder: string): Promise<number> => {
   await disk.mkdir(folder)
-  return await loadUnique(exporting, table, async (unique) => {
-    const isCandles = table.key !== undefined
-    const select = isCandles ? `SELECT *, year(date) AS year FROM (${unique})` : unique
-    const [path, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
-    const copy = `COPY (${select}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd${options})`
-    return Number((await exporting.connection.run(copy)).rowsChanged)
-  })
+  const isCandles = key !== undefined
+  const rows = isCandles ? `SELECT *, year(date) AS year FROM (${select})` : select
+  const [path, options] = isCandles ? [folder, ', PARTITION_BY (year)'] : [join(folder, 'data.parquet'), '']
+  const copy = `COPY (${rows}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd${options})`
+  return Number((await connection.run(copy)).rowsChanged)
 }
 
 /** Renames all tables into the target. An error undoes the renames. */
-const moveTables = async (tables: readonly Table[], source: string, target: string): Promise<void> => {
-  const moved: Table[] = []
+const moveTables = async (tables: readonly ExportedTable[], source: string, target: string): Promise<void> => {
+  const moved: ExportedTable[] = []
   try {
     for (const table of tables) {
       await disk.rm(backupPath(target, table), { recursive: true, force: true })
@@ -69,7 +67,7 @@ const moveTables = async (tables: readonly Table[], source: string, target: stri
 }
 
 /** Restores a table after a kill between two renames. */
-const restoreBackup = async (target: string, table: Table): Promise<void> => {
+const restoreBackup = async (target: string, table: ExportedTable): Promise<void> => {
   const names = await disk.readdir(join(target, table.name)).catch(ignoreMissing)
   if (names === undefined) await moveIfPresent(backupPath(target, table), join(target, table.name))
 }
@@ -77,7 +75,7 @@ const restoreBackup = async (target: string, table: Table): Promise<void> => {
 const moveIfPresent = (from: string, to: string): Promise<void> => disk.rename(from, to).catch(ignoreMissing)
 
 /** Throws if a folder named like a table has files that no export creates. */
-const assertOwnFolder = async (target: string, { name }: Table): Promise<void> => {
+const assertOwnFolder = async (target: string, { name }: ExportedTable): Promise<void> => {
   const names = await disk.readdir(join(target, name), { recursive: true }).catch(ignoreMissing)
   const foreign = names?.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
   if (foreign !== undefined)

@@ -1,9 +1,9 @@
 import type { DuckDBConnection, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api'
 import type { Cell, SheetData } from 'write-excel-file/node'
-import { UsageError } from '../model/errors.js'
-import { requireOptional } from '../model/optional-package.js'
-import type { SqlType } from '../model/row-schema.js'
-import type { ShownColumn } from '../model/table.js'
+import { UsageError } from '../../model/errors.js'
+import { requireOptional } from '../../model/optional-package.js'
+import type { SqlType } from '../../model/row-schema.js'
+import type { ShownColumn } from '../../model/table.js'
 
 /** A workbook is put together in memory: this many cells take 0.9 GB, a screener of 2,775 stocks a quarter of that. */
 const MAX_CELLS = 2_000_000
