@@ -26,7 +26,7 @@ export interface FolderFlags {
 }
 
 /** `--config`. */
-export const configFlags = (about = 'settings file (default: scripstream.config.json, if present)') => ({
+export const configFlags = (about = 'settings file (default: scripstream.config.json)') => ({
   config: flag('--config <file>', about),
 })
 
@@ -80,7 +80,7 @@ export const stocksOption = <Usual extends number | undefined = undefined>(
 
 /** `--simulate`, with its default number of stocks. */
 export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
-  stocksOption('--simulate [stocks]', `${text}; ${SIMULATED_STOCKS} stocks if no number is given`).preset(String(SIMULATED_STOCKS))
+  stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
 
 /** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
@@ -93,8 +93,8 @@ export const namesOption = <Name extends string>(flag: string, text: string, nam
   ])
 
 /** Options of a fleet. */
-export const engineOption = () => flag('--engine <url>', 'Redis of the fleet: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
-export const blobsOption = () => flag('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
+export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
+export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
 
 /** A day such as `2026-02-12`. */
@@ -131,6 +131,9 @@ const toValidNames = (streams: Streams): ValidNames => ({
     ...streams.flatMap(({ name, outputs }) => outputs.flatMap(({ tables = [] }) => tables.map((table) => [table.name, name] as const))),
   ]),
 })
+
+/** The stream that is meant by a word of its name or by one of its tables. */
+export const findStream = (word: string, streams: Streams): string | undefined => toValidNames(streams).words?.get(word)
 
 /** The stream names of an argument, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
@@ -186,6 +189,13 @@ export const trimDistinct = (texts: readonly string[]): readonly string[] => [
 
 export const quoteValue = (text: string): string => JSON.stringify(text)
 
-/** The examples of a command, for its help. */
-export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>
-  ['', 'Examples:', ...list.flatMap(([command, note]) => [`  ${command}`, `      ${note}`]), ''].join('\n')
+const EXAMPLE_COLUMNS = 80
+
+/** The examples of a command, for its help: each with its note as a comment where both fit on a line. */
+export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string => {
+  const lines = list.flatMap(([command, note]) => {
+    const whole = `  ${command}  # ${note}`
+    return whole.length <= EXAMPLE_COLUMNS ? [whole] : [`  ${command}`, `      ${note}`]
+  })
+  return ['', 'Examples:', ...lines, ''].join('\n')
+}

@@ -33,30 +33,24 @@ export const addVerify = defineCommand({
     since: dayOption('--since <day>', 'only findings about this day or later'),
     limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
     all: flag('--all', 'also show open findings in full'),
-    history: flag('--history', 'also compare every byte of the recorded days with its digest'),
-    deep: flag('--deep', 'also compare every output with the digest of what a run wrote'),
+    history: flag('--history', 'also read every byte of the recorded days'),
+    deep: flag('--deep', 'also find files that a disk or an editor has changed'),
     accept: flag('--accept', 'accept the findings: later commands report only new ones'),
     reason: flag('--reason <text>', 'why they are accepted'),
     quiet: flag('--quiet', 'print nothing if there are no new errors or warnings'),
     json: jsonFlag('print all findings as JSON on stdout'),
   }),
   examples: [
-    ['scripstream verify --only spliced-series,large-moves', 'two of the checks'],
     ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
     ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
     ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
   ],
-  notes: (columns) => [
-    ...wrap(`Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`, columns),
-    '',
-    ...wrap(
+  notes: (columns) =>
+    [
+      `Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`,
       'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
-      columns,
-      0,
-    ),
-    '',
-  ],
-  exits: { [EXIT_LIMIT_EXCEEDED]: 'new findings exceed a limit of the setting "verify": by default, one new error' },
+    ].flatMap((text) => wrap(text, columns)),
+  exits: { [EXIT_LIMIT_EXCEEDED]: 'more new findings than the setting "verify" allows' },
   run: async (flags, { settings, dependencies: { streams }, io, args }) => {
     const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')

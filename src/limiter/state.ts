@@ -1,6 +1,5 @@
 import { type FailureCause, HostClosedError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
-import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
   countGrant,
@@ -14,6 +13,36 @@ import {
   onSlowReply,
   type RateState,
 } from './rate.js'
+
+/**
+ * What one attempt shows about the health of its host:
+ * - `answered`: the host works, whatever it replied.
+ * - `refused`: a 429.
+ * - `non-answer`: an HTML page or an empty body instead of data.
+ * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
+ *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that did not end in time.
+ * - `slow`: the network link is saturated.
+ * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
+ */
+export type HealthSignal = { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' } | RefusalSignal | TroubleSignal
+
+interface RefusalSignal {
+  readonly kind: 'refused'
+  readonly retryAfterMs: number | undefined
+  /** The host is known to refuse requests: it backs off at once. */
+  readonly isCertain?: boolean
+}
+
+export interface TroubleSignal {
+  readonly kind: 'trouble'
+  readonly sign: 'unreachable' | 'gateway' | 'item' | 'slow'
+  readonly reason: string
+  readonly causes?: readonly FailureCause[]
+  readonly retryAfterMs: number | undefined
+}
+
+export const answered: HealthSignal = { kind: 'answered' }
+export const inconclusive: HealthSignal = { kind: 'inconclusive' }
 
 /** The settings that a limiter uses. */
 export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
