@@ -81,9 +81,8 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
 }
 
 const toKind = (code: string): string => {
-  if (!code.startsWith('http_')) return code
+  if (!code.startsWith('http_') || code === 'http_404') return code
   if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
-  if (code === 'http_404') return code
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
 
@@ -140,7 +139,8 @@ export const describeError = (error: unknown): readonly string[] => {
   const isExpected = error instanceof CollectError
   const text = isExpected ? adaptInstall(error) : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
   const hint = isExpected ? findHint(error) : undefined
-  return [...text.split('\n').map((line) => `${readIndent(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
+  // Leading blanks stay: a `^` may point at a position in the line above.
+  return [...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
 }
 
 /** Prints an error and what to do about it, and returns the exit code. */
@@ -160,6 +160,3 @@ const adaptInstall = ({ code, message }: CollectError): string =>
   code === 'missing-package'
     ? message.replace(/npm install ([^\n]+)$/, (_, packages: string) => describeInstall(packages.split(' ')))
     : message
-
-/** The leading blanks of a line: a `^` may point at a position in the line above. */
-const readIndent = (line: string): string => /^ */.exec(line)?.[0] ?? ''

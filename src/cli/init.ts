@@ -76,14 +76,11 @@ export const configTemplate = (
     if (['headers', 'hosts', 'notify', 'notifySecret', 'metricsPush'].includes(setting)) return undefined
     return host === undefined ? value : isRow(value) ? value[host] : undefined
   }
-  const entry = (row: SettingRow, indent: string): readonly string[] => {
+  const entry = (row: SettingRow, indent: string): string => {
     const name = JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))
     const value = readValue(row)
-    return [
-      value === undefined
-        ? `${indent}// ${name}: ${describeExample(row)},`
-        : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`,
-    ]
+    const example = `${indent}// ${name}: ${describeExample(row)},`
+    return value === undefined ? example : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`
   }
   const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
   const others = rows.filter(({ name }) => !name.startsWith('urls.'))
@@ -93,12 +90,12 @@ export const configTemplate = (
     '{',
     '  // The base address of each service of your provider; an address may include a path.',
     '  "urls": {',
-    ...addresses.flatMap((row) => entry(row, '    ')),
+    ...addresses.map((row) => entry(row, '    ')),
     '  },',
     ...others.flatMap((row) => [
       '',
       ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map((line) => `  // ${line.trim()}`),
-      ...entry(row, '  '),
+      entry(row, '  '),
     ]),
     '}',
     '',
