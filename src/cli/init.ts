@@ -59,7 +59,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   notifySecret: '"a long random text"',
   logFile: '"./scripstream.log"',
   metricsFile: '"/var/lib/prometheus/node-exporter/scripstream.prom"',
-  metricsPush: '"http://127.0.0.1:9091"',
 }
 
 /**
@@ -73,7 +72,7 @@ export const configTemplate = (
   const readValue = ({ name }: SettingRow): unknown => {
     const [setting = '', host] = name.split('.')
     const value = values[setting]
-    if (['headers', 'hosts', 'notify', 'notifySecret', 'metricsPush'].includes(setting)) return undefined
+    if (['headers', 'hosts', 'notify', 'notifySecret'].includes(setting)) return undefined
     return host === undefined ? value : isRow(value) ? value[host] : undefined
   }
   const entry = (row: SettingRow, indent: string): string => {

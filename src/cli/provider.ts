@@ -27,7 +27,7 @@ interface Provider {
 export const SIMULATED_LATENCY_MS = 40
 
 /** Options with the name of a setting. */
-const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile', 'metricsPush'] as const
+const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile'] as const
 
 interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
   readonly config?: string | undefined

@@ -47,7 +47,6 @@ const rareFlags = () => {
     logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LEVELS).default('silent'),
     notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
-    metricsPush: flag('--metrics-push <url>', 'push the metrics to this Pushgateway at the end'),
   }
   for (const one of Object.values(flags)) one.hideHelp()
   return flags
