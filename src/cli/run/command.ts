@@ -13,7 +13,7 @@ import {
   folderFlags,
   integerOption,
   jsonFlag,
-  readAccept,
+  namesOption,
   readDuration,
   simulateOption,
   streamsOption,
@@ -63,7 +63,9 @@ export const addRun = defineCommand({
       asOf: asOfOption(io),
       retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
       fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
-      accept: new Option('--accept <rules>', `store what these rules refuse: ${refusalCodes.join(', ')}`).argParser(readAccept),
+      accept: namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
+        ...{ what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' },
+      }),
       simulate: simulateOption(),
     }),
     ...underTitle('Where it goes:', {
