@@ -29,11 +29,10 @@ import {
   type Output,
   type TextFile,
   toFilePath,
-} from '../src/pipeline/output.js'
-import type { SinkItem } from '../src/pipeline/session.js'
+} from '../src/pipeline/define-stream.js'
+import type { SinkItem } from '../src/pipeline/storage.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
-import type { FileStore } from '../src/storage/file-store.js'
-import { arrayText, readDocument } from '../src/storage/record-file.js'
+import { type FileStore, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
 /**
@@ -126,6 +125,10 @@ const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: Fil
     return stored$.pipe(switchMap((stored) => files.write(file, format(stored), context.asOf, stored)))
   })
 
+/** A JSON array with one record per line. */
+const formatArray = (rows: readonly unknown[]): string =>
+  rows.length === 0 ? '[]\n' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
+
 /** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
 const arrayPerItem = (
   { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
@@ -138,7 +141,7 @@ const arrayPerItem = (
     const rows = [...outcome.rows] as readonly Row[]
     const write$ = files.write(
       file,
-      arrayText((select ? runNamed(`select of ${stream}`, outcome.item.key, () => select(rows)) : rows).map((row) => JSON.stringify(row))),
+      [formatArray(select ? runNamed(`select of ${stream}`, outcome.item.key, () => select(rows)) : rows)],
       asOf,
     )
     const keepsEarlier = isLost(outcome) || (keepsWhenEmpty && outcome.status === 'empty')

@@ -3,13 +3,19 @@ import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwErr
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import type { Storage, Tail } from '../src/pipeline/storage.js'
-import { writeFileAtomically } from '../src/storage/atomic-file.js'
 import { disk } from '../src/storage/disk.js'
-import { createTail, type FileChunk } from '../src/storage/file-store.js'
-import { appendLine, getErrorCode, isRemoteFolder, toStorageError, withFileSync } from '../src/storage/file-system.js'
+import {
+  appendLine,
+  type FileChunk,
+  getErrorCode,
+  isRemoteFolder,
+  toStorageError,
+  withFileSync,
+  writeFileAtomically,
+} from '../src/storage/file-system.js'
 import { openFolderSession } from '../src/storage/folder-session.js'
-import { createDigestLog } from '../src/storage/output-digests.js'
-import { parseOwner, readRecords } from '../src/storage/record-file.js'
+import { createDigestLog } from '../src/storage/output-files.js'
+import { createTail, parseOwners, readRecords } from '../src/storage/record-file.js'
 import { readSessionDays } from '../src/storage/session-days.js'
 import { createStorage } from './create-storage.js'
 
@@ -49,8 +55,8 @@ export const folder = (out: string): Storage => {
         (error: unknown) => subscriber.error(toStorageError(error, 'written', path)),
       )
     })
-  const records = (file: string, readLine?: typeof parseOwner): Observable<Row> =>
-    defer(() => from(readRecords(pathOf(file), file, readLine))).pipe(
+  const records = (file: string, parse?: typeof parseOwners): Observable<Row> =>
+    defer(() => from(readRecords(pathOf(file), file, parse))).pipe(
       mergeAll(),
       catchError((error: unknown) =>
         getErrorCode(error) === 'ENOENT' ? EMPTY : throwError(() => toStorageError(error, 'read', pathOf(file))),
@@ -60,7 +66,7 @@ export const folder = (out: string): Storage => {
     read: (file) => read(file, (path) => disk.readFileSync(path)),
     exists: (file) => read(file, () => true).pipe(map((found) => found !== undefined)),
     records: (file) => records(file),
-    owners: (file) => records(file, parseOwner),
+    owners: (file) => records(file, parseOwners),
     tail: (file) => read(file, readTail),
     write,
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),

@@ -14,7 +14,7 @@ export {
   type RowsInOneFile,
   type TextFile,
   toFilePath,
-} from '../src/pipeline/output.js'
+} from '../src/pipeline/define-stream.js'
 export type {
   CarriedRecord,
   EarlierRuns,
@@ -27,13 +27,16 @@ export type {
   Session,
   SessionChoice,
   SessionRequest,
+  Sink,
+  SinkContext,
   SinkItem,
-} from '../src/pipeline/session.js'
-export type { Sink, SinkContext, Storage, Stored, Tail } from '../src/pipeline/storage.js'
-export { callbackStorage } from '../src/storage/callback-storage.js'
-export { createTail, type FileChunk, type FileStore } from '../src/storage/file-store.js'
-export { parseRecords } from '../src/storage/record-file.js'
+  Storage,
+  Stored,
+  Tail,
+} from '../src/pipeline/storage.js'
+export type { FileChunk } from '../src/storage/file-system.js'
+export { createTail, type FileStore, parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
 export { folder } from './folder.js'
-export { type MemoryFiles, memory, memorySession } from './memory.js'
+export { callbackStorage, type MemoryFiles, memory, memorySession } from './memory.js'
 export { type LineWriter, ndjson } from './ndjson.js'

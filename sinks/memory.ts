@@ -1,10 +1,10 @@
-import { concat, defer, from, NEVER, type Observable, of } from 'rxjs'
+import { concat, concatMap, defer, EMPTY, from, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
+import type { PublicOutcome } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
-import type { LockedStorage } from '../src/pipeline/session.js'
-import type { Storage } from '../src/pipeline/storage.js'
-import { createTail } from '../src/storage/file-store.js'
+import type { Output } from '../src/pipeline/define-stream.js'
+import type { Journal, LockedStorage, Storage } from '../src/pipeline/storage.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
-import { parseRecords } from '../src/storage/record-file.js'
+import { createTail, parseRecords } from '../src/storage/record-file.js'
 import { createStorage } from './create-storage.js'
 
 /** The written files by path: text, and the instant for which it is valid (epoch milliseconds). */
@@ -58,5 +58,35 @@ const linesInMemory: LineStore<readonly string[]> = {
     done()
     return records ?? []
   },
-  read: (records, index) => records[index] as string,
+  read: (records) => (index) => records[index] as string,
+}
+
+/**
+ * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
+ * completes, so a slow consumer slows down the requests.
+ *
+ * @example createCollector({ settings, storage: callbackStorage(marketNews.outputs[0], ({ item, rows }) => defer(() => insert(item.key, rows))) })
+ */
+export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
+  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
+  openSession: ({ streams }) => {
+    const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
+    const begin: LockedStorage['begin'] = ({ record }) => of({ record, isContinued: false, journals, finish: () => of(undefined) })
+    return concat(of({ begin }), NEVER)
+  },
+  open: (output) =>
+    concatMap((item) => {
+      const { outcome } = item
+      const passed$ = output === wanted ? pass({ ...outcome, rows: [...outcome.rows] }) : EMPTY
+      return concat(passed$.pipe(ignoreElements()), of(item))
+    }),
+  storeDocument: () => of(undefined),
+})
+
+/** Records nothing: the records of a whole market would fill the memory. */
+const noopJournal: Journal = {
+  findStored: () => undefined,
+  write: identity,
+  carryOver: identity,
+  takeRecords: () => [],
 }

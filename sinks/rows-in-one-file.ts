@@ -18,12 +18,11 @@ import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
-import { catchDamagedFile } from '../src/operators/catch-damaged-file.js'
-import { type RowsInOneFile, toFilePath } from '../src/pipeline/output.js'
-import type { CarriedRecord, SinkItem } from '../src/pipeline/session.js'
-import type { Sink, SinkContext } from '../src/pipeline/storage.js'
-import type { FileStore } from '../src/storage/file-store.js'
-import { encloseInArray } from '../src/storage/record-file.js'
+import { catchDamagedFile } from '../src/operators/catch-item-failure.js'
+import { type RowsInOneFile, toFilePath } from '../src/pipeline/define-stream.js'
+import type { CarriedRecord, Sink, SinkContext, SinkItem } from '../src/pipeline/storage.js'
+import type { FileChunk } from '../src/storage/file-system.js'
+import type { FileStore } from '../src/storage/record-file.js'
 
 /** The stocks of a stream by outcome, each as its rank in the list. */
 interface StockResults {
@@ -69,6 +68,17 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
         defer(() => writeAll(results, earlier$)),
       ).pipe(finalize(() => reading?.unsubscribe()))
     })
+}
+
+/** Encloses records, which have separators between them, in a JSON array. */
+function* encloseInArray(records: Iterable<FileChunk>): Generator<FileChunk> {
+  let isFirst = true
+  for (const part of records) {
+    if (isFirst) yield '[\n'
+    yield part
+    isFirst = false
+  }
+  yield isFirst ? '[]\n' : '\n]\n'
 }
 
 const addResult = (results: StockResults, { outcome }: SinkItem): void => {

@@ -1,5 +1,6 @@
 import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
 import { folder } from '../sinks/folder.js'
+import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
 import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
@@ -7,12 +8,11 @@ import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import type { SettingsInput } from './model/settings.js'
-import { checkOptionNames } from './model/unknown-names.js'
+import { checkOptionNames } from './model/settings-issues.js'
 import { MASTER, type StreamDefinition } from './pipeline/define-stream.js'
 import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
-import { callbackStorage } from './storage/callback-storage.js'
-import { readHolidays } from './storage/holidays.js'
+import { readHolidays } from './storage/session-days.js'
 
 export type { RunOptions }
 

@@ -10,11 +10,9 @@ import { type Difference, type DiffOptions, diff as diffFolder } from './analysi
 import { runQuery } from './analysis/query.js'
 import type { Verification } from './analysis/verify/finding.js'
 import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
-import type { Optional } from './model/optional.js'
-import { omitUndefined, type Row } from './model/row.js'
+import { type Optional, omitUndefined, type Row } from './model/row.js'
 import type { Day } from './model/trading-day.js'
-import type { StreamDefinition } from './pipeline/define-stream.js'
-import { listTables } from './pipeline/list-tables.js'
+import { listTables, type StreamDefinition } from './pipeline/define-stream.js'
 import { toQueryError } from './storage/duckdb.js'
 
 export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'

@@ -11,7 +11,6 @@ export { loadSettings, type SettingsSources } from './config.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
 export { httpTransport } from './http/connections.js'
-export type { RequestEnd, RequestFollower, RequestStart } from './http/decode-reply.js'
 export {
   type AnswerInspector,
   type AnyEndpoint,
@@ -23,7 +22,7 @@ export {
   post,
 } from './http/endpoint.js'
 export type { HttpDispatcher } from './http/exchange.js'
-export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
+export type { HttpReply, HttpRequest, RequestEnd, RequestFollower, RequestStart, Transport } from './http/transport.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
 export { assertSameIsin } from './market/identifiers.js'
 export { type RefusalCode, RefusedError } from './market/refusal-policy.js'
@@ -97,6 +96,7 @@ export type { BuiltInHost, Host, Settings, SettingsInput } from './model/setting
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
+export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/define-stream.js'
 export {
   defineStream,
   once,
@@ -108,11 +108,10 @@ export {
   type Tools,
   type Work,
 } from './pipeline/define-stream.js'
+export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/event-bus.js'
 export type { Log } from './pipeline/log.js'
-export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/output.js'
 export type { Engine } from './pipeline/run.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'
-export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/telemetry.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions, type MetricsRegistry } from './telemetry/prometheus.js'

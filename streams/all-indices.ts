@@ -6,9 +6,9 @@ import { readCountedRows } from '../src/market/list-sources.js'
 import { formatSentence, readStoredRows } from '../src/market/listings.js'
 import { rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { createFileNames } from '../src/model/file-name.js'
 import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { createFileNames } from '../src/model/stock.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */

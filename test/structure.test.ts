@@ -41,8 +41,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],
-  web: [...REGISTRY_AND_BELOW, 'analysis'],
-  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'web'],
+  show: [...REGISTRY_AND_BELOW, 'analysis'],
+  web: [...REGISTRY_AND_BELOW, 'analysis', 'show'],
+  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'show', 'web'],
 }
 
 const layerOf = (file: string): string => {

@@ -4,7 +4,7 @@ import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
-import { buildSelect } from '../storage/table-views.js'
+import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
@@ -28,6 +28,8 @@ export interface RelationSource {
   readonly isListing?: boolean
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
+  /** Names of tables that are read as empty. */
+  readonly without?: ReadonlySet<string> | undefined
 }
 
 /** The tables and views of a statement. */
@@ -110,11 +112,15 @@ interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files' |
   readonly candleDays?: string | undefined
 }
 
-const openPresent = async (tables: readonly Table[], { folder }: RelationSource, lake: Lake): Promise<OpenedTables> => {
+const openPresent = async (tables: readonly Table[], { folder, without }: RelationSource, lake: Lake): Promise<OpenedTables> => {
   const selects: (readonly [Table, string])[] = []
   const files: string[] = []
   const empty = new Set<string>()
   for (const table of tables) {
+    if (without?.has(table.name)) {
+      selects.push([table, buildEmptySelect(table)])
+      continue
+    }
     const file = (await lake.read(table)) ?? (await lake.writeTable(table))
     selects.push([table, file?.select ?? (await buildSelect(table, folder))])
     const own = file ? [] : await listPaths([table], folder)

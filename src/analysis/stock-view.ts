@@ -1,7 +1,6 @@
 import { UsageError } from '../model/errors.js'
 import type { Row } from '../model/row.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { listTables } from '../pipeline/list-tables.js'
+import { listTables, type StreamDefinition } from '../pipeline/define-stream.js'
 import { quoteText } from '../storage/duckdb.js'
 import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
 import { runQuery } from './query.js'

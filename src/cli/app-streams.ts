@@ -9,7 +9,7 @@ import { checkRegistry, isStream } from '../pipeline/registry.js'
 const FLAG = '--streams'
 
 /** The option that every command has. It is read before the command, because other options name streams. */
-export const STREAMS_OPTION = [`${FLAG} <file>`, 'module with streams of your own, beside the built-in ones; repeatable'] as const
+export const STREAMS_OPTION = [`${FLAG} <file>`, 'module with streams of your own; repeatable'] as const
 
 /** The arguments without `--streams`, and the modules that it names. */
 export const takeStreamsOption = (args: readonly string[]): { readonly rest: readonly string[]; readonly files: readonly string[] } => {

@@ -4,7 +4,7 @@ import { UsageError } from '../model/errors.js'
 import type { AsOfSession } from '../model/report.js'
 import { formatMinute, isAfterClock, toDayEnd } from '../model/trading-day.js'
 import type { ProcessIo } from './dependencies.js'
-import { DayText, quoteValue } from './options.js'
+import { DayText, type Flag, quoteValue } from './options.js'
 import { formatQuantity } from './terminal/format.js'
 
 const InstantText = z.iso.datetime({ offset: true })
@@ -20,8 +20,8 @@ export const readAsOf = (text: string): number => {
 }
 
 /** `--as-of` of the commands that send requests, or plan them. Refuses what is later than the clock. */
-export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Option =>
-  new Option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)').argParser((text) => {
+export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Flag<number | undefined> =>
+  new Option('--as-of <iso>', 'as of this day (its end in India) or time (with offset)').argParser((text) => {
     const [instant, now] = [readAsOf(text), scheduler.now()]
     if (!isAfterClock(instant, now)) return instant
     throw new UsageError(

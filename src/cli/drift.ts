@@ -1,50 +1,49 @@
-import { concatMap, defer, forkJoin, map, type Observable, of } from 'rxjs'
+import { concatMap, forkJoin, map, type Observable, of } from 'rxjs'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant, toDriftName } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { REPORT_FILE, type Storage, toStatePath } from '../pipeline/storage.js'
 import { checkFolderFormat } from '../storage/run-state.js'
-import type { AddCommand, Command, ProcessIo } from './dependencies.js'
-import { choiceArgument, exampleText, type FolderFlags, withFolderOptions } from './options.js'
-import { resolveSettings } from './provider.js'
+import { defineCommand } from './command.js'
+import { choiceArgument, folderFlags, jsonFlag } from './options.js'
 import { formatCount, formatQuantity } from './terminal/format.js'
-import { printJson } from './terminal/print.js'
-import { readSize } from './terminal/terminal.js'
-import { clean, wrap } from './terminal/text.js'
+import { type TextLine, wrapLines } from './terminal/terminal.js'
+import { clean } from './terminal/text.js'
 
-const examples = [
-  ['scripstream drift', 'how the answers of the last run differ from the expected ones'],
-  ['scripstream drift --json', 'the same as JSON'],
-  ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
-] as const
-
-const DRIFT_EXIT_CODES = `
-Exit codes:
-  0  no changes, or all changes are accepted
-  1  the folder cannot be read or written
-  2  wrong usage or configuration, or no run yet
-  3  the answers have changed, and the changes are not accepted
-`
-
-export const addDrift: AddCommand = (program, { io, dependencies, act }) => {
-  withFolderOptions(
-    program.command('drift').description("Shows how the provider's answers have changed: missing fields, new fields, other types."),
-  )
-    .addArgument(choiceArgument('[action]', 'accept: record the changes of the last run as known', ['accept']))
-    .option('--json', 'print JSON on stdout')
-    .addHelpText('after', () => exampleText(examples) + DRIFT_EXIT_CODES)
-    .action((action: 'accept' | undefined, flags: DriftFlags) =>
-      act((action === 'accept' ? acceptDriftCommand : driftCommand)(flags, io, dependencies)),
+export const addDrift = defineCommand({
+  name: 'drift',
+  about: "Shows how the provider's answers have changed: missing fields, new fields, other types.",
+  args: [choiceArgument('[action]', 'accept: record the changes of the last run as known', ['accept'])],
+  flags: () => ({ ...folderFlags(), json: jsonFlag() }),
+  examples: [
+    ['scripstream drift', 'how the answers of the last run differ from the expected ones'],
+    ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
+  ],
+  exits: { 3: 'changes that are not accepted' },
+  run: (_, { typed: [action], settings, dependencies }) => {
+    const storage = dependencies.storage(settings())
+    return readLastDrift(storage, settings().out).pipe(
+      concatMap(({ drift, accepted }) => {
+        if (action === undefined)
+          return of({ json: drift, lines: toLines(describeDrift(drift)), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })
+        const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
+        if (fresh.length === 0) return of({ lines: toLines(['Nothing to accept: the last run found no new changes.']) })
+        const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
+        const stored$ = storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh])
+        return stored$.pipe(map(() => ({ lines: toLines(acceptedLines(fresh, drift)) })))
+      }),
     )
-}
-
-interface DriftFlags extends FolderFlags {
-  readonly json?: boolean
-}
+  },
+})
 
 /** The exit code for drift that is not accepted. */
 const EXIT_UNACCEPTED = 3
+
+const toLines =
+  (texts: readonly string[]) =>
+  (columns: number): readonly TextLine[] =>
+    texts.flatMap((text) => wrapLines(text, columns))
 
 /** The drift of the last run, with the changes that were accepted since. */
 const readLastDrift = (
@@ -62,20 +61,8 @@ const readLastDrift = (
     }),
   )
 
-/** Shows the drift of the last run, and emits the exit code. */
-const driftCommand: Command<DriftFlags> = ({ out, config, json = false }, io, dependencies) =>
-  defer(() => {
-    const settings = resolveSettings({ out, config }, { env: io.env }, dependencies)
-    return readLastDrift(dependencies.storage(settings), settings.out).pipe(
-      map(({ drift }) => {
-        if (json) printJson(drift, io.stdout)
-        else printTexts(drift.length === 0 ? ['The answers of the last run were as expected.'] : formatDriftGroups(drift), io)
-        return drift.some(isSignificant) ? EXIT_UNACCEPTED : 0
-      }),
-    )
-  })
-
-const formatDriftGroups = (drift: readonly Drift[]): readonly string[] => {
+const describeDrift = (drift: readonly Drift[]): readonly string[] => {
+  if (drift.length === 0) return ['The answers of the last run were as expected.']
   const groups = [
     ['Changed, and not accepted', drift.filter(isSignificant)],
     ['Seen in a few answers only', drift.filter(({ accepted, rare }) => rare && !accepted)],
@@ -87,34 +74,12 @@ const formatDriftGroups = (drift: readonly Drift[]): readonly string[] => {
   ]
 }
 
-/** Records the drift of the last run as known, and emits the exit code. */
-const acceptDriftCommand: Command<DriftFlags> = ({ out, config }, io, dependencies) =>
-  defer(() => {
-    const settings = resolveSettings({ out, config }, { env: io.env }, dependencies)
-    const storage = dependencies.storage(settings)
-    return readLastDrift(storage, settings.out).pipe(
-      concatMap(({ drift, accepted }) => {
-        const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
-        if (fresh.length === 0) return of(['Nothing to accept: the last run found no new changes.'])
-        const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
-        return storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh]).pipe(map(() => acceptedLines(fresh, drift)))
-      }),
-      map((lines) => {
-        printTexts(lines, io)
-        return 0
-      }),
-    )
-  })
-
 const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): readonly string[] => [
   `Accepted: ${formatQuantity(fresh.length, 'change')} in the answers of the last run.`,
   ...(drift.some(({ required, accepted }) => required && !accepted)
     ? ['Answers without required fields are still refused; run with --accept fields to store them.']
     : []),
 ]
-
-const printTexts = (lines: readonly string[], { stdout }: Pick<ProcessIo, 'stdout'>): void =>
-  void stdout.write(`${lines.flatMap((line) => wrap(line, readSize(stdout).columns)).join('\n')}\n`)
 
 const LINES_SHOWN = 6
 

@@ -9,9 +9,9 @@ import { clean } from './terminal/text.js'
 
 /** The flags that choose the fleet of a command. */
 export interface FleetFlags {
-  readonly engine?: string
-  readonly blobs?: string
-  readonly allowVolatile?: boolean
+  readonly engine?: string | undefined
+  readonly blobs?: string | undefined
+  readonly allowVolatile?: boolean | undefined
 }
 
 /** Used instead of the flags: an address with a password need not be typed. */

@@ -53,7 +53,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
     'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
   internal: () => 'This is a bug: report it, with the log of the run. Outputs that were not stored stay as they were.',
   'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
-  'unknown-setting': () => '"scripstream run --help" shows all settings.',
+  'unknown-setting': () => '"scripstream help settings" shows all of them.',
   'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
   'newer-folder': noHint,
   'unknown-query': () => '"scripstream query --examples" lists saved and worked statements.',

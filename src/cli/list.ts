@@ -1,34 +1,35 @@
 import { MASTER, type StreamDefinition } from '../pipeline/define-stream.js'
-import { groupByPhase, listOutputFiles } from '../pipeline/phases.js'
-import type { AddCommand } from './dependencies.js'
-import { succeed } from './dependencies.js'
-import { exampleText } from './options.js'
+import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/plan.js'
+import { defineCommand } from './command.js'
+import { flag, jsonFlag } from './options.js'
 import { formatQuantity } from './terminal/format.js'
-import { printJson, printLines } from './terminal/print.js'
-import { readSize, type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
+import { printWarning } from './terminal/print.js'
+import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
 
-const examples = [
-  ['scripstream list', 'every stream with its endpoints and files'],
-  ['scripstream list --json', 'the same as JSON'],
-] as const
+export const addList = defineCommand({
+  name: 'list',
+  about: 'Shows the streams: phases, workers, endpoints and outputs.',
+  flags: () => ({ graph: flag('--graph', 'print the graph of a run as a Mermaid flowchart'), json: jsonFlag() }),
+  examples: [
+    ['scripstream list', 'every stream with its endpoints and files'],
+    ['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer'],
+  ],
+  run: ({ graph }, { dependencies: { streams } }) => [
+    graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: (columns) => listLines(streams, columns) },
+  ],
+})
 
-export const addList: AddCommand = (program, { io, dependencies, act }) => {
-  const { streams } = dependencies
-  const { stdout } = io
-  program
-    .command('list')
-    .description('Shows the streams: phases, workers, endpoints and outputs.')
-    .option('--json', 'print JSON on stdout')
-    .addHelpText('after', exampleText(examples))
-    .action(({ json }: { readonly json?: boolean }) =>
-      act(
-        succeed(() => {
-          if (json) printJson(listDocument(streams), stdout)
-          else printLines(listLines(streams, readSize(stdout).columns), stdout)
-        }),
-      ),
-    )
-}
+/** The old name of `list --graph`. */
+export const addGraph = defineCommand({
+  name: 'graph',
+  about: 'The old name of "scripstream list --graph".',
+  flags: () => ({}),
+  examples: [['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer']],
+  run: (_, { io, dependencies: { streams } }) => {
+    printWarning('"scripstream graph" is now "scripstream list --graph"; the old name will go', io.stderr)
+    return [{ text: formatGraph(streams) }]
+  },
+})
 
 /** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
@@ -74,3 +75,54 @@ export const listDocument = (streams: readonly StreamDefinition[]): readonly obj
       outputs: outputs.flatMap((output) => listOutputFiles({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
   )
+
+/**
+ * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and files, dotted lines from a
+ * stream to the streams that use its rows, and the barriers.
+ */
+export const formatGraph = (streams: readonly StreamDefinition[]): string => {
+  const phases = groupByPhase(streams)
+  return [
+    'flowchart LR',
+    ...phases.flatMap(formatSubgraph),
+    ...formatBarriers(phases.map(({ phase }) => phase)),
+    ...streams.flatMap(({ name, work }) => (work.of === undefined ? [] : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`])),
+    ...streams.flatMap(formatOutput),
+    '',
+  ].join('\n')
+}
+
+const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGroup): readonly string[] => [
+  `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
+  ...members.map(
+    ({ name, workers, endpoints }) =>
+      `    ${toNodeId(name)}["${[
+        name,
+        formatQuantity(workers, 'worker'),
+        ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
+      ]
+        .map(escapeLabel)
+        .join('<br/>')}"]`,
+  ),
+  ...(isSequential && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
+  '  end',
+]
+
+/** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
+const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
+  if (first === undefined) return []
+  const opening =
+    later.length === 0 ? [] : [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
+  return [
+    ...opening,
+    ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
+    '  barrier_last{{"barrier"}} --> report(["run report"])',
+  ]
+}
+
+const formatOutput = (stream: StreamDefinition): string =>
+  `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputFiles(stream).map(escapeLabel).join('<br/>')}")]`
+
+const toNodeId = (name: string): string => `s_${name.replace(/\W/g, '_')}`
+
+const escapeLabel = (text: string): string => text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)

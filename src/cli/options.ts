@@ -3,10 +3,21 @@ import { Argument, type Command, Option } from 'commander'
 import { z } from 'zod'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
+import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
-import { parseOptions } from '../model/unknown-names.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { describeFileError } from '../storage/file-system.js'
+
+/** An option, and for the type checker its value. */
+export type Flag<T> = Option & { readonly value?: T }
+
+type Value<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
+
+/** An option with a text as its value, or without a value. */
+export const flag = <const Text extends string>(flags: Text, about: string): Flag<Value<Text>> => new Option(flags, about)
+
+/** `--json`. */
+export const jsonFlag = (about = 'print JSON on stdout'): Flag<boolean | undefined> => flag('--json', about)
 
 /** The options of a command that uses an output folder. */
 export interface FolderFlags {
@@ -14,16 +25,33 @@ export interface FolderFlags {
   readonly config?: string | undefined
 }
 
+/** `--config`. */
+export const configFlags = (about = 'settings file (default: scripstream.config.json)') => ({
+  config: flag('--config <file>', about),
+})
+
+/** `--out` and `--config`. */
+export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('--out <dir>', outText), ...configFlags() })
+
 /** The command, with `--out` and `--config`. */
-export const withFolderOptions = (command: Command, outText = 'output folder (default: ./data)'): Command =>
-  command.option('--out <dir>', outText).option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+export const withFolderOptions = (command: Command, outText?: string): Command =>
+  Object.values(folderFlags(outText)).reduce((whole, option) => whole.addOption(option), command)
 
 const MAX_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
 
 /** An option that takes a whole number within bounds. */
-export const integerOption = (flags: string, text: string, [min, max]: readonly [number, number]): Option =>
-  new Option(flags, text).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max))
+export const integerOption = <Usual extends number | undefined = undefined>(
+  flags: string,
+  about: string,
+  [min, max]: readonly [number, number],
+  usual?: Usual,
+): Flag<number | Usual> =>
+  new Option(flags, about).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max)).default(usual)
+
+/** An option that takes one of some words. */
+export const choiceOption = <Choice extends string>(flags: string, about: string, choices: readonly Choice[]): Flag<Choice | undefined> =>
+  new Option(flags, about).choices(choices)
 
 /** An argument that is one of some words. */
 export const choiceArgument = (name: string, text: string, choices: readonly string[]): Argument =>
@@ -34,7 +62,7 @@ export const choiceArgument = (name: string, text: string, choices: readonly str
   })
 
 /** An option that takes a day. */
-export const dayOption = (flags: string, text: string): Option =>
+export const dayOption = (flags: string, text: string): Flag<string | undefined> =>
   new Option(flags, text).argParser((value) => checkDay(flags.replace(/ .*/, ''), value))
 
 /** A day as it was typed; `what` names the option or command. @throws UsageError if it is none */
@@ -44,25 +72,30 @@ export const checkDay = (what: string, value: string): string => {
 }
 
 /** An option that takes a number of stocks. */
-export const stocksOption = (flags: string, text: string): Option => integerOption(flags, text, [1, MAX_STOCKS])
+export const stocksOption = <Usual extends number | undefined = undefined>(
+  flags: string,
+  text: string,
+  usual?: Usual,
+): Flag<number | Usual> => integerOption(flags, text, [1, MAX_STOCKS], usual)
 
 /** `--simulate`, with its default number of stocks. */
-export const simulateOption = (text = 'use the built-in simulator'): Option =>
-  stocksOption('--simulate [stocks]', `${text}; ${SIMULATED_STOCKS} stocks if no number is given`).preset(String(SIMULATED_STOCKS))
+export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
+  stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
 
 /** A repeatable option that takes names of streams. */
-export const streamsOption = (flag: string, text: string, streams: Streams): Option => namesOption(flag, text, toValidNames(streams))
+export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
+  namesOption(flag, text, toValidNames(streams))
 
 /** A repeatable option that takes some of the known names. */
-export const namesOption = (flag: string, text: string, names: ValidNames): Option =>
-  new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly string[] = []) => [
+export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
+  new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly Name[] = []) => [
     ...new Set([...before, ...readNames(flag, list, names)]),
   ])
 
 /** Options of a fleet. */
-export const engineOption = (): Option => new Option('--engine <url>', 'Redis of the fleet: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
-export const blobsOption = (): Option => new Option('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
-export const volatileOption = (): Option => new Option('--allow-volatile', 'accept a Redis that may lose data')
+export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
+export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
+export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
 
 /** A day such as `2026-02-12`. */
 export const DayText = z.iso.date()
@@ -78,9 +111,9 @@ export const readDuration = (flag: string, text: string, max: number): number =>
 }
 
 /** The valid names of an option, and the command that lists them. */
-interface ValidNames {
+interface ValidNames<Name extends string = string> {
   readonly what: string
-  readonly known: readonly string[]
+  readonly known: readonly Name[]
   readonly listedBy: string
   /** Other words by which a name may be meant. */
   readonly words?: ReadonlyMap<string, string>
@@ -99,23 +132,30 @@ const toValidNames = (streams: Streams): ValidNames => ({
   ]),
 })
 
+/** The stream that is meant by a word of its name or by one of its tables. */
+export const findStream = (word: string, streams: Streams): string | undefined => toValidNames(streams).words?.get(word)
+
 /** The stream names of an argument, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
 
 /** The rules of `--accept`, each once. */
 export const readAccept = (text: string): readonly RefusalCode[] =>
-  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' }) as readonly RefusalCode[]
+  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' })
 
 /** Comma-separated names, each once; rejects unknown names. */
-const readNames = (flag: string, text: string, { what, known, listedBy, words = new Map() }: ValidNames): readonly string[] => {
+const readNames = <Name extends string>(
+  flag: string,
+  text: string,
+  { what, known, listedBy, words = new Map() }: ValidNames<Name>,
+): readonly Name[] => {
   const names = trimDistinct(text.split(','))
   if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
   for (const name of names) {
-    if (known.includes(name)) continue
+    if (known.some((one) => one === name)) continue
     const meant = words.get(name) ?? findClosest(name, known) ?? words.get(findNearMatch(name, [...words.keys()]) ?? '')
     throw new UsageError(`${flag}: unknown ${what} ${quoteValue(name)}${suggest(meant)}\n${listedBy} lists them all`)
   }
-  return names
+  return names as readonly Name[]
 }
 
 export const readInteger = (flag: string, text: string, min: number, max: number): number => {
@@ -149,6 +189,13 @@ export const trimDistinct = (texts: readonly string[]): readonly string[] => [
 
 export const quoteValue = (text: string): string => JSON.stringify(text)
 
-/** The examples of a command, for its help. */
-export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>
-  ['', 'Examples:', ...list.flatMap(([command, note]) => [`  ${command}`, `      ${note}`]), ''].join('\n')
+const EXAMPLE_COLUMNS = 80
+
+/** The examples of a command, for its help: each with its note as a comment where both fit on a line. */
+export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string => {
+  const lines = list.flatMap(([command, note]) => {
+    const whole = `  ${command}  # ${note}`
+    return whole.length <= EXAMPLE_COLUMNS ? [whole] : [`  ${command}`, `      ${note}`]
+  })
+  return ['', 'Examples:', ...lines, ''].join('\n')
+}

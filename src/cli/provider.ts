@@ -1,4 +1,4 @@
-import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
+import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunction, type Observable, type ObservableInput } from 'rxjs'
 import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
@@ -81,7 +81,7 @@ export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' |
 export const withProvider = <T>(
   { simulate, asOf }: Pick<ProviderChoice, 'simulate' | 'asOf'>,
   { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Dependencies },
-  use: (provider: Provider) => Observable<T>,
+  use: (provider: Provider) => ObservableInput<T>,
 ): Observable<T> => {
   if (simulate === undefined) return defer(() => use({ settings, variant: {} }))
   const { serveSimulator, streams } = dependencies
@@ -96,7 +96,7 @@ export const withProvider = <T>(
 /** Uses a server, such as the simulator. Closes it when `use` completes, fails or is unsubscribed, even while it is starting. */
 export const whileServing = <Server extends { readonly close: () => unknown }, T>(
   serve: () => Promise<Server>,
-  use: (server: Server) => Observable<T>,
+  use: (server: Server) => ObservableInput<T>,
 ): Observable<T> =>
   defer(() => {
     const serving = serve()

@@ -1,16 +1,15 @@
-import { Option } from 'commander'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
 import type { RunOptions } from '../pipeline/run-options.js'
 import { statFile } from '../storage/file-system.js'
-import { readText, trimDistinct } from './options.js'
+import { flag, readText, trimDistinct } from './options.js'
 
 /** The symbols of `--symbols`, and whether a wrong one is an error: one that was typed is, one of a watchlist is reported. */
 export type SymbolSelection = Pick<RunOptions, 'symbols' | 'wrongSymbols'>
 
 /** `--symbols`. Its text is read once the settings, which may have watchlists, are known. */
-export const symbolsOption = (text = 'only these stocks'): Option => new Option('--symbols <symbols>', `${text}: A,B, @WATCHLIST or @FILE`)
+export const symbolsOption = (text = 'only these stocks') => flag('--symbols <symbols>', `${text}: A,B, @WATCHLIST or @FILE`)
 
 /**
  * Reads `--symbols`: `A,B`; or `@NAME`, the watchlist of this name in the settings or the file. A name with a dot or a slash is a file.

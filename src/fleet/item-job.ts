@@ -1,11 +1,10 @@
 import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject, single, take, tap, throwError, timer } from 'rxjs'
-import type { ScheduleOptions } from '../limiter/learn.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
-import { createWorkerSlot } from '../operators/merge-map-pool.js'
+import { WorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createItemWork } from '../pipeline/item.js'
 import type { BlobStore } from './blobs.js'
@@ -65,7 +64,7 @@ export const runItemJob = (
     const shared = work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared
     const workOnItem = createItemWork(stream, { ...workerRun, limiters, emit, shared })
     // BullMQ limits the concurrency.
-    const outcome$ = workOnItem(work.item, createWorkerSlot()).pipe(
+    const outcome$ = workOnItem(work.item, new WorkerSlot()).pipe(
       single(),
       mergeMap((outcome) => storeRows(stream.name, work, outcome, blobs)),
       map(toOutcome),
@@ -104,18 +103,18 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)
-    const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>, options: ScheduleOptions): Observable<T> => {
+    const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>): Observable<T> => {
       if (isFinal)
         return throwError(() => new HostClosedError('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
       requeue()
-      return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$, options)))
+      return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$)))
     }
-    const scheduleOnFleet = <T>(attempt$: Observable<T>, options: ScheduleOptions): Observable<T> =>
+    const scheduleOnFleet = <T>(attempt$: Observable<T>): Observable<T> =>
       defer(() => {
         checkStall()
         const backoff = backoffs.find(address)
-        if (backoff.ms > 0) return retryLater(backoff, attempt$, options)
-        return limiter.schedule(attempt$, options).pipe(
+        if (backoff.ms > 0) return retryLater(backoff, attempt$)
+        return attempt$.pipe(
           tap(() => backoffs.onServed(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof ThrottledError)) return throwError(() => error)
@@ -123,14 +122,12 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
               mergeMap((next) => {
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.
-                return next.isFinal
-                  ? retryLater(next, attempt$, options)
-                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$, options)))
+                return next.isFinal ? retryLater(next, attempt$) : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$)))
               }),
             )
           }),
         )
       })
-    return { ...limiter, schedule: scheduleOnFleet }
+    return { ...limiter, around: scheduleOnFleet }
   },
 })

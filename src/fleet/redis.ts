@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis'
-import { StorageError, UsageError } from '../model/errors.js'
+import { describeNetworkError, StorageError, UsageError } from '../model/errors.js'
 import { requireOptional } from '../model/optional-package.js'
-import { describeNetworkError } from '../model/system-error.js'
 import { ignoreError } from './ignore-error.js'
 import type { FleetAddress, FleetOptions } from './options.js'
 

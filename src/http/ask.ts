@@ -1,18 +1,18 @@
-import { asyncScheduler, Observable, type Observer, type Subscriber } from 'rxjs'
-import { LinkTransfer } from '../limiter/learn.js'
-import type { HostLimiter, LimiterRegistry } from '../limiter/limiter-registry.js'
-import { BadAnswerError, CollectError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
+import { Observable, type Observer, type Subscriber, Subscription, take, timer } from 'rxjs'
+import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/attempt.js'
+import type { LimiterRegistry } from '../limiter/limiter-registry.js'
+import { BadAnswerError, CollectError, type HostClosedError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import { findAddress, findHeaders, type Settings, toAddressSetting } from '../model/settings.js'
 import { type AwaitedReply, createDeadlineSweep, type DeadlineSweep } from '../operators/deadline.js'
-import type { SlotUse, WorkerSlot } from '../operators/merge-map-pool.js'
+import type { WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
-import { retryFailures } from '../operators/retry-failures.js'
-import { describeResponse, type RequestEnd, type RequestFollower, type RequestWatch, readReplyText } from './decode-reply.js'
+import { createRetryDelay, type RetryPolicy } from '../operators/retry-failures.js'
+import { describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
-import type { HttpReply, HttpRequest, Transport } from './transport.js'
+import type { HttpReply, HttpRequest, RequestFollower, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that
@@ -50,150 +50,277 @@ export interface AskDependencies {
   readonly watch?: RequestWatch | undefined
 }
 
+/** An endpoint as the requests of a stream use it. */
+interface Route<Input, Answer> {
+  readonly endpoint: Endpoint<Input, Answer>
+  readonly limiter: HostLimiter
+  readonly toRequest: (input: Input) => HttpRequest
+  readonly shared: SharedDependencies
+}
+
+interface SharedDependencies extends AskDependencies {
+  readonly deadlines: DeadlineSweep
+  readonly redact: Redact
+  readonly policy: RetryPolicy
+}
+
 /** Creates the request function of an item. Its worker slot is released as soon as the answers have arrived, before they are decoded. */
 export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, item?: string) => Ask) => {
-  const { settings, limiters, timeoutMs, random, isList = false } = dependencies
+  const { settings, limiters, timeoutMs, random } = dependencies
   const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
-  const shared = { ...dependencies, deadlines: createDeadlineSweep(), redact: createRedactor(settings) }
-  const prepared = new Map<AnyEndpoint, { readonly toRequest: (input: unknown) => HttpRequest; readonly limiter: HostLimiter }>()
-  const prepare = (endpoint: AnyEndpoint) => ({
+  const shared = { ...dependencies, deadlines: createDeadlineSweep(), redact: createRedactor(settings), policy }
+  const routes = new Map<AnyEndpoint, Route<unknown, unknown>>()
+  const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => ({
+    ...{ endpoint, limiter: limiters.forEndpoint(endpoint), shared },
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
-    limiter: limiters.forEndpoint(endpoint),
   })
   return (slot, item = '') =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast = false }: AskOptions = {}) => {
-      const { toRequest, limiter } = getOrAdd(prepared, endpoint, () => prepare(endpoint))
-      const request = toRequest(input)
-      return new Observable<Answer>((subscriber) => {
-        const use = slot.use()
-        const call = { ...{ endpoint, input, item, request, limiter, use, shared }, attempts: 0 }
-        const attempt$ = new Observable<Answer>((attempt) => new Attempt(call, attempt).begin())
-        const options = { item, isList, idleMs: timeoutMs, failFast, onOwnPause: use.release }
-        use.acquire(limiter.schedule(attempt$, options)).pipe(retryFailures(policy)).subscribe(subscriber)
-        // After the request has ended: earlier, the next one would start too early.
-        subscriber.add(use.release)
-      })
+      const route = getOrAdd(routes, endpoint, () => open(endpoint)) as Route<Input, Answer>
+      return new Observable<Answer>((subscriber) => new PendingRequest(route, { input, item, slot, failFast }, subscriber).begin())
     }
-}
-
-/** One request, over all its attempts. */
-interface Call<Input, Answer> {
-  readonly endpoint: Endpoint<Input, Answer>
-  readonly input: Input
-  readonly item: string
-  readonly request: HttpRequest
-  readonly limiter: HostLimiter
-  readonly use: SlotUse
-  readonly shared: AskDependencies & { readonly deadlines: DeadlineSweep; readonly redact: Redact }
-  attempts: number
 }
 
 /**
- * One attempt of a request: the observer of its transport, with its deadline. An object instead of operators and their closures, because a
- * run sends 20,000 requests.
+ * One request: waits for a worker, for the permits of endpoint and host, for its reply, and for its retries. It observes its transport, and
+ * the deadlines watch it. An object instead of operators and their closures, because a run sends 20,000 requests.
  */
-class Attempt<Input, Answer> implements Observer<HttpReply>, AwaitedReply {
-  startedAt = asyncScheduler.now()
-  readonly idleMs: number
-  readonly totalMs: number
-  readonly transfer: LinkTransfer
-  private readonly number: number
-  private sentAt = 0
-  private follower: RequestFollower | undefined
-  private arrival: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
-  private hasEnded = false
+class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<HttpReply>, AwaitedReply {
+  readonly item: string
+  readonly failFast: boolean
+  /** While an attempt is sent. A transport that ends at once may still emit after its reply was refused. */
+  transfer: LinkTransfer | undefined
+  private hasWorker = false
+  /** What it waits for: a worker, the reply, or the pause before a retry. */
+  private waiting: Subscription | undefined
+  private sent: HttpRequest | undefined
+  private attempts = 0
+  private retryDelay: ReturnType<typeof createRetryDelay> | undefined
+  /** The attempt as `around` sees it. */
+  private wrapped: Subscriber<Answer> | undefined
+  private watched: WatchedAttempt | undefined
 
   constructor(
-    private readonly call: Call<Input, Answer>,
+    private readonly route: Route<Input, Answer>,
+    private readonly given: { readonly input: Input; readonly item: string; readonly slot: WorkerSlot; readonly failFast: boolean },
     private readonly subscriber: Subscriber<Answer>,
   ) {
-    const { limiters, timeoutMs } = call.shared
-    this.idleMs = timeoutMs
-    this.totalMs = timeoutMs * TOTAL_FACTOR
-    this.transfer = new LinkTransfer(limiters.link)
-    this.number = call.attempts++
+    super(route.limiter)
+    this.item = given.item
+    this.failFast = given.failFast
+  }
+
+  get isList(): boolean {
+    return this.route.shared.isList ?? false
+  }
+
+  get idleMs(): number {
+    return this.route.shared.timeoutMs
+  }
+
+  get totalMs(): number {
+    return this.idleMs * TOTAL_FACTOR
   }
 
   begin(): void {
-    const { endpoint, item, request, shared } = this.call
-    const { clock, watch, onRequestEvent, redact } = shared
-    if (this.number > 0) onRequestEvent('retried', item)
-    onRequestEvent('requested')
-    if (watch) this.sentAt = clock()
-    this.follower = watch?.begin?.({ endpoint, at: this.sentAt, url: redact(request.url), item, attempt: this.number })
-    if (this.follower) this.follower.run(() => this.send())
-    else this.send()
+    this.subscriber.add(this)
+    this.attempt()
   }
 
-  private send(): void {
-    const { request, limiter, use, shared } = this.call
-    const { transfer } = this
+  private attempt(): void {
+    const { around } = this.limiter
+    if (this.subscriber.closed) return
+    if (around === undefined) {
+      this.acquireWorker()
+      return
+    }
+    const attempt$ = new Observable<Answer>((wrapped) => {
+      this.wrapped = wrapped
+      this.acquireWorker()
+      return () => {
+        if (this.wrapped === wrapped) this.abort()
+      }
+    })
+    const { subscriber } = this
+    const answered = { next: (answer: Answer) => subscriber.next(answer), complete: () => subscriber.complete() }
+    subscriber.add(around(attempt$).subscribe({ ...answered, error: (error: unknown) => this.retry(error) }))
+  }
+
+  private acquireWorker(): void {
+    const start = (): void => {
+      this.hasWorker = true
+      this.enqueue()
+    }
+    if (this.hasWorker) this.enqueue()
+    else this.wait().add(this.given.slot.acquire(start))
+  }
+
+  /** Ends the last wait, and begins another one, which may end before it is added. */
+  private wait(): Subscription {
+    this.waiting?.unsubscribe()
+    this.waiting = new Subscription()
+    if (this.subscriber.closed) this.waiting.unsubscribe()
+    return this.waiting
+  }
+
+  protected send(): void {
+    const { endpoint, toRequest, shared } = this.route
+    const { watch, clock, onRequestEvent, redact } = shared
+    const { item } = this
+    try {
+      const attempt = this.attempts++
+      if (attempt > 0) onRequestEvent('retried', item)
+      onRequestEvent('requested')
+      const request = toRequest(this.given.input)
+      this.sent = request
+      const at = watch ? clock() : 0
+      const follower = watch?.begin?.({ endpoint, at, url: redact(request.url), item, attempt })
+      if (watch) this.watched = { at, follower, status: undefined, bytes: 0, ms: undefined }
+      if (follower) follower.run(() => this.transmit(request))
+      else this.transmit(request)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  private transmit(request: HttpRequest): void {
+    const { limiters, deadlines, transport } = this.route.shared
+    // An observer of the request may have cancelled it.
+    if (this.subscriber.closed) return
+    const transfer = new LinkTransfer(limiters.link)
     const arrived = (): void => {
       transfer.isComplete = true
       // While the host recovers, retries of started items go before requests of new ones.
-      if (!limiter.isUnhealthy()) use.release()
+      if (!this.isUnhealthy()) this.releaseWorker()
     }
-    shared.deadlines.add(this)
-    this.subscriber.add(this)
-    this.subscriber.add(shared.transport({ ...request, arrived, transfer }).subscribe(this))
+    this.transfer = transfer
+    deadlines.add(this)
+    this.wait().add(transport({ ...request, arrived, transfer }).subscribe(this))
   }
 
   next(reply: HttpReply): void {
-    const { shared } = this.call
+    const { shared } = this.route
+    const { watched } = this
+    if (this.transfer === undefined) return
     shared.deadlines.remove(this)
-    if (shared.watch) this.arrival = { status: reply.status, bytes: reply.body.length, ms: shared.clock() - this.sentAt }
+    if (watched) Object.assign(watched, { status: reply.status, bytes: reply.body.length, ms: shared.clock() - watched.at })
     let answer: Answer
     try {
-      answer = readAnswer(this.call, acceptReply(reply, shared))
+      answer = this.read(acceptReply(reply, shared))
     } catch (error) {
       this.fail(error, reply)
       return
     }
-    this.end(undefined)
-    this.subscriber.next(answer)
+    this.endWatch(undefined)
+    this.countAnswer()
+    const { wrapped = this.subscriber } = this
+    wrapped.next(answer)
+  }
+
+  private read(reply: HttpReply): Answer {
+    const { endpoint, shared } = this.route
+    const drift = shared.drift?.(endpoint)
+    const answer = endpoint.readBytes?.(reply.body)
+    if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), this.given.input, drift?.forItem(this.item))
+    drift?.countAsExpected()
+    return answer
   }
 
   error(error: unknown): void {
-    this.fail(error)
+    if (this.transfer) this.fail(error)
   }
 
   complete(): void {
-    this.subscriber.complete()
+    if (this.transfer === undefined) return
+    const { wrapped = this.subscriber } = this
+    wrapped.complete()
   }
 
-  /** A failure gets its request and its reply, at no cost for a success. */
+  /** The attempt failed. A failure gets its request and its reply, at no cost for a success. */
   fail(error: unknown, reply?: HttpReply): void {
-    const failure = error instanceof CollectError && error.request === undefined ? this.addExchange(error, reply) : error
-    this.end(failure instanceof CollectError ? failure.code : 'error')
-    this.subscriber.error(failure)
+    const described = error instanceof CollectError && error.request === undefined ? this.addExchange(error, reply) : error
+    this.stop()
+    this.endWatch(described instanceof CollectError ? described.code : 'error')
+    const { failure, pauseMs } = this.countFailure(described)
+    if (pauseMs === undefined) {
+      this.endAttempt(failure)
+      return
+    }
+    // Its worker can do other work.
+    this.releaseWorker()
+    this.wait().add(timer(pauseMs).subscribe(() => this.endAttempt(failure)))
   }
 
   private addExchange(error: CollectError, reply: HttpReply | undefined): CollectError {
-    const { endpoint, request, item, shared } = this.call
+    const { endpoint, shared } = this.route
     const { method, host, path } = endpoint
     const { stream, redact } = shared
     return error.during({
-      request: { method, host, path, url: redact(request.url), stream, item },
+      request: { method, host, path, url: redact(this.sent?.url ?? ''), stream, item: this.item },
       response: reply && describeResponse(reply, redact),
     })
   }
 
-  unsubscribe(): void {
-    this.call.shared.deadlines.remove(this)
-    this.end('cancelled')
+  reject(error: HostClosedError): void {
+    this.leave()
+    this.endAttempt(error)
   }
 
-  private end(failure: string | undefined): void {
-    const { endpoint, shared } = this.call
-    const { watch, clock } = shared
-    if (watch === undefined || this.hasEnded) return
-    this.hasEnded = true
-    const { status, bytes, ms } = this.arrival ?? { status: undefined, bytes: 0, ms: clock() - this.sentAt }
-    const ended = { endpoint, at: this.sentAt, failure, status, bytes, ms }
-    watch.end(ended)
-    this.follower?.end(ended)
+  private endAttempt(failure: unknown): void {
+    if (this.wrapped === undefined) this.retry(failure)
+    else this.wrapped.error(failure)
   }
+
+  private retry(failure: unknown): void {
+    this.retryDelay ??= createRetryDelay(this.route.shared.policy)
+    const delay$ = this.retryDelay(failure).pipe(take(1))
+    this.wait().add(delay$.subscribe({ next: () => this.attempt(), error: (error: unknown) => this.subscriber.error(error) }))
+  }
+
+  private releaseWorker(): void {
+    if (this.hasWorker) this.given.slot.release()
+    this.hasWorker = false
+  }
+
+  /** Ends the attempt without a result. */
+  private abort(): void {
+    this.endWatch('cancelled')
+    this.stop()
+    this.leave()
+  }
+
+  private stop(): void {
+    this.route.shared.deadlines.remove(this)
+    this.transfer = undefined
+    this.waiting?.unsubscribe()
+  }
+
+  /** The request has ended. Its worker is free after that: earlier, the next request would start too early. */
+  unsubscribe(): void {
+    this.abort()
+    this.releaseWorker()
+  }
+
+  private endWatch(failure: string | undefined): void {
+    const { watched } = this
+    if (watched === undefined) return
+    this.watched = undefined
+    const { endpoint, shared } = this.route
+    const { at, follower, status, bytes, ms = shared.clock() - at } = watched
+    const ended = { endpoint, at, failure, status, bytes, ms }
+    shared.watch?.end(ended)
+    follower?.end(ended)
+  }
+}
+
+/** An attempt that is observed, and its reply. */
+interface WatchedAttempt {
+  readonly at: number
+  readonly follower: RequestFollower | undefined
+  status: number | undefined
+  bytes: number
+  ms: number | undefined
 }
 
 /** Returns a 200 with a body; throws for any other reply. */
@@ -204,14 +331,6 @@ const acceptReply = (reply: HttpReply, { clock, onRequestEvent }: AskDependencie
   if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
   onRequestEvent('rate-limited')
   throw new ThrottledError(pauseMs)
-}
-
-const readAnswer = <Input, Answer>({ endpoint, input, item, shared }: Call<Input, Answer>, reply: HttpReply): Answer => {
-  const drift = shared.drift?.(endpoint)
-  const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, drift?.forItem(item))
-  drift?.countAsExpected()
-  return answer
 }
 
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'

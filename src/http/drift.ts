@@ -1,23 +1,160 @@
 import type { z } from 'zod'
+import { describeField as describeSchema, type FieldDescription } from '../model/field-description.js'
 import { getOrAdd } from '../model/map.js'
 import type { Drift } from '../model/report.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
+import type { Kind } from '../model/row-schema.js'
+import { readDay } from '../model/trading-day.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
-import { type FieldProblem, findProblem, formatFieldProblem, isFilled, type RequiredFieldPolicy } from './required-fields.js'
-import {
-  collectRecords,
-  compileShape,
-  describeKind,
-  isWrongKind,
-  joinPath,
-  type KnownField,
-  listNodes,
-  mayBeGone,
-  mayLackValues,
-  type NodeRecords,
-  type ShapeNode,
-  takeEnds,
-} from './shape-node.js'
+
+const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list: 8, record: 16 }
+
+/** A field that the schema declares, and what the answers of the run had in it. */
+export interface KnownField {
+  readonly name: string
+  readonly mask: number
+  readonly expected: string
+  /** A record without it counts as drift. */
+  readonly isExpected: boolean
+  readonly isUsual: boolean
+  /** An answer without it is refused. */
+  readonly isRequired: boolean
+  readonly mayBeNull: boolean
+  readonly format: 'day' | 'millis' | undefined
+  readonly inner: ShapeNode | undefined
+  /** The number of the last answer in which a record had a value of it that has no fault. */
+  filledIn: number
+  /** The answers in which no record had it. */
+  readonly absence: {
+    answers: number
+    /** Records of their samples, and all their records. */
+    records: number
+    readCompletely: number
+    /** The field was present, but without a value. */
+    isNull: boolean
+    example: string
+  }
+  /** Answers with a fault in it, if it is required; and how many of them were consecutive up to the latest answer. */
+  faulty: number
+  faultyInARow: number
+}
+
+/** The records at one path of the answer. */
+export interface ShapeNode {
+  readonly path: string
+  /** The names of the fields that lead to it. */
+  readonly steps: readonly string[]
+  readonly known: ReadonlyMap<string, KnownField>
+  /** The fields that every record must have. */
+  readonly always: readonly KnownField[]
+  /** The fields that are checked per answer: those that must be filled, and those with records. */
+  readonly perAnswer: readonly KnownField[]
+  /** Answers that had one. */
+  answers: number
+  /** Records checked. */
+  records: number
+}
+
+/** The records of one answer at a node: first, middle and last of each list, and all of them if the sample is not enough. */
+export interface NodeRecords {
+  readonly sample: readonly Row[]
+  readonly readAll: () => readonly Row[]
+}
+
+const createShapeNode = (steps: readonly string[], path: string, { kinds, fields = {} }: FieldDescription): ShapeNode => {
+  const own = kinds.includes('list') ? `${path}[]` : path
+  const node = { steps, path: own, answers: 0, records: 0 }
+  const known = Object.entries(fields).map(([name, schema]) => toKnownField(node, name, describeSchema(schema)))
+  return {
+    ...node,
+    known: new Map(known.map((field) => [field.name, field])),
+    always: known.filter(({ isExpected, isUsual }) => isExpected && !isUsual),
+    perAnswer: known.filter((field) => field.inner !== undefined || field.isRequired || field.isUsual || mayLackValues(field)),
+  }
+}
+
+const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, field: FieldDescription): KnownField => {
+  const { usual, required, key, format } = field.facts
+  return {
+    ...{ name, mask: toMask(field.kinds), expected: field.expected },
+    ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
+    ...{ isRequired: required === true, mayBeNull: key !== true, format },
+    inner: field.fields && createShapeNode([...node.steps, name], joinPath(node, name), field),
+    filledIn: 0,
+    absence: { answers: 0, records: 0, readCompletely: 0, isNull: false, example: '' },
+    ...{ faulty: 0, faultyInARow: 0 },
+  }
+}
+
+/** A node and all below it. */
+const listNodes = (node: ShapeNode): readonly ShapeNode[] => [
+  node,
+  ...[...node.known.values()].flatMap(({ inner }) => (inner === undefined ? [] : listNodes(inner))),
+]
+
+const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
+
+export const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
+const toKindBit = (value: unknown): number => {
+  if (typeof value === 'string') return BITS.text
+  if (typeof value === 'number') return BITS.number
+  if (typeof value === 'boolean') return BITS.flag
+  return value === null || value === undefined ? 0 : Array.isArray(value) ? BITS.list : BITS.record
+}
+
+export const isWrongKind = (value: unknown, { mask }: { readonly mask: number }): boolean => (toKindBit(value) & ~mask) !== 0
+
+/** A required key without a value is refused per answer. */
+const mayLackValues = (field: KnownField): boolean => field.isExpected && !field.mayBeNull && !field.isRequired && !isContainer(field)
+
+/** Whether the field may only be a list or a record. */
+export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
+
+export const describeKind = (value: unknown): string => Object.entries(BITS).find(([, bit]) => bit === toKindBit(value))?.[0] ?? 'nothing'
+
+/** The first, the middle and the last element of a list. */
+const takeEnds = (list: readonly unknown[]): readonly unknown[] => (list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)])
+
+/** Collects all records at the end of a path of names; each step may be a list or a single record. */
+const collectRecords = (value: unknown, [step, ...further]: readonly string[]): readonly Row[] => {
+  const here = [value].flat().filter(isRow)
+  return step === undefined ? here : here.flatMap((record) => collectRecords(record[step], further))
+}
+
+/** The years 1990 to 2100; values in seconds or microseconds are far outside. */
+const [FIRST_MILLIS, LAST_MILLIS] = [Date.UTC(1990), Date.UTC(2100)] as const
+
+export const hasFormat = (value: unknown, { format }: KnownField): boolean => {
+  if (format === 'day') return readDay(value) !== undefined
+  return format === undefined || (typeof value === 'number' && value >= FIRST_MILLIS && value <= LAST_MILLIS)
+}
+
+/** Whether a value of the right kind is more than null or empty text, and in its format. */
+const isFilled = (value: unknown, field: KnownField): boolean =>
+  value !== null && value !== undefined && value !== '' && hasFormat(value, field)
+
+/** The fault of a required field: absent, wrong type, null in all records, or wrong format. */
+export type FieldFault = 'gone' | 'type' | 'null' | 'format'
+
+export interface FieldProblem {
+  readonly node: ShapeNode
+  readonly field: KnownField
+  readonly fault: FieldFault
+  /** The first wrong value. */
+  readonly seen: unknown
+  /** Number of records in the sample. */
+  readonly sampleSize: number
+  readonly isRefused: boolean
+}
+
+/** Checks the fields without which an answer is refused. */
+export interface RequiredFields {
+  readonly find: (node: ShapeNode, field: KnownField, records: NodeRecords) => FieldProblem | undefined
+  /** Throws unless the run accepts such answers. */
+  readonly refuse: (problem: FieldProblem) => void
+}
 
 /** Per endpoint: a record with names such as dates would add a difference for each answer. */
 const MAX_DIFFERENCES = 40
@@ -42,21 +179,27 @@ interface FieldDifference {
 export type ShapeWatch = ReturnType<typeof createShapeWatch>
 
 /** Compares the answers of one endpoint with its declared shape. */
-const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, policy?: RequiredFieldPolicy) => {
-  const { mask, expected, root } = compileShape(shape)
-  const check: ShapeCheck = { policy, differences: new Map(), number: 0, item: '', answer: undefined, problems: [] }
+const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, required?: RequiredFields) => {
+  const described = describeSchema(shape)
+  const whole = { mask: toMask(described.kinds), field: 'the answer', expected: described.expected }
+  const root = createShapeNode([], '', described)
+  const nodes = listNodes(root)
+  const check: ShapeCheck = { required, differences: new Map(), number: 0, item: '', answer: undefined, problems: [] }
   let asExpected = 0
 
   const inspect: AnswerInspector = (answer) => {
     check.number += 1
     check.answer = answer
     check.problems = []
-    if (isWrongKind(answer, { mask })) return countWrongKind(check, root, { field: 'the answer', expected }, answer)
+    if (isWrongKind(answer, whole)) return countWrongKind(check, root, whole, answer)
     checkNode(check, root, [answer])
     check.answer = undefined
     for (const problem of check.problems) {
-      countProblem(check, problem)
-      if (problem.isRefused) policy?.refuse(formatFieldProblem(problem))
+      const { fault, field, node, sampleSize } = problem
+      // Other faults are counted by the check of the records.
+      if (fault === 'null' || fault === 'format' || (fault === 'gone' && !field.isExpected))
+        countDifference(check, node, { kind: fault, ...describeField(node, field) }, sampleSize)
+      if (problem.isRefused) required?.refuse(problem)
     }
   }
   const toDrift = ({ kind, field, node, expected, seen, required, answers, records, example }: Omit<FieldDifference, 'last'>): Drift => ({
@@ -76,13 +219,13 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, po
       asExpected += 1
     },
     listDrifts: (): readonly Drift[] =>
-      [...check.differences.values(), ...listNodes(root).flatMap((node) => listLacking(node, asExpected))].map(toDrift),
+      [...check.differences.values(), ...nodes.flatMap((node) => listLacking(node, asExpected))].map(toDrift),
   }
 }
 
 /** The answer that is being checked, and the differences so far. */
 interface ShapeCheck {
-  readonly policy: RequiredFieldPolicy | undefined
+  readonly required: RequiredFields | undefined
   readonly differences: Map<string, FieldDifference>
   /** The number of the answer. */
   number: number
@@ -107,10 +250,9 @@ const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[
   for (const field of node.perAnswer) {
     if (field.filledIn === check.number) field.faultyInARow = 0
     else checkUnfilled(check, node, field, sample)
-    if (field.inner !== undefined) {
-      const inner = sample.map((record) => record[field.name] ?? null).filter((value) => !isWrongKind(value, field))
-      checkNode(check, field.inner, inner)
-    }
+    if (field.inner === undefined) continue
+    const inner = sample.map((record) => record[field.name] ?? null).filter((value) => !isWrongKind(value, field))
+    checkNode(check, field.inner, inner)
   }
 }
 
@@ -133,14 +275,8 @@ const checkUnfilled = (check: ShapeCheck, node: ShapeNode, field: KnownField, sa
   let all: readonly Row[] | undefined
   const records: NodeRecords = { sample, readAll: () => (all ??= collectRecords(check.answer, node.steps)) }
   countAbsence(field, records, check.item)
-  const problem = check.policy && field.isRequired ? findProblem(node, field, records, check.policy.rules) : undefined
+  const problem = field.isRequired ? check.required?.find(node, field, records) : undefined
   if (problem !== undefined) check.problems.push(problem)
-}
-
-/** Counts the fault of a required field, if the check of the records does not count it. */
-const countProblem = (check: ShapeCheck, { fault, field, node, sampleSize }: FieldProblem): void => {
-  if (fault === 'null' || fault === 'format' || (fault === 'gone' && !field.isExpected))
-    countDifference(check, node, { kind: fault, ...describeField(node, field) }, sampleSize)
 }
 
 const describeField = (node: ShapeNode, { name, expected, isRequired }: KnownField) => ({
@@ -181,7 +317,7 @@ const MIN_RECORDS = 10
  * that it is gone: one stock may lack what the others have.
  */
 const countAbsence = (field: KnownField, { sample, readAll }: NodeRecords, item: string): void => {
-  if (!mayBeGone(field) && !mayLackValues(field)) return
+  if (!field.isUsual && !mayLackValues(field)) return
   if (sample.some((record) => hasField(record, field))) return
   const all = readAll()
   if (all.some((record) => hasField(record, field))) return
@@ -195,13 +331,13 @@ const countAbsence = (field: KnownField, { sample, readAll }: NodeRecords, item:
 
 const hasField = (record: Row, field: KnownField): boolean => {
   const value = record[field.name]
-  if (value === undefined) return !mayBeGone(field)
+  if (value === undefined) return !field.isUsual
   return !mayLackValues(field) || (value !== null && value !== '')
 }
 
 /** The fields of a node that (nearly) all answers of the run lack. `others`: answers that had all fields and were not checked. */
 const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDifference, 'last'>[] =>
-  [...node.known.values()]
+  node.perAnswer
     .filter((field) => isLacking(field, node, others))
     .map((field) => {
       const { isNull, answers, records, example } = field.absence
@@ -212,7 +348,7 @@ const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDiffer
 const isLacking = ({ absence }: KnownField, { known, answers }: ShapeNode, others: number): boolean => {
   if (absence.answers === 0 || absence.answers < (answers + others) * MIN_SHARE) return false
   if (answers >= MIN_ANSWERS) return true
-  const optional = [...known.values()].filter(mayBeGone)
+  const optional = [...known.values()].filter(({ isUsual }) => isUsual)
   const present = optional.filter((other) => other.absence.answers < answers)
   return absence.readCompletely >= MIN_RECORDS && (absence.isNull || present.length * 2 >= optional.length)
 }
@@ -222,10 +358,9 @@ export type DriftWatch = ReturnType<typeof createDriftWatch>
 const MAX_REPORTED = 48
 
 /**
- * Collects the drift of a run, by endpoint, with counts of answers and records. Without a policy for required fields, drift is recorded and
- * no answer is refused.
+ * Collects the drift of a run, by endpoint, with counts of answers and records. Without `required`, no answer is refused.
  */
-export const createDriftWatch = (policy?: RequiredFieldPolicy) => {
+export const createDriftWatch = (required?: RequiredFields) => {
   const streams = new Map<string, Map<AnyEndpoint, ShapeWatch>>()
   const byProcess = new Map<string, readonly Drift[]>()
   return {
@@ -234,7 +369,7 @@ export const createDriftWatch = (policy?: RequiredFieldPolicy) => {
       const watches = getOrAdd(streams, stream, () => new Map())
       return (endpoint: AnyEndpoint): ShapeWatch | undefined => {
         const { name, shape } = endpoint
-        return shape && getOrAdd(watches, endpoint, () => createShapeWatch(stream, name, shape, policy))
+        return shape && getOrAdd(watches, endpoint, () => createShapeWatch(stream, name, shape, required))
       }
     },
     /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
@@ -257,16 +392,9 @@ const mergeDrifts = (all: readonly Drift[]): Drift[] => {
   const sums = new Map<string, Drift>()
   for (const one of all) {
     const key = JSON.stringify([one.stream, one.endpoint, one.kind, one.field, one.expected, one.seen])
-    const sum = sums.get(key)
-    sums.set(key, sum === undefined ? one : addDrift(sum, one))
+    const { answers, of, records, ofRecords, ...facts } = sums.get(key) ?? { ...one, answers: 0, of: 0, records: 0, ofRecords: 0 }
+    const counts = { answers: answers + one.answers, of: of + one.of, records: records + one.records, ofRecords: ofRecords + one.ofRecords }
+    sums.set(key, { ...facts, ...counts })
   }
   return [...sums.values()]
 }
-
-const addDrift = (sum: Drift, one: Drift): Drift => ({
-  ...sum,
-  answers: sum.answers + one.answers,
-  of: sum.of + one.of,
-  records: sum.records + one.records,
-  ofRecords: sum.ofRecords + one.ofRecords,
-})

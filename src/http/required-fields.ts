@@ -1,9 +1,20 @@
 import type { Row } from '../model/row.js'
-import { readDay } from '../model/trading-day.js'
-import { describeKind, isContainer, isWrongKind, joinPath, type KnownField, type NodeRecords, type ShapeNode } from './shape-node.js'
+import {
+  describeKind,
+  type FieldFault,
+  type FieldProblem,
+  hasFormat,
+  isContainer,
+  isWrongKind,
+  joinPath,
+  type KnownField,
+  type NodeRecords,
+  type RequiredFields,
+  type ShapeNode,
+} from './drift.js'
 
 /** The thresholds for a missing required field. Shares are fractions of 1. */
-export interface FieldRules {
+interface FieldRules {
   /** A field is missing if this share of the records of an answer lacks it. */
   readonly missingShare: number
   /** An answer with this many records is judged by itself, */
@@ -17,34 +28,14 @@ export interface FieldRules {
   readonly inARow: number
 }
 
-/** What to do with answers that lack required fields. */
-export interface RequiredFieldPolicy {
-  readonly rules: FieldRules
-  /** Throws unless the run accepts such answers. */
-  readonly refuse: (reason: string) => void
-}
-
-/** The fault of a required field: absent, wrong type, null in all records, or wrong format. */
-type FieldFault = 'gone' | 'type' | 'null' | 'format'
-
-export interface FieldProblem {
-  readonly node: ShapeNode
-  readonly field: KnownField
-  readonly fault: FieldFault
-  /** The first wrong value. */
-  readonly seen: unknown
-  /** Number of records in the sample. */
-  readonly sampleSize: number
-  readonly isRefused: boolean
-}
+/** Answers that lack a required field are refused: `refuse` throws unless the run accepts them. */
+export const createRequiredFields = (rules: FieldRules, refuse: (reason: string) => void): RequiredFields => ({
+  find: (node, field, records) => findProblem(node, field, records, rules),
+  refuse: (problem) => refuse(formatFieldProblem(problem)),
+})
 
 /** Checks a required field in the sample of an answer, and in all its records only if the sample has a fault. */
-export const findProblem = (
-  node: ShapeNode,
-  field: KnownField,
-  { sample, readAll }: NodeRecords,
-  rules: FieldRules,
-): FieldProblem | undefined => {
+const findProblem = (node: ShapeNode, field: KnownField, { sample, readAll }: NodeRecords, rules: FieldRules): FieldProblem | undefined => {
   if (sample.some((record) => findFault(record, field, node) === undefined)) {
     field.faultyInARow = 0
     return undefined
@@ -95,24 +86,12 @@ const findFault = (record: Row, field: KnownField, node: ShapeNode): FieldFault 
   return hasFormat(value, field) ? undefined : 'format'
 }
 
-const hasFormat = (value: unknown, { format }: KnownField): boolean =>
-  format === undefined || (format === 'day' ? readDay(value) !== undefined : isMillis(value))
-
-/** Whether a value of the right kind is more than null or empty text, and in its format. */
-export const isFilled = (value: unknown, field: KnownField): boolean =>
-  value !== null && value !== undefined && value !== '' && hasFormat(value, field)
-
 const findAbsence = (record: Row, field: KnownField, node: ShapeNode): FieldFault | undefined => {
   const isAbsent = record[field.name] === undefined
   if ((!field.isExpected || field.isUsual) && isContainer(field)) return hasUnknownContainer(record, node) ? 'gone' : undefined
   if (isAbsent) return 'gone'
   return field.mayBeNull ? undefined : 'null'
 }
-
-/** The years 1990 to 2100; values in seconds or microseconds are far outside. */
-const [FIRST_MILLIS, LAST_MILLIS] = [Date.UTC(1990), Date.UTC(2100)] as const
-
-const isMillis = (value: unknown): boolean => typeof value === 'number' && value >= FIRST_MILLIS && value <= LAST_MILLIS
 
 const hasUnknownField = (record: Row, { known }: ShapeNode): boolean => Object.keys(record).some((name) => !known.has(name))
 
@@ -122,7 +101,7 @@ const hasUnknownContainer = (record: Row, { known }: ShapeNode): boolean =>
   )
 
 /** Describes the fault of a required field. */
-export const formatFieldProblem = ({ node, fault, field, seen }: FieldProblem): string => {
+const formatFieldProblem = ({ node, fault, field, seen }: FieldProblem): string => {
   const descriptions: Readonly<Record<FieldFault, string>> = {
     gone: 'is missing from the answer',
     type: `is ${describeKind(seen)} instead of ${field.expected.replaceAll('|', ' or ')}`,

@@ -1,12 +1,13 @@
-import { type Subscription, timer } from 'rxjs'
+import { asyncScheduler, type Subscription, timer } from 'rxjs'
 import type { HostClosedError } from '../model/errors.js'
 import {
   type AttemptEnd,
   applyAttemptEnd,
+  countAnswer,
   countSent,
   createFailFastError,
+  createLimiterState,
   decideAdmission,
-  initialLimiterState,
   type LimiterSettings,
   type LimiterState,
 } from './state.js'
@@ -33,7 +34,7 @@ interface LimiterOptions {
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
   /** Requests a second. */
-  readonly maxRate?: number | undefined
+  readonly maxRate?: number
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
@@ -47,8 +48,7 @@ export class Limiter {
   private isScheduled = false
 
   constructor(private readonly options: LimiterOptions) {
-    const { maxRate = Number.POSITIVE_INFINITY } = options
-    this.state = { ...initialLimiterState, rate: { ...initialLimiterState.rate, maxPerSecond: maxRate } }
+    this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY)
   }
 
   get name(): string {
@@ -88,18 +88,21 @@ export class Limiter {
    * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
    * cancels many at once does not start their successors one by one.
    */
-  release({ generation, sentAt }: Permit, { signal, item, isOneItemEnough, isList }: Omit<AttemptEnd, 'now' | keyof Permit>): void {
-    const { settings, now, onChange } = this.options
-    const [before, at] = [this.state, now()]
-    this.state = applyAttemptEnd(before, { generation, sentAt, signal, item, isOneItemEnough, isList, now: at }, settings)
-    if (this.state.backoff !== before.backoff) onChange(before, this.state, at)
+  release(permit: Permit, result: Omit<AttemptEnd, 'now' | keyof Permit>): void {
+    const { settings, onChange } = this.options
+    const { state: before } = this
+    const now = this.options.now()
+    if (result.signal.kind !== 'answered' || !countAnswer(before, permit.generation, now)) {
+      this.state = applyAttemptEnd(before, { ...permit, ...result, now }, settings)
+      if (this.state.backoff !== before.backoff) onChange(before, this.state, now)
+    }
     if (this.queue.size === 0 || this.isScheduled) return
     this.isScheduled = true
     this.schedule(0)
   }
 
   private send(request: QueuedRequest, now: number): void {
-    this.state = countSent(this.state, now)
+    countSent(this.state, now)
     request.start({ generation: this.state.generation, sentAt: now })
   }
 
@@ -128,5 +131,17 @@ export class Limiter {
   private schedule(ms: number): void {
     this.timerSubscription?.unsubscribe()
     this.timerSubscription = timer(Math.ceil(ms)).subscribe(() => this.admitQueued())
+  }
+}
+
+/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
+export const createStopwatch = (): (() => number) => {
+  let last = asyncScheduler.now()
+  let passed = 0
+  return () => {
+    const at = asyncScheduler.now()
+    passed += Math.max(0, at - last)
+    last = at
+    return passed
   }
 }

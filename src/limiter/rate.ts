@@ -24,22 +24,25 @@ export const lowerLimit = ({ level }: AdaptiveLimit, estimate: number, now: numb
   return { level: isKnown ? 0.95 * estimate : estimate, since: now, isKnown }
 }
 
-/** The adaptive rate and concurrency limits of a host, with their measurements. Instants are milliseconds of the limiter's stopwatch. */
+/**
+ * The adaptive rate and concurrency limits of a host, with their measurements. Instants are milliseconds of the limiter's stopwatch. What
+ * each request of a healthy host changes is changed in place.
+ */
 export interface RateState {
-  readonly perSecond: AdaptiveLimit
+  perSecond: AdaptiveLimit
   /** The rate in the settings; infinite if there is none. */
   readonly maxPerSecond: number
   readonly inFlight: AdaptiveLimit
   /** When the next request may be sent. */
-  readonly nextAt: number
+  nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
-  readonly recoveredAt: number
+  recoveredAt: number
   /** Grants in the one-second window that began at `at`, and in the window before. */
-  readonly granted: { readonly at: number; readonly now: number; readonly before: number }
+  readonly granted: { at: number; now: number; before: number }
   readonly refusal?: Refusal
   /** When concurrency was last halved because of slow replies. */
   readonly slowedAt: number
-  readonly signs: RefusalSigns
+  signs: RefusalSigns
 }
 
 /** What tells a limit of the host from accidents. */
@@ -69,16 +72,16 @@ interface Refusal {
   readonly refused: number
 }
 
-export const initialRateState: RateState = {
+export const createRateState = (maxPerSecond: number): RateState => ({
   perSecond: unlimited,
-  maxPerSecond: Number.POSITIVE_INFINITY,
+  maxPerSecond,
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
   granted: { at: 0, now: 0, before: 0 },
   slowedAt: 0,
   signs: { hasGranted: false, since: 0, refused: 0, granted: 0, holds: 0 },
-}
+})
 
 /** Timers fire up to this late. Requests due within it are sent together, so that the rate is kept. */
 const MAX_TIMER_LAG_MS = 10
@@ -96,24 +99,25 @@ export const computeDelay = (rate: RateState, inFlight: number, now: number): nu
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
   Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))
 
-export const onSend = (rate: RateState, now: number): RateState => {
+export const countSend = (rate: RateState, now: number): void => {
   const perSecond = computeRate(rate, now)
-  return perSecond === Number.POSITIVE_INFINITY
-    ? rate
-    : { ...rate, nextAt: Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond }
+  if (perSecond < Number.POSITIVE_INFINITY) rate.nextAt = Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond
 }
 
 /** `isLate`: the request was sent before the last back-off or change of the rate. */
-export const onGrant = (rate: RateState, now: number, isLate: boolean): RateState => {
-  const granted = rollWindow(rate.granted, now)
-  const next = { ...rate, granted: { ...granted, now: granted.now + 1 } }
+export const countGrant = (rate: RateState, now: number, isLate: boolean): void => {
+  rollWindow(rate.granted, now)
+  rate.granted.now += 1
   const { signs } = rate
-  if (!signs.hasGranted) return { ...next, recoveredAt: now, signs: { ...signs, hasGranted: true } }
   const { test } = signs
-  if (isLate || (signs.refused === 0 && test === undefined)) return next
-  if (test && (signs.granted + 1 >= GRANTS_OF_TEST || now - rate.perSecond.since > MAX_TEST_MS))
-    return { ...next, signs: forget(signs), perSecond: { level: test.level, since: now - 3_000, isKnown: true } }
-  return { ...next, signs: { ...signs, granted: signs.granted + 1 } }
+  if (!signs.hasGranted) {
+    rate.recoveredAt = now
+    rate.signs = { ...signs, hasGranted: true }
+  } else if (isLate || (signs.refused === 0 && test === undefined)) return
+  else if (test && (signs.granted + 1 >= GRANTS_OF_TEST || now - rate.perSecond.since > MAX_TEST_MS)) {
+    rate.signs = forget(signs)
+    rate.perSecond = { level: test.level, since: now - 3_000, isKnown: true }
+  } else rate.signs = { ...signs, granted: signs.granted + 1 }
 }
 
 const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({ hasGranted, since: 0, refused: 0, granted: 0, holds: 0 })
@@ -174,14 +178,14 @@ const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
 
 /** Lowers the rate for as many grants as would contain several refusals, if they were accidents. */
 const beginTest = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
-  const granted = rollWindow(rate.granted, now)
-  const measured = Math.min(measureRate({ ...rate, granted }, now), computeLimit(rate.perSecond, now))
+  rollWindow(rate.granted, now)
+  const measured = Math.min(measureRate(rate, now), computeLimit(rate.perSecond, now))
   // Since the first refusal a bucket has had no tokens left: this does not count its burst.
   const recent = (signs.granted * 1_000) / Math.max(1, now - signs.since)
   const level = Math.max(MIN_RATE, 0.95 * measured)
   const slow = Math.max(MIN_RATE, TEST_RATE * Math.min(recent, measured))
   const perSecond = { level: slow, since: now, isKnown: true }
-  return { ...rate, granted, nextAt: now, perSecond, signs: { ...forget(signs), test: { level, share } } }
+  return { ...rate, nextAt: now, perSecond, signs: { ...forget(signs), test: { level, share } } }
 }
 
 const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
@@ -190,11 +194,10 @@ const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now
 }
 
 /** Records the first refusal. */
-export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => ({
-  ...rate,
-  granted: rollWindow(rate.granted, now),
-  refusal: { at: now, inFlight, granted: 0, refused: 0 },
-})
+export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => {
+  rollWindow(rate.granted, now)
+  return { ...rate, refusal: { at: now, inFlight, granted: 0, refused: 0 } }
+}
 
 /** Records a reply to a request that was in flight when the host began to refuse. */
 export const onLateReply = (rate: RateState, isGranted: boolean): RateState => {
@@ -251,8 +254,10 @@ const estimateRate = (rate: RateState, refusal: Refusal, share: number): number 
   return Math.max(MIN_RATE, measured === 0 ? limit / 2 : Math.min(measured, limit))
 }
 
-const rollWindow = (granted: RateState['granted'], now: number): RateState['granted'] => {
+const rollWindow = (granted: RateState['granted'], now: number): void => {
   const seconds = Math.floor((now - granted.at) / 1_000)
-  if (seconds < 1) return granted
-  return { at: granted.at + seconds * 1_000, now: 0, before: seconds === 1 ? granted.now : 0 }
+  if (seconds < 1) return
+  granted.at += seconds * 1_000
+  granted.before = seconds === 1 ? granted.now : 0
+  granted.now = 0
 }

@@ -1,19 +1,48 @@
 import { type FailureCause, HostClosedError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
-import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
-  initialRateState,
+  countGrant,
+  countSend,
+  createRateState,
   judgeRefusal,
-  onGrant,
   onLateReply,
   onOutageEnd,
   onRecovery,
   onRefusal,
-  onSend,
   onSlowReply,
   type RateState,
 } from './rate.js'
+
+/**
+ * What one attempt shows about the health of its host:
+ * - `answered`: the host works, whatever it replied.
+ * - `refused`: a 429.
+ * - `non-answer`: an HTML page or an empty body instead of data.
+ * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
+ *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that did not end in time.
+ * - `slow`: the network link is saturated.
+ * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
+ */
+export type HealthSignal = { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' } | RefusalSignal | TroubleSignal
+
+interface RefusalSignal {
+  readonly kind: 'refused'
+  readonly retryAfterMs: number | undefined
+  /** The host is known to refuse requests: it backs off at once. */
+  readonly isCertain?: boolean
+}
+
+export interface TroubleSignal {
+  readonly kind: 'trouble'
+  readonly sign: 'unreachable' | 'gateway' | 'item' | 'slow'
+  readonly reason: string
+  readonly causes?: readonly FailureCause[]
+  readonly retryAfterMs: number | undefined
+}
+
+export const answered: HealthSignal = { kind: 'answered' }
+export const inconclusive: HealthSignal = { kind: 'inconclusive' }
 
 /** The settings that a limiter uses. */
 export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
@@ -95,16 +124,16 @@ const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedErro
   new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })
 
 /**
- * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. Pure reducers below change it.
- * Instants are milliseconds of the limiter's stopwatch.
+ * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. The pure function `applyAttemptEnd`
+ * changes it; what each request of a healthy host counts is changed in place. Instants are milliseconds of the limiter's stopwatch.
  */
 export interface LimiterState {
-  readonly inFlight: number
+  inFlight: number
   /** Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the current one. */
   readonly generation: number
   readonly backoff?: Backoff | undefined
   /** The circuit is half-open: one probe request is in flight. */
-  readonly isProbing: boolean
+  isProbing: boolean
   readonly rate: RateState
   /** Consecutive HTML pages and empty bodies. */
   readonly nonAnswers: number
@@ -117,17 +146,17 @@ export interface LimiterState {
   readonly waitedMs: number
 }
 
-export const initialLimiterState: LimiterState = {
+export const createLimiterState = (maxRate: number): LimiterState => ({
   inFlight: 0,
   generation: 0,
   isProbing: false,
-  rate: initialRateState,
+  rate: createRateState(maxRate),
   nonAnswers: 0,
   failures: 0,
   failingSince: 0,
   failedItems: [],
   waitedMs: 0,
-}
+})
 
 /** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */
 const MIN_NON_ANSWERS_FOR_REFUSAL = 3
@@ -144,10 +173,21 @@ export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: LimiterS
   return (isProbing ? backoff.giveUpAt : Math.min(backoff.until, backoff.giveUpAt)) - now
 }
 
-export const countSent = (host: LimiterState, now: number): LimiterState =>
-  host.backoff === undefined
-    ? { ...host, inFlight: host.inFlight + 1, rate: onSend(host.rate, now) }
-    : { ...host, inFlight: host.inFlight + 1, isProbing: true }
+export const countSent = (host: LimiterState, now: number): void => {
+  host.inFlight += 1
+  if (host.backoff === undefined) countSend(host.rate, now)
+  else host.isProbing = true
+}
+
+/** Counts the answer of a host without trouble; `false` if there is some, which the answer may end. */
+export const countAnswer = (host: LimiterState, generation: number, now: number): boolean => {
+  if (hasTrouble(host)) return false
+  const isLate = generation !== host.generation
+  host.inFlight -= 1
+  host.isProbing &&= isLate
+  countGrant(host.rate, now, isLate)
+  return true
+}
 
 /** The end of an attempt. */
 export interface AttemptEnd {
@@ -172,10 +212,7 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
     case 'slow':
       return { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
     case 'answered':
-      return applyAnswer(
-        host.failures === 0 && host.nonAnswers === 0 ? host : { ...host, nonAnswers: 0, failures: 0, failedItems: [] },
-        end,
-      )
+      return applyAnswer({ ...host, nonAnswers: 0, failures: 0, failedItems: [] }, end)
     case 'non-answer':
       if (!isCurrent) return host
       return host.nonAnswers + 1 < MIN_NON_ANSWERS_FOR_REFUSAL
@@ -193,7 +230,10 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
 
 const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): LimiterState => {
   const { backoff, rate } = host
-  if (backoff === undefined) return { ...host, rate: onGrant(rate, now, generation !== host.generation) }
+  if (backoff === undefined) {
+    countGrant(rate, now, generation !== host.generation)
+    return host
+  }
   if (backoff.why === 'down') {
     // Any answer closes the circuit, whenever its request was sent. Without a failed probe there may have been no outage.
     const closed = { ...host, backoff: undefined, isProbing: false }

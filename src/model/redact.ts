@@ -1,4 +1,4 @@
-import { CollectError } from './collect-error.js'
+import { CollectError } from './errors.js'
 import { listHeaders, type Settings } from './settings.js'
 
 /** Removes from a text what identifies the user to a provider. */

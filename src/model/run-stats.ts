@@ -16,8 +16,16 @@ import type {
 import { omitUndefined } from './row.js'
 import type { Host } from './settings.js'
 
+/** How many of the newest items of a stream are kept for display. */
+export const MAX_MARBLES = 60
 const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
+
+/** How one of the newest items ended; `retried` is a success after a further attempt, `partial` one that may lack rows. */
+export type MarbleKind = 'success' | 'empty' | 'skipped' | 'retried' | 'partial' | 'failed' | 'resumed'
+
+/** One of the newest items of a stream. */
+export type Marble = readonly [item: string, kind: MarbleKind]
 
 /** The state and the counts of one stream during a run. */
 export class StreamStats {
@@ -58,6 +66,10 @@ export class StreamStats {
   readonly newest = new Map<string, number>()
   /** Why requests failed, each cause once. */
   readonly causes = new Map<string, ReportedCause>()
+  /** The newest items, oldest first: at least `MAX_MARBLES` of them if there are as many. */
+  readonly marbles: Marble[] = []
+  /** Items that were retried and have not finished. */
+  readonly retriedItems = new Set<string>()
   error: string | undefined
   code: ErrorCode | undefined
 
@@ -90,7 +102,8 @@ export type RunStatsReading = Omit<RunStats, 'record'>
 export const createRunStats = () => {
   const streams = new Map<string, StreamStats>()
   const pauses = new Map<string, PausedHosts>()
-  let start: Pick<RunEvent & { readonly type: 'run-started' }, 'run' | 'asOf' | 'at' | 'asOfSession'> = { run: '', asOf: 0, at: 0 }
+  let started: Extract<RunEvent, { readonly type: 'run-started' }> | undefined
+  let finished: RunReport | undefined
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
@@ -99,48 +112,54 @@ export const createRunStats = () => {
   return {
     record(event: RunEvent): void {
       if (event.type === 'run-started') {
-        start = event
+        started = event
         for (const { name, state, hosts } of event.streams) streams.set(name, new StreamStats(name, state, hosts))
       } else if (event.type === 'host-paused' || event.type === 'host-resumed') recordPause(pauses, event)
       else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
+      else if (event.type === 'run-finished') finished = event.report
       else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
     streams: (): readonly StreamStats[] => [...streams.values()],
     stream: (name: string): StreamStats | undefined => streams.get(name),
     /** The hosts that are paused now. A host whose streams have all ended gets no request any more, so that its pause would never end. */
-    pausedHosts: (): readonly PausedHosts[] => {
-      const isNeeded = (host: Host): boolean => {
-        const users = [...streams.values()].filter(({ hosts }) => hosts.includes(host))
-        return users.length === 0 || users.some(({ finishedAt }) => finishedAt === undefined)
-      }
-      return [...new Set(pauses.values())].filter(({ hosts }) => hosts.some(isNeeded))
-    },
+    pausedHosts: (): readonly PausedHosts[] =>
+      [...new Set(pauses.values())].filter(({ hosts }) => hosts.some((host) => isNeeded(host, [...streams.values()]))),
     /** The pauses of a stream's hosts as a whole. */
     pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] => hosts.flatMap((host) => pauses.get(host) ?? []),
     stocks: (): number => stocks,
+    /** The first event of the run; undefined before it. */
+    started: () => started,
+    /** The report with which the run has ended. */
+    finished: () => finished,
     /** The workers of the run; undefined without a fleet. */
     fleet: (): FleetState | undefined => fleet,
     /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
     report(finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport {
+      const { run = '', asOf = 0, at = 0, asOfSession } = started ?? {}
       const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
       return {
-        run: start.run,
-        asOf: new Date(start.asOf).toISOString(),
-        startedAt: new Date(start.at).toISOString(),
+        run,
+        asOf: new Date(asOf).toISOString(),
+        startedAt: new Date(at).toISOString(),
         finishedAt: new Date(finishedAt).toISOString(),
-        durationMs: finishedAt - start.at,
+        durationMs: finishedAt - at,
         outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
         stocks,
         scripts,
         ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
         ...(notes.length === 0 ? {} : { notes: [...notes] }),
-        ...omitUndefined({ asOfSession: start.asOfSession, fleet, error: end?.error, code: end?.code }),
+        ...omitUndefined({ asOfSession, fleet, error: end?.error, code: end?.code }),
       }
     },
   }
+}
+
+const isNeeded = (host: Host, streams: readonly StreamStats[]): boolean => {
+  const users = streams.filter(({ hosts }) => hosts.includes(host))
+  return users.length === 0 || users.some(({ finishedAt }) => finishedAt === undefined)
 }
 
 const recordPause = (
@@ -179,6 +198,7 @@ const applyEvent = (stats: StreamStats | undefined, event: RunEvent): void => {
       break
     case 'retried':
       stats.retries += 1
+      if (event.item !== undefined) stats.retriedItems.add(event.item)
       break
     case 'rate-limited':
       stats.rateLimited += 1
@@ -216,6 +236,9 @@ const finishItem = (stats: StreamStats, event: RunEvent & { readonly type: 'item
   if (event.isTemporary) stats.temporary += 1
   if (event.newest !== undefined) stats.newest.set(event.newest, (stats.newest.get(event.newest) ?? 0) + 1)
   addCauses(stats, event)
+  stats.marbles.push([event.item, toMarbleKind(event, stats.retriedItems.delete(event.item))])
+  // Compacted rarely: `shift` for each item would move the others each time.
+  if (stats.marbles.length >= 2 * MAX_MARBLES) stats.marbles.splice(0, stats.marbles.length - MAX_MARBLES)
   if (isLost(event)) {
     stats.lost += 1
     addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.reason ?? event.status))
@@ -223,6 +246,14 @@ const finishItem = (stats: StreamStats, event: RunEvent & { readonly type: 'item
     stats.degraded += 1
     addProblem(stats.failures, MAX_FAILURES, toProblem(event, event.degraded))
   }
+}
+
+const toMarbleKind = (event: Extract<RunEvent, { readonly type: 'item-finished' }>, isRetried: boolean): MarbleKind => {
+  if (isLost(event)) return 'failed'
+  if (event.degraded !== undefined) return 'partial'
+  if (event.isTakenOver) return 'resumed'
+  if (isRetried) return 'retried'
+  return event.status === 'empty' || event.status === 'skipped' ? event.status : 'success'
 }
 
 const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'item-finished' }, reason: string): Problem =>

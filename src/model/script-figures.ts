@@ -1,6 +1,6 @@
 import type { Status } from './errors.js'
 import { isLost } from './outcome.js'
-import type { ScriptReport } from './report.js'
+import type { RunReport, ScriptReport, StaleOutput } from './report.js'
 
 /** Number of items that a stream lost to any error. */
 export const countLost = ({ items }: Pick<ScriptReport, 'items'>): number =>
@@ -24,3 +24,13 @@ export const stripBrackets = (reason: string): string => reason.replace(BRACKETS
 
 /** Quoted texts inside the brackets may contain brackets themselves. */
 const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
+
+/** What is not up to date, a sentence each: `candles end at 2026-02-09, expected 2026-02-10 (deals of that day exist)`. */
+export const describeStale = ({ stale = [] }: Pick<RunReport, 'stale'>): readonly string[] => stale.map(describe)
+
+const describe = ({ stream, output, newest, expected, shownBy }: StaleOutput): string => {
+  if (stream === undefined)
+    return `nothing of ${expected} from any source, the newest session is ${newest}: holidays, or the provider stands still`
+  const shown = shownBy.length > 0 ? shownBy.join(' and ') : 'candles or deals'
+  return `${output} end at ${newest}, expected ${expected} (${shown} of that day exist)`
+}

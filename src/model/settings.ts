@@ -193,37 +193,12 @@ export const toAddressSetting = (host: Host): string => `${isBuiltInHost(host) ?
 /** The environment variable with the base address of a service. */
 export const toAddressVariable = (host: Host): string => `SCRIPSTREAM_${host.toUpperCase()}_URL`
 
-/** The environment variable of each setting but `urls` and `hosts`. */
-export const environmentNames: Readonly<Record<string, string>> = {
-  sheetId: 'SCRIPSTREAM_SHEET_ID',
-  asmTabId: 'SCRIPSTREAM_ASM_TAB_ID',
-  gsmTabId: 'SCRIPSTREAM_GSM_TAB_ID',
-  exchange: 'SCRIPSTREAM_EXCHANGE',
-  out: 'SCRIPSTREAM_OUT',
-  fetchOhlcv: 'FETCH_OHLCV',
-  forceUpdate: 'FORCE_UPDATE',
-  history: 'SCRIPSTREAM_HISTORY',
-  lake: 'SCRIPSTREAM_LAKE',
-  holidays: 'SCRIPSTREAM_HOLIDAYS',
-  stale: 'SCRIPSTREAM_STALE',
-  newsLimit: 'NEWS_LIMIT',
-  retries: 'SCRIPSTREAM_RETRIES',
-  backoffMs: 'SCRIPSTREAM_BACKOFF_MS',
-  throttleMs: 'SCRIPSTREAM_THROTTLE_MS',
-  throttleMaxMs: 'SCRIPSTREAM_THROTTLE_MAX_MS',
-  throttleRetries: 'SCRIPSTREAM_THROTTLE_RETRIES',
-  throttleGiveUpMs: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS',
-  downMs: 'SCRIPSTREAM_DOWN_MS',
-  workers: 'SCRIPSTREAM_WORKERS',
-  timeoutsMs: 'SCRIPSTREAM_TIMEOUTS_MS',
-  headers: 'SCRIPSTREAM_HEADERS',
-  streams: 'SCRIPSTREAM_STREAMS',
-  watchlists: 'SCRIPSTREAM_WATCHLISTS',
-  verify: 'SCRIPSTREAM_VERIFY',
-  notify: 'SCRIPSTREAM_NOTIFY',
-  notifyOn: 'SCRIPSTREAM_NOTIFY_ON',
-  notifySecret: 'SCRIPSTREAM_NOTIFY_SECRET',
-  logFile: 'SCRIPSTREAM_LOG_FILE',
-  metricsFile: 'SCRIPSTREAM_METRICS_FILE',
-  metricsPush: 'SCRIPSTREAM_METRICS_PUSH',
-}
+const UNPREFIXED: readonly string[] = ['fetchOhlcv', 'forceUpdate', 'newsLimit']
+
+/** The environment variable of each setting but `urls` and `hosts`: `SCRIPSTREAM_SHEET_ID` for `sheetId`. */
+export const environmentNames: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(Settings.shape).flatMap((name) => {
+    const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+    return name === 'urls' || name === 'hosts' ? [] : [[name, UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`]]
+  }),
+)

@@ -1,5 +1,5 @@
-import { catchError, type Observable, type OperatorFunction, throwError } from 'rxjs'
-import { type CollectError, formatError, isItemError } from '../model/errors.js'
+import { catchError, type Observable, type OperatorFunction, of, throwError } from 'rxjs'
+import { type CollectError, DamagedFileError, formatError, isItemError } from '../model/errors.js'
 
 /**
  * `catchError` for failures that affect one item only. Bugs, and errors that must end the run, pass through.
@@ -10,3 +10,7 @@ export const catchItemFailure = <T, Instead>(
   instead: (reason: string, error: CollectError) => Observable<Instead>,
 ): OperatorFunction<T, T | Instead> =>
   catchError((error: unknown) => (isItemError(error) ? instead(formatError(error), error) : throwError(() => error)))
+
+/** Replaces a `DamagedFileError` by a value. Any other error passes. */
+export const catchDamagedFile = <T, U>(instead: () => U): OperatorFunction<T, T | U> =>
+  catchError((error: unknown) => (error instanceof DamagedFileError ? of(instead()) : throwError(() => error)))

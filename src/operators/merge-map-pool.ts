@@ -9,23 +9,6 @@ export interface Capacity {
   readonly backlog: number
 }
 
-/** The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. */
-export interface WorkerSlot {
-  /** For one request of the item, including its retries. */
-  readonly use: () => SlotUse
-  /** The item does other work for now: its worker becomes free unless a request is active. */
-  readonly releaseIfIdle: () => void
-  /** The item has finished. */
-  readonly release: () => void
-}
-
-export interface SlotUse {
-  /** Subscribes as soon as the item has a worker; at once if it has one. */
-  readonly acquire: <T>(request$: Observable<T>) => Observable<T>
-  /** The request has finished. If it was the last active one of the item, the worker becomes free. */
-  readonly release: () => void
-}
-
 /** The workers that items share. */
 export interface WorkerPool {
   /** Calls `start` once an item has got a worker again, at once or later. The returned function leaves the queue. */
@@ -55,7 +38,7 @@ export const mergeMapPool =
         pool.handOut()
       }
       const begin = (item: T): void => {
-        const slot = createWorkerSlot(pool)
+        const slot = new WorkerSlot(pool)
         let hasCompleted = false
         const complete = (): void => {
           hasCompleted = true
@@ -66,7 +49,7 @@ export const mergeMapPool =
         subscription.add(() => {
           if (!hasCompleted) return
           active -= 1
-          slot.release()
+          slot.end()
           if (hasEnded && active === 0) completeIfDone()
         })
         // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
@@ -95,13 +78,6 @@ const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (erro
   const returning = new Set<() => void>()
   let freeWorkers = workers
   let isHandingOut = false
-  const resumeNext = (): boolean => {
-    const [start] = returning
-    if (start === undefined) return false
-    returning.delete(start)
-    start()
-    return true
-  }
   /** A loop, not recursion: synchronous work must not grow the stack. */
   const handOut = (): void => {
     if (isHandingOut) return
@@ -110,9 +86,14 @@ const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (erro
       while (freeWorkers > 0) {
         // Taken before: what begins may end at once, and release it.
         freeWorkers -= 1
-        if ((returning.size > 0 && resumeNext()) || beginNext()) continue
-        freeWorkers += 1
-        break
+        const [start] = returning.size > 0 ? returning : []
+        if (start) {
+          returning.delete(start)
+          start()
+        } else if (!beginNext()) {
+          freeWorkers += 1
+          break
+        }
       }
     } catch (error) {
       fail(error)
@@ -145,45 +126,51 @@ const OWN_WORKER: WorkerPool = {
   release: () => undefined,
 }
 
-/** The slot of an item that has just got a worker. */
-export const createWorkerSlot = (pool: WorkerPool = OWN_WORKER): WorkerSlot => {
-  let hasWorker = true
-  let uses = 0
-  const freeWorker = (): void => {
-    if (!hasWorker) return
-    hasWorker = false
-    pool.release()
-  }
-  const releaseIfIdle = (): void => {
-    if (uses === 0) freeWorker()
-  }
-  const use = (): SlotUse => {
-    let isInUse = false
-    const begin = (): void => {
-      if (!isInUse) uses += 1
-      isInUse = true
+/**
+ * The worker of one item. The item has it from the start until all its requests have finished, and again for each further request. Without a
+ * pool, the item has its own.
+ */
+export class WorkerSlot {
+  private hasWorker = true
+  /** The active requests. */
+  private uses = 0
+
+  constructor(private readonly pool: WorkerPool = OWN_WORKER) {}
+
+  /**
+   * Calls `start` for one request as soon as the item has a worker, at once if it has one. The returned function leaves the queue; there is
+   * none if the request has not waited.
+   */
+  acquire(start: () => void): (() => void) | undefined {
+    if (this.hasWorker) {
+      this.uses += 1
+      start()
+      return undefined
     }
-    const release = (): void => {
-      if (!isInUse) return
-      isInUse = false
-      uses -= 1
-      releaseIfIdle()
-    }
-    const acquire = <T>(request$: Observable<T>): Observable<T> =>
-      new Observable((subscriber) => {
-        if (hasWorker) {
-          begin()
-          return request$.subscribe(subscriber)
-        }
-        return pool.acquire(() => {
-          // Another request of this item may have waited too: one worker is enough.
-          if (hasWorker) pool.release()
-          hasWorker = true
-          begin()
-          request$.subscribe(subscriber)
-        })
-      })
-    return { acquire, release }
+    return this.pool.acquire(() => {
+      // Another request of this item may have waited too: one worker is enough.
+      if (this.hasWorker) this.pool.release()
+      this.hasWorker = true
+      this.uses += 1
+      start()
+    })
   }
-  return { use, releaseIfIdle, release: freeWorker }
+
+  /** A request that was started has finished, with its retries. If it was the last active one of the item, the worker becomes free. */
+  release(): void {
+    this.uses -= 1
+    this.releaseIfIdle()
+  }
+
+  /** The item does other work for now: its worker becomes free unless a request is active. */
+  releaseIfIdle(): void {
+    if (this.uses === 0) this.end()
+  }
+
+  /** The item has finished. */
+  end(): void {
+    if (!this.hasWorker) return
+    this.hasWorker = false
+    this.pool.release()
+  }
 }

@@ -1,7 +1,6 @@
 import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
-import type { Optional } from '../model/optional.js'
-import { omitUndefined } from '../model/row.js'
+import { type Optional, omitUndefined } from '../model/row.js'
 
 /** How often, and after which pauses, a request is sent again after a 429. */
 export interface ThrottlePolicy {

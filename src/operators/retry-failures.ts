@@ -38,7 +38,7 @@ export const retryFailures =
     )
 
 /** Emits when the request is to be sent again, or errors with what the request ends with. */
-const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
+export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
   const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
   let failures = 0
   let refusals = 0

@@ -1,6 +1,8 @@
 import {
+  concat,
   count,
   defer,
+  EMPTY,
   filter,
   finalize,
   from,
@@ -24,13 +26,11 @@ import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { secondPass } from '../operators/item-outcome.js'
-import type { StreamDefinition } from './define-stream.js'
-import type { Output } from './output.js'
+import type { Output, StreamDefinition } from './define-stream.js'
+import { saveDrift } from './drift.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
 import { isSelectedBy } from './select-items.js'
-import type { Journal, SinkItem } from './session.js'
-import type { SinkContext } from './storage.js'
+import type { Journal, SinkContext, SinkItem } from './storage.js'
 
 export interface StreamOutcome {
   readonly outcome: ScriptOutcome
@@ -84,10 +84,13 @@ export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, gra
         // Also after an early failure: other streams must not wait for this one.
         passes.endFirstPass(stream)
         run.emit({ type: 'stream-finished', at: run.clock(), stream: name, ...end })
+        saveDrift(run)
         return { stream: name, ...end }
       }),
     )
   })
+
+const SAVE_DRIFT_EVERY = 20
 
 const processItems = (branch: Branch, item$: Observable<Item>): Observable<StreamOutcome> => {
   const { stream, run, activeItems, wrapStore = identity } = branch
@@ -96,7 +99,7 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   const finished = (outcome: ItemOutcome): void => {
     emitOutcome(branch, outcome)
     offer.add(outcome)
-    counts.add(outcome)
+    if (counts.add(outcome) % SAVE_DRIFT_EVERY === 0) saveDrift(run)
   }
   return item$.pipe(
     workInTwoPasses(branch),
@@ -107,7 +110,10 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   )
 }
 
-/** Works on all items, then once more, with half the workers, on those that failed for a temporary reason. */
+/**
+ * Works on all items, then once more, with half the workers, on those that failed wholly or in part for a temporary reason: the second
+ * outcome is final. Only the items are held meanwhile, because outcomes may be large.
+ */
 const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }: Branch): OperatorFunction<Item, ItemOutcome> => {
   const { name } = stream
   const most = run.settings.workers[name] ?? stream.workers
@@ -117,13 +123,8 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
     const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
     return executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
   }
-  /** The item to retry if it failed wholly or in part for a temporary reason; until then it does not count as active. */
-  const toRetryItem = ({ item, isTemporary }: ItemOutcome): Item | undefined => {
-    if (!isTemporary) return undefined
-    activeItems.end()
-    return item
-  }
   const again = (items: readonly Item[]): Observable<ItemOutcome> => {
+    if (items.length === 0) return EMPTY
     run.emit({ type: 'items-deferred', stream: name, items: items.length })
     return passes.whenSecondPass(stream).pipe(
       mergeMap(() => {
@@ -134,7 +135,22 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
       pass(Math.max(1, Math.floor(most / 2)), true),
     )
   }
-  return (item$) => item$.pipe(pass(most, false), tap({ complete: () => passes.endFirstPass(stream) }), secondPass(toRetryItem, again))
+  return (item$) =>
+    defer(() => {
+      const deferred: Item[] = []
+      const isFinal = ({ item, isTemporary }: ItemOutcome): boolean => {
+        if (!isTemporary) return true
+        // It does not count as active until its second pass.
+        activeItems.end()
+        deferred.push(item)
+        return false
+      }
+      const endFirstPass = (): void => passes.endFirstPass(stream)
+      return concat(
+        item$.pipe(pass(most, false), filter(isFinal), tap({ complete: endFirstPass })),
+        defer(() => again(deferred.splice(0))),
+      )
+    })
 }
 
 /** Reports the outcome of an item. */
@@ -199,7 +215,8 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
     if (outcome.code !== undefined) codes.add(outcome.code)
   }
   return {
-    add: (outcome: ItemOutcome): void => {
+    /** Returns how many there are now. */
+    add: (outcome: ItemOutcome): number => {
       all += 1
       const [isEmpty, isPartly] = [outcome.status === 'empty', outcome.degraded !== undefined]
       if (isLost(outcome) || (isEmpty && isPartly)) {
@@ -207,6 +224,7 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
         addReason(outcome)
       } else if (isPartly) degraded += 1
       else if (isEmpty) empty += 1
+      return all
     },
     /**
      * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source

@@ -4,9 +4,9 @@ import type { Tools } from '../market/tools.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
+import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
-import { checkOptionNames } from '../model/unknown-names.js'
-import type { Output } from './output.js'
+import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
 
 export type { Tools } from '../market/tools.js'
 
@@ -127,3 +127,114 @@ export const perPart = <Part extends string, R>(
  */
 export const once = <R>(each: (tools: Tools, file: string) => Observable<ItemResult<R>>): Work<R> =>
   perPart(['all'], (_, tools, file) => each(tools, file))
+
+/**
+ * An output of a stream, as data; a sink writes it. In `file`, `{exch}` is the exchange in lower case, and any other placeholder is the
+ * file name of the item, as in the interface document.
+ */
+export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
+
+interface Tabular {
+  /** The SQL tables over its files, for queries and exports. `{SYMBOL}` in `file` is a stock, `{INDEX}` an index. */
+  readonly tables?: readonly TableFacts[] | undefined
+}
+
+interface Records extends Tabular {
+  /** Whether each session changes it, as it does the values of indices. */
+  readonly changesDaily?: boolean | undefined
+  /** The key of its records with a day on which the market traded, such as the date of a deal: it shows that this day had a session. */
+  readonly tradedOn?: string | undefined
+}
+
+/**
+ * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
+ * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
+ */
+export interface RowsInOneFile extends Records {
+  readonly shape: 'rows-in-one-file'
+  readonly file: string
+  /** Sorts all records; without it, they are in the order of the master list. */
+  readonly sortBy?: SortOrder | undefined
+}
+
+/** A sort key of records, greatest first unless `direction` says otherwise. A number is less than any text. */
+export interface SortOrder {
+  readonly key: (row: Row) => string | number
+  readonly direction?: 'ascending' | 'descending' | undefined
+}
+
+/** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
+export interface ArrayPerItem extends Records {
+  readonly shape: 'array-per-item'
+  readonly file: string
+  /** Converts the rows of the item to the records of the file. */
+  readonly select?: ((rows: readonly Row[]) => readonly unknown[]) | undefined
+  /** Write `[]` if the item failed and no file is stored. */
+  readonly emptyWhenLost?: boolean | undefined
+  /** An answer without records does not replace the stored file: a market cannot lose all its records in a day. */
+  readonly keepsWhenEmpty?: boolean | undefined
+}
+
+/** One JSON document for each item that has rows. */
+export interface DocumentPerItem extends Tabular {
+  readonly shape: 'document-per-item'
+  readonly file: string
+  readonly document: (rows: readonly Row[], item: Item) => unknown
+}
+
+/** A CSV file of candles per item, ascending by timestamp. New candles replace the stored ones from the first new timestamp on. */
+export interface CandlesPerItem extends Tabular {
+  readonly shape: 'candles-per-item'
+  readonly file: string
+}
+
+/** Lines of text, each with `\n` at its end. */
+export interface TextFile extends Tabular {
+  readonly shape: 'text'
+  readonly file: string
+}
+
+/** The file of an item, relative to the output folder. */
+export const toFilePath = (output: Pick<Output, 'file'>, exchange: string, item: Pick<Item, 'fileName'>): string =>
+  output.file.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'exch' ? exchange.toLowerCase() : item.fileName))
+
+/** The SQL tables over the outputs of streams, in display order. */
+export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
+  sortByPosition(
+    streams.flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ ...facts, output, work })))),
+  ).map(({ about, position, columns, output, work, ...facts }) => ({
+    ...facts,
+    comment: about,
+    shape: SHAPES[output.shape],
+    files: listFiles(output, work),
+    ...findItems(output),
+    columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
+  }))
+
+/** Streams or tables in the order of lists and reports; those without a position come last. */
+export const sortByPosition = <P extends { readonly position?: number | undefined }>(all: readonly P[]): readonly P[] => {
+  const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: P): number => position
+  return [...all].sort((one, other) => getPosition(one) - getPosition(other))
+}
+
+const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
+  'rows-in-one-file': 'array',
+  'array-per-item': 'array',
+  'document-per-item': 'document',
+  'candles-per-item': 'candles',
+  text: 'csv',
+}
+
+const ITEM = /\{(?!exch\})\w+\}/
+
+/** The files of each part of the work, labelled with the part; or one path for all items. */
+const listFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>
+  parts.length === 0 || !ITEM.test(file)
+    ? [{ path: file }]
+    : parts.map(({ fileName }) => ({ path: file.replace(ITEM, () => fileName), label: fileName }))
+
+/** The list that translates file names to symbols: of stocks for `{SYMBOL}`, of indices for `{INDEX}`. */
+const findItems = ({ file }: Output): Pick<Table, 'items'> => {
+  if (file.includes('{SYMBOL}')) return { items: 'stocks' }
+  return file.includes('{INDEX}') ? { items: 'indices' } : {}
+}

@@ -1,22 +1,19 @@
 import { map, type Observable, of } from 'rxjs'
 import { createDriftWatch, type DriftWatch } from '../http/drift.js'
+import { createRequiredFields } from '../http/required-fields.js'
 import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-policy.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
-import type { RunEvent } from '../model/event.js'
-import type { Redact } from '../model/redact.js'
 import type { Drift, RunReport } from '../model/report.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import type { RunContext } from './run.js'
 import { toStatePath } from './storage.js'
 
 /** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
 export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
-  const watch = createDriftWatch({
-    rules: thresholds.fields,
-    refuse: (why) => {
-      if (!accept.includes('fields')) throw new RefusedError('fields', why)
-    },
+  const required = createRequiredFields(thresholds.fields, (why) => {
+    if (!accept.includes('fields')) throw new RefusedError('fields', why)
   })
+  const watch = createDriftWatch(required)
   watch.add(EARLIER, earlier)
   return watch
 }
@@ -24,28 +21,17 @@ export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: rea
 /** The name of a resumed run among the processes that report drift. No worker has it. */
 const EARLIER = '\0earlier'
 
-const SAVE_EVERY = 20
-
-/** Stores the drift found so far for the run that may resume this one: when a stream ends, and after every few items. */
-export const createDriftSaver = (
-  { drift, session }: Pick<RunContext, 'drift' | 'session'>,
-  redact: Redact,
-): ((event: Pick<RunEvent, 'type'>) => void) => {
-  let items = 0
-  return ({ type }) => {
-    if (type === 'item-finished') items += 1
-    if (type === 'stream-finished' || (type === 'item-finished' && items % SAVE_EVERY === 0))
-      session.saveDrift?.(listRedacted(drift, redact))
-  }
+/** Stores the drift found so far for the run that may resume this one, and returns it. */
+export const saveDrift = ({ drift, session, redact }: Pick<RunContext, 'drift' | 'session' | 'redact'>): readonly Drift[] => {
+  const found = drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
+  session.saveDrift?.(found)
+  return found
 }
 
-const listRedacted = (drift: DriftWatch, redact: Redact): readonly Drift[] =>
-  drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
-
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
-export const addDrift = (report: RunReport, { plan, drift, storage, session, accept, redact }: RunContext): Observable<RunReport> => {
-  const found = listRedacted(drift, redact)
-  session.saveDrift?.(found)
+export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunReport> => {
+  const { plan, storage, accept } = run
+  const found = saveDrift(run)
   if (found.length === 0) return of(report)
   const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
   return storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)).pipe(

@@ -1,35 +1,39 @@
 import { Subject } from 'rxjs'
+import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
+import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
-import type { Emit, RunEvent } from '../model/event.js'
+import type { RunEvent } from '../model/event.js'
 import { type Redact, redactRecord } from '../model/redact.js'
 import { omitUndefined } from '../model/row.js'
-import { createRunStats, type RunStats } from '../model/run-stats.js'
+import { createRunStats, type RunStats, type RunStatsReading } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
-import { createWall } from '../model/wall.js'
-import { createRunLog } from './log.js'
+import { createWall, type Wall } from '../model/wall.js'
+import { createRunLog, type Log } from './log.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import type { RunDependencies } from './run-options.js'
-import { startTelemetry } from './telemetry.js'
+
+interface EventBusOptions {
+  readonly log?: Log | undefined
+  readonly telemetry?: AllTelemetry | undefined
+  readonly redact: Redact
+  readonly stats?: RunStats
+}
 
 /** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
 export type EventBus = ReturnType<typeof createEventBus>
 
 export const createEventBus = (
   plan: readonly PlannedStream[],
-  listen: Emit,
-  {
-    log: logger,
-    telemetry,
-    redact,
-    stats = createRunStats(),
-  }: Pick<RunDependencies, 'log' | 'telemetry'> & { readonly redact: Redact; readonly stats?: RunStats },
+  { log: logger, telemetry, redact, stats = createRunStats() }: EventBusOptions,
 ) => {
   const wall = createWall()
   const log = logger && createRunLog(logger, stats, wall)
   const followers = startTelemetry(telemetry, wall, stats)
+  const event$ = new Subject<RunEvent>()
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
+    /** The events, for the listener. */
+    event$: event$.asObservable(),
     /** The log of the run; undefined without a logger. */
     log,
     /** The telemetry of the run; undefined without any. */
@@ -39,18 +43,13 @@ export const createEventBus = (
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
     emit: (raw: RunEvent): void => {
-      // The most frequent, without secrets, and not logged.
-      if (raw.type === 'requested') {
-        stats.record(raw)
-        followers?.event(raw)
-        listen(raw)
-        return
-      }
-      const event = redactRecord(raw, redact)
+      // The most frequent ones are numbers only, and not logged.
+      const isPlain = raw.type === 'requested' || raw.type === 'stored'
+      const event = isPlain ? raw : redactRecord(raw, redact)
       stats.record(event)
-      log?.event(event)
-      followers?.event(event)
-      listen(event)
+      if (!isPlain) log?.event(event)
+      followers?.event?.(event)
+      event$.next(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
     },
   }
@@ -69,3 +68,124 @@ export const toHostEvent = (
   const giveUp = giveUpMs === undefined ? {} : { giveUpAt: at + giveUpMs }
   return { type: 'host-paused', ...where, why, since: at - sinceMs, until: at + ms, ...giveUp }
 }
+
+/** A request of a stream that is about to be sent. */
+export interface StartedRequest extends RequestStart {
+  readonly stream: string
+}
+
+/** A finished request of a stream. */
+export interface FinishedRequest extends RequestEnd {
+  readonly stream: string
+}
+
+/** What can be read of a run while it is running. */
+export interface LiveRun {
+  /** The statistics of the run, which grow with it. */
+  readonly stats: RunStatsReading
+  /** The state of each limiter: those of hosts, and those of their endpoints. Empty before the first request, and in the driver of a fleet. */
+  readonly limiters: () => readonly LimiterStatus[]
+}
+
+/** Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An error that it throws is ignored. */
+export interface Follower {
+  /** Without it, the follower reads the statistics. */
+  readonly event?: ((event: RunEvent) => void) | undefined
+  /** A request has ended. Without it, requests are only counted in the statistics. */
+  readonly request?: ((request: FinishedRequest) => void) | undefined
+  /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
+  readonly begin?: ((request: StartedRequest) => RequestFollower) | undefined
+  /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
+  readonly over?: ((error?: unknown) => void) | undefined
+  /** What the report should say of other onlookers of the run that have failed, such as a terminal; read at the end of the run. */
+  readonly notes?: (() => readonly string[]) | undefined
+}
+
+/** Called once for each run. */
+export type Telemetry = (run: LiveRun) => Follower
+
+/** One telemetry or several, such as metrics and traces. */
+export type AllTelemetry = Telemetry | readonly Telemetry[]
+
+type AttemptAction = (action: () => void) => void
+
+const ONLOOKER = 'the telemetry of this run'
+
+/** Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then does nothing for it. */
+export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: RunStats) => {
+  const all = [telemetry].flat()
+  if (all.length === 0) return undefined
+  const attempt: AttemptAction = (action) => wall.attempt(ONLOOKER, action)
+  let limiters: LiveRun['limiters'] = () => []
+  const followers: Follower[] = []
+  for (const start of all) attempt(() => followers.push(start({ stats, limiters: () => limiters() })))
+  const callEach = (action: (follower: Follower) => void): void => {
+    for (const follower of followers) attempt(() => action(follower))
+  }
+  const event = followers.some((follower) => follower.event)
+    ? (one: RunEvent): void => callEach((follower) => follower.event?.(one))
+    : undefined
+  const request = followers.some((follower) => follower.request)
+    ? (one: FinishedRequest): void => callEach((follower) => follower.request?.(one))
+    : undefined
+  const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
+  const notes = (): readonly string[] => followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
+  return {
+    event,
+    over: (error?: unknown): void => callEach((follower) => follower.over?.(error)),
+    /** Observes the requests of a stream. */
+    watch: (stream: string): RequestWatch => ({
+      begin: begin && ((start) => begin({ ...start, stream })),
+      end: (end) => {
+        const own = stats.stream(stream)
+        if (own !== undefined) {
+          own.answered += 1
+          own.received += end.bytes
+        }
+        request?.({ ...end, stream })
+      },
+    }),
+    /** Whether a follower runs requests in a context of its own. */
+    isTracing: begin !== undefined,
+    /** The limiters of the run, once they exist. */
+    set limiters(read: LiveRun['limiters']) {
+      limiters = read
+    },
+    notes,
+    /** The same followers for a run that does the work of this one. */
+    forwarding: (run: LiveRun): Follower => {
+      limiters = run.limiters
+      return { event, request, begin, notes }
+    },
+  }
+}
+
+/** Begins to follow a request with each follower; the request is sent within all of them, once, whatever they do. */
+const beginAll =
+  (followers: readonly Follower[], attempt: AttemptAction) =>
+  (start: StartedRequest): RequestFollower => {
+    const all: RequestFollower[] = []
+    for (const follower of followers)
+      attempt(() => {
+        const one = follower.begin?.(start)
+        if (one) all.push(one)
+      })
+    const runWithin =
+      (send: () => void, { run }: RequestFollower) =>
+      (): void => {
+        let isSent = false
+        const sendOnce = (): void => {
+          if (isSent) return
+          isSent = true
+          send()
+        }
+        attempt(() => run(sendOnce))
+        sendOnce()
+      }
+    return {
+      run: (send) => all.reduceRight(runWithin, send)(),
+      end: (end) => {
+        for (const one of all) attempt(() => one.end(end))
+      },
+    }
+  }

@@ -1,11 +1,10 @@
 import { concatMap, map, type Observable, of } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { RunStats, StreamStats } from '../model/run-stats.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
+import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
-import type { RunSelection } from './session.js'
-import { type Storage, toStatePath } from './storage.js'
+import { type RunSelection, type Storage, toStatePath } from './storage.js'
 
 /** The failed items of each stream: those that failed or may lack records when they were last requested, or all items. */
 export type FailedItems = Readonly<Record<string, readonly string[] | 'all'>>

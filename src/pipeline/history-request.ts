@@ -3,9 +3,7 @@ import type { HistoryRequest, RecordedDocuments, RecordedTable, SessionEvidence 
 import type { AsOfSession } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import type { Day } from '../model/trading-day.js'
-import { MASTER, type StreamDefinition } from './define-stream.js'
-import { listTables } from './list-tables.js'
-import { type Output, toFilePath } from './output.js'
+import { listTables, MASTER, type Output, type StreamDefinition, toFilePath } from './define-stream.js'
 import { listRunning, type PlannedStream } from './plan.js'
 
 /** The facts of a run that decide what the history keeps of it. */

@@ -1,12 +1,23 @@
-import { AsyncSubject, catchError, defer, EMPTY, type Observable, of, share, throwError } from 'rxjs'
+import {
+  AsyncSubject,
+  catchError,
+  defer,
+  EMPTY,
+  EmptyError,
+  Observable,
+  type OperatorFunction,
+  of,
+  SequenceError,
+  share,
+  take,
+  throwError,
+} from 'rxjs'
 import { createAsk } from '../http/ask.js'
-import { CollectError } from '../model/errors.js'
+import { CollectError, formatError, isItemError, nameBug } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
-import type { Item, ItemOutcome } from '../model/outcome.js'
-import { toItemOutcome } from '../operators/item-outcome.js'
+import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 import { mergeMapPool, type WorkerSlot } from '../operators/merge-map-pool.js'
-import type { StreamDefinition, Tools } from './define-stream.js'
-import { toFilePath } from './output.js'
+import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
 import { type Engine, type ItemContext, MAX_BACKLOG } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */
@@ -57,6 +68,49 @@ export const createItemWork = (
     const file = toFilePath(output, context.settings.exchange, item)
     return defer(() => stream.work.each(item, { ...tools, ask: createAskOf(slot, item.key) }, file)).pipe(toItemOutcome(item, stream.name))
   }
+}
+
+/**
+ * Turns an item's work into one outcome: its result, or the status and reason of its failure. Errors beyond this item (a `stop` verdict, a
+ * bug, work that emits nothing or twice) end the run; with `stream`, that of a bug names stream and item.
+ */
+export const toItemOutcome =
+  (item: Item, stream?: string): OperatorFunction<ItemResult, ItemOutcome> =>
+  (work$) =>
+    new Observable((subscriber) => {
+      let latest: ItemOutcome | undefined
+      const end = (outcome: ItemOutcome): void => {
+        subscriber.next(outcome)
+        subscriber.complete()
+      }
+      const fail = (error: unknown): void => {
+        if (isItemError(error)) end(toFailedOutcome(item, error))
+        else subscriber.error(stream === undefined ? error : nameBug(error, `the work of ${stream}`, item.key))
+      }
+      // Two at most, so that endless work ends.
+      return work$.pipe(take(2)).subscribe({
+        next: (result) => {
+          if (latest === undefined) latest = { item, ...result }
+          else fail(new SequenceError('Too many matching values'))
+        },
+        error: (error: unknown) => {
+          latest = undefined
+          fail(error)
+        },
+        complete: () => {
+          // Forgotten at once: this closure is in the old generation after a request, and would retain the rows until the next major GC.
+          const outcome = latest
+          latest = undefined
+          if (outcome === undefined) fail(new EmptyError())
+          else end(outcome)
+        },
+      })
+    })
+
+const toFailedOutcome = (item: Item, error: CollectError): ItemOutcome => {
+  const { status, code, causes, isTemporary } = error
+  const why = { reason: formatError(error), code, ...(causes.length > 0 ? { causes } : {}), ...(isTemporary ? { isTemporary } : {}) }
+  return { item, status, rows: [], ...why, error }
 }
 
 const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask'> => ({

@@ -1,4 +1,5 @@
 import { UsageError } from '../model/errors.js'
+import type { StreamForecast } from '../model/progress.js'
 import {
   builtInHosts,
   environmentNames,
@@ -9,11 +10,11 @@ import {
   toAddressSetting,
   toAddressVariable,
 } from '../model/settings.js'
+import { rejectIssues } from '../model/settings-issues.js'
 import { findClosest } from '../model/text.js'
-import { rejectIssues } from '../model/unknown-names.js'
-import type { Phase, StreamDefinition } from './define-stream.js'
+import { MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
-import type { RunSelection } from './session.js'
+import type { RunSelection } from './storage.js'
 
 export type Selection = Pick<RunSelection, 'only' | 'skip' | 'pairs'>
 
@@ -95,3 +96,52 @@ const describeHost = (host: Host, { hosts }: Settings): string => {
   const builtIn = meant === undefined ? '' : `, or did you mean the built-in host ${meant}?`
   return `${toAddressVariable(host)} (${toAddressSetting(host)}${misspelt === undefined ? builtIn : `, not hosts.${misspelt}?`})`
 }
+
+interface PhaseText {
+  readonly phase: Phase
+  readonly title: string
+  readonly note: string
+  /** Its streams run one after the other, not side by side. */
+  readonly isSequential: boolean
+}
+
+/** The phases in their order, with the texts for people. */
+const phaseTexts: readonly PhaseText[] = [
+  { phase: 'core', title: 'phase 1: core', note: 'one after the other', isSequential: true },
+  { phase: 'enrichment', title: 'phase 2: enrichment', note: 'in parallel', isSequential: false },
+  {
+    phase: 'candles',
+    title: 'phase 2.5: candles',
+    note: 'in parallel with phase 2; the setting FETCH_OHLCV=false leaves it out',
+    isSequential: false,
+  },
+]
+
+export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {
+  readonly members: readonly Member[]
+}
+
+/** The phases that have streams, each with its streams in the order of the registry. */
+export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(streams: readonly Member[]): readonly PhaseGroup<Member>[] =>
+  phaseTexts
+    .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
+    .filter(({ members }) => members.length > 0)
+
+/** The files of a stream for display: their names, or one pattern if there is a file per stock or index. */
+export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outputs' | 'work'>, exchange = '{exch}'): readonly string[] => {
+  const named = outputs.flatMap((output) =>
+    work.of === undefined
+      ? work.parts.map((part) => toFilePath(output, exchange, part))
+      : [output.file.replaceAll('{exch}', exchange.toLowerCase())],
+  )
+  return [...new Set(named)]
+}
+
+/** What is known of the streams before a run. */
+export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
+  streams.map(({ name, phase, workers, work: { of, parts } }) => ({
+    name,
+    isSequential: phaseTexts.some((text) => text.phase === phase && text.isSequential),
+    workers: settings.workers[name] ?? workers,
+    items: of === undefined ? parts.length : of === MASTER ? 'stocks' : undefined,
+  }))

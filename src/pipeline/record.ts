@@ -7,9 +7,9 @@ import type { RunReport, ScriptReport } from '../model/report.js'
 import { countItems, isIncomplete } from '../model/script-figures.js'
 import { findAddress, listHosts, type Settings } from '../model/settings.js'
 import { type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
-import { type KnownStocks, resolveSelection } from './known-stocks.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import type { EndedRun, RunRecord, RunSelection } from './session.js'
+import { type KnownStocks, resolveSelection } from './select-items.js'
+import type { EndedRun, RunRecord, RunSelection } from './storage.js'
 
 /** The version of the package without the patch. A run is resumed by the same one only, so that no file mixes rows of two versions. */
 export const VERSION = '0.1'

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { UsageError, type UsageIssue } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import { findUnknownNames, rejectIssues } from '../model/unknown-names.js'
-import { MASTER, type Phase, type StreamDefinition } from './define-stream.js'
-import type { Output } from './output.js'
+import { findUnknownNames, rejectIssues } from '../model/settings-issues.js'
+import { MASTER, type Output, type Phase, type StreamDefinition } from './define-stream.js'
 
 const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonly Phase[]
 
@@ -36,16 +35,6 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
 /** Whether a value, such as an export of a module, is a stream definition. */
 export const isStream = (value: unknown): value is StreamDefinition =>
   isRow(value) && typeof value.name === 'string' && isRow(value.work) && Array.isArray(value.endpoints) && Array.isArray(value.outputs)
-
-interface Positioned {
-  readonly position?: number | undefined
-}
-
-/** Streams or tables in the order of lists and reports; those without a position come last. */
-export const sortByPosition = <P extends Positioned>(all: readonly P[]): readonly P[] =>
-  [...all].sort((one, other) => getPosition(one) - getPosition(other))
-
-const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: Positioned): number => position
 
 const SortBy = z.strictObject({
   key: z.custom((key) => typeof key === 'function', 'must be a function'),

@@ -4,15 +4,14 @@ import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
-import { createSettingsError, findSettingsIssues } from '../model/settings-issues.js'
+import { checkOptionNames, createSettingsError, findSettingsIssues, findUnknownNames, rejectIssues } from '../model/settings-issues.js'
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
-import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/unknown-names.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { WrongSymbolPolicy } from './known-stocks.js'
+import type { AllTelemetry } from './event-bus.js'
 import type { Log } from './log.js'
 import type { Engine } from './run.js'
+import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
-import type { AllTelemetry } from './telemetry.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
 export interface RunOptions {

@@ -4,14 +4,14 @@ import { createLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
-import { createDriftSaver, createRunDriftWatch } from './drift.js'
+import { createRunDriftWatch } from './drift.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
 import { oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { createActivity, type RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
-import type { Session } from './session.js'
 import type { SessionRequestInput } from './session-request.js'
+import type { Session } from './storage.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
 export type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
@@ -40,15 +40,10 @@ export const createRun = (
       })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
-  const keepDrift = createDriftSaver({ drift, session }, redact)
   const limiters = createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
   if (followers) followers.limiters = limiters.status
   return {
-    ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact },
-    emit: (event) => {
-      emit(event)
-      keepDrift(event)
-    },
+    ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
     asOf: session.record.asOf,
     holidays: history?.holidays ?? new Set(),
     chosen: record.chosen ?? {},

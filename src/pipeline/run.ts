@@ -1,4 +1,4 @@
-import { type AsyncSubject, BehaviorSubject, filter, map, type Observable, type OperatorFunction, Subject, take } from 'rxjs'
+import { first, type Observable, type OperatorFunction, Subject, startWith } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -8,10 +8,9 @@ import type { Redact } from '../model/redact.js'
 import type { RunStats } from '../model/run-stats.js'
 import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
-import type { SymbolRequest } from './known-stocks.js'
 import type { PlannedStream } from './plan.js'
-import type { RunSelection, Session } from './session.js'
-import type { Storage } from './storage.js'
+import type { ItemSelection } from './select-items.js'
+import type { Session, Storage } from './storage.js'
 
 /** What the work of an item needs, in this process or in a worker of a fleet. */
 export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
@@ -30,24 +29,16 @@ export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transpo
 }
 
 /** One run: what it does, and what it does it with. Nothing of it outlives the run. */
-export interface RunContext extends ItemContext {
+export interface RunContext extends ItemContext, ItemSelection {
   readonly plan: readonly PlannedStream[]
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
-  /** The selected streams and items, if not all. */
-  readonly chosen: RunSelection
-  /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
-  readonly request: SymbolRequest
   readonly storage: Storage
   /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
   readonly stats: RunStats
   readonly redact: Redact
-  /** The items that each stream offers to dependent streams, once they are known. */
-  readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
-  /** Every listed stock, in the order of the master list; filled once the list is known. */
-  readonly listed: Item[]
   /** Closes its connections. */
   readonly close: () => void
 }
@@ -108,19 +99,20 @@ export interface ActivityCounter {
 }
 
 export const createActivity = (): Activity => {
-  const active$ = new BehaviorSubject(0)
+  let active = 0
+  const idle$ = new Subject<void>()
   return {
     isStopping: false,
-    idle$: active$.pipe(
-      filter((active) => active === 0),
-      take(1),
-      map(() => undefined),
+    idle$: idle$.pipe(
+      startWith(undefined),
+      first(() => active === 0),
     ),
     createCounter: () => {
       const ended$ = new Subject<void>()
       const add = (change: number): void => {
         counter.active += change
-        active$.next(active$.value + change)
+        active += change
+        if (active === 0) idle$.next()
       }
       const end = (): void => {
         add(-1)

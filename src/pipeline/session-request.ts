@@ -3,16 +3,24 @@ import type { RefusalCode } from '../market/refusal-policy.js'
 import type { RunEvent } from '../model/event.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
-import { catchDamagedFile } from '../operators/catch-damaged-file.js'
-import type { StreamDefinition } from './define-stream.js'
+import { catchDamagedFile } from '../operators/catch-item-failure.js'
+import { type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
 import { FAILED_ITEMS, parseFailedItems, selectionOf } from './failed-items.js'
 import { createHistoryRequest, findAsOfSession, findSession, type HistoryFacts } from './history-request.js'
-import type { KnownStocks } from './known-stocks.js'
-import { type RowsInOneFile, toFilePath } from './output.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { findDifference, isPartOf, isReusable, listDue, resolveRecord, type WantedRun } from './record.js'
-import type { EarlierRuns, EndedRun, JournalFacts, RunRecord, RunSelection, SessionChoice, SessionRequest } from './session.js'
-import { type Stored, toStatePath } from './storage.js'
+import type { KnownStocks } from './select-items.js'
+import {
+  type EarlierRuns,
+  type EndedRun,
+  type JournalFacts,
+  type RunRecord,
+  type RunSelection,
+  type SessionChoice,
+  type SessionRequest,
+  type Stored,
+  toStatePath,
+} from './storage.js'
 
 export interface SessionRequestInput {
   readonly record: RunRecord

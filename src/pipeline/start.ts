@@ -12,7 +12,6 @@ import {
   type Observable,
   of,
   ReplaySubject,
-  Subject,
   switchMap,
   takeWhile,
   tap,
@@ -20,17 +19,16 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, type Redact, redactError } from '../model/redact.js'
-import { finishRun, isFinal, stopOn } from './ending.js'
+import { finishWithReport, isFinal, stopOn } from './ending.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
-import { type KnownStocks, readKnownStocks, resolveSelection } from './known-stocks.js'
 import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
 import { createIdentity, reuseReport } from './record.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
-import type { LockedStorage } from './session.js'
+import { type KnownStocks, readKnownStocks, resolveSelection } from './select-items.js'
 import {
   createRunStarted,
   createSessionRequest,
@@ -42,6 +40,7 @@ import {
   selectionIn,
   selectionLeft,
 } from './session-request.js'
+import type { LockedStorage } from './storage.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -83,8 +82,7 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
-    const event$ = new Subject<RunEvent>()
-    const eventBus = createEventBus(plan, (event) => event$.next(event), { ...dependencies, redact })
+    const eventBus = createEventBus(plan, { ...dependencies, redact })
     const runStart = { dependencies, options: { ...options, stop: stop$ }, reduction, plan, startedAt, holidays, eventBus, redact }
     let failure: unknown
     let isReduced = false
@@ -101,7 +99,7 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
         ),
       )
     }
-    return merge(event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
+    return merge(eventBus.event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
       takeWhile(({ type }) => type !== 'run-finished', true),
       catchError((error: unknown) => {
@@ -193,7 +191,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
       runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishRun(run),
+        finishWithReport(run),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),

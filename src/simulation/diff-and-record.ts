@@ -7,6 +7,7 @@ import { statFile } from '../storage/file-system.js'
 import { chooseEachDay } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
+import type { TableRow } from '../storage/table-rows.js'
 import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */
@@ -37,9 +38,9 @@ export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<Di
   })
 
 /** When a row became known, from which other one it differs, and the order of the rows depend on earlier records. */
-const digest = (rows: readonly unknown[]): string => {
-  const toText = (row: unknown): string =>
-    JSON.stringify(row, (name, value: unknown) => (RUN_COLUMNS.has(name) ? undefined : typeof value === 'bigint' ? String(value) : value))
+const digest = (rows: readonly TableRow[]): string => {
+  const toText = (row: TableRow): string =>
+    JSON.stringify(Object.entries(row).map(([name, value]) => (RUN_COLUMNS.has(name) ? '' : [name, String(value)])))
   return createHash('sha256').update(rows.map(toText).sort().join('\n')).digest('hex').slice(0, 16)
 }
 

@@ -1,9 +1,8 @@
 import { getOrAdd } from '../model/map.js'
 import { isRow } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
+import { type StreamDefinition, toFilePath } from '../pipeline/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
-import { toFilePath } from '../pipeline/output.js'
 import type { Files, SimulatedRun } from './world.js'
 
 /** A daily run after which nothing runs any more. */
@@ -133,14 +132,25 @@ export const findLosses = (dailyRun: DailyRun): readonly string[] =>
 
 /** How many records a file has lost that were there before and are still right. */
 const countLost = (file: string, { after, expected, before }: DailyRun): number => {
-  const now = new Set(listRecords(after.get(file)))
-  const right = expected.map((files) => new Set(listRecords(files.get(file))))
-  return listRecords(before.get(file)).filter((record) => !now.has(record) && right.every((records) => records.has(record))).length
+  const was = before.get(file)
+  const now = after.get(file)
+  if (was === undefined || isSame(was, now)) return 0
+  const [kept, right] = [listRecords(now), expected.map((files) => listRecords(files.get(file)))]
+  return [...listRecords(was)].filter((record) => !kept.has(record) && right.every((records) => records.has(record))).length
+}
+
+/** The same files, of a run without faults or of the start before, are read for many starts. */
+const recordsOf = new WeakMap<Buffer, ReadonlySet<string>>()
+const NO_RECORDS: ReadonlySet<string> = new Set()
+const listRecords = (bytes: Buffer | undefined): ReadonlySet<string> => {
+  const records = bytes && (recordsOf.get(bytes) ?? new Set(readTexts(bytes)))
+  if (bytes && records) recordsOf.set(bytes, records)
+  return records ?? NO_RECORDS
 }
 
 /** The records of a file of JSON, whatever is around them, or its lines. */
-const listRecords = (bytes: Buffer | undefined): readonly string[] => {
-  const text = bytes?.toString() ?? ''
+const readTexts = (bytes: Buffer): readonly string[] => {
+  const text = bytes.toString()
   // A file that is not whole is a finding of its own: what is whole in it counts.
   const document = /^[[{]/.test(text) ? parseWhole(text) : undefined
   if (document === undefined) return text.split('\n')

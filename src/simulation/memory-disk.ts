@@ -228,12 +228,42 @@ const setTime = (node: Node, mtime: number | Date): void => {
   node.mtimeMs = Math.round(Number(mtime) * (mtime instanceof Date ? 1 : 1_000))
 }
 
-const toStats = (node: Node): FileStats => ({
-  size: node.bytes?.length ?? 0,
-  ...{ mtimeMs: node.mtimeMs, ctimeMs: node.mtimeMs, atime: new Date(node.mtimeMs), mtime: new Date(node.mtimeMs), dev: 1, ino: node.ino },
-  isFile: () => !node.names,
-  isDirectory: () => node.names !== undefined,
-})
+const toStats = (node: Node): FileStats => new Stats(node)
+
+class Stats implements FileStats {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly dev = 1
+  readonly ino: number
+  private readonly isFolder: boolean
+
+  constructor(node: Node) {
+    this.size = node.bytes?.length ?? 0
+    this.mtimeMs = node.mtimeMs
+    this.ino = node.ino
+    this.isFolder = node.names !== undefined
+  }
+
+  get atime(): Date {
+    return new Date(this.mtimeMs)
+  }
+
+  get mtime(): Date {
+    return this.atime
+  }
+
+  get ctimeMs(): number {
+    return this.mtimeMs
+  }
+
+  isFile(): boolean {
+    return !this.isFolder
+  }
+
+  isDirectory(): boolean {
+    return this.isFolder
+  }
+}
 
 const createPathCalls = (volume: Volume) => ({
   existsSync: (path: string) => volume.tryFind(path) !== undefined,
@@ -260,7 +290,7 @@ const createPathCalls = (volume: Volume) => ({
   utimesSync: (path: string, _: unknown, mtime: number | Date) => setTime(volume.find(path, 'utime'), mtime),
 })
 
-const toEntry = (name: string, node: Node): FolderEntry => ({ name, ...toStats(node), isSymbolicLink: () => false })
+const toEntry = (name: string, node: Node): FolderEntry => Object.assign(toStats(node), { name, isSymbolicLink: () => false })
 
 const listBelow = (folder: FolderNode, prefix = ''): readonly string[] =>
   [...folder.names].flatMap(([name, node]) => [join(prefix, name), ...(node.names ? listBelow(node, join(prefix, name)) : [])])

@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
 interface DiskError extends Error {
   readonly code: string
@@ -70,9 +70,8 @@ export class Volume {
   /** The node of a path, or the code of the error. */
   private lookUp(path: string): Node | 'ENOTDIR' | 'ENOENT' {
     let node: Node = this.root
-    // A path that begins with a slash and has no dot behind one is resolved already, which is most of them.
-    for (const name of (path.startsWith('/') && !path.includes('/..') ? path : resolve(path)).split('/')) {
-      if (name === '' || name === '.') continue
+    for (const name of toAbsolute(path).split('/')) {
+      if (name === '') continue
       if (!node.names) return 'ENOTDIR'
       const next: Node | undefined = node.names.get(name)
       if (next === undefined) return 'ENOENT'
@@ -89,7 +88,9 @@ export class Volume {
 
   /** The folder of a path, its last name, and what has that name. */
   private locate(path: string, call: string) {
-    const [folder, name] = [this.findFolder(dirname(resolve(path)), call), basename(resolve(path))]
+    const absolute = toAbsolute(path)
+    const end = absolute.lastIndexOf('/')
+    const [folder, name] = [this.findFolder(absolute.slice(0, end) || '/', call), absolute.slice(end + 1)]
     return { folder, name, node: name === '' ? this.root : folder.names.get(name) }
   }
 
@@ -198,6 +199,10 @@ const setName = (names: Map<string, Node>, [, name, node]: NameChange): void => 
   if (node === undefined) names.delete(name)
   else names.set(name, node)
 }
+
+/** A path that begins with a slash and has neither a dot behind one nor a slash at its end is resolved already, which is most of them. */
+const toAbsolute = (path: string): string =>
+  path.startsWith('/') && !path.includes('/..') && !path.includes('/./') && !path.endsWith('/') ? path : resolve(path)
 
 const isInside = (path: string, folder: string): boolean => resolve(path).startsWith(`${resolve(folder)}/`)
 

@@ -68,6 +68,7 @@ export interface Disk {
 }
 
 const nodeDisk: Disk = {
+  ...files,
   open: promisify(files.open),
   read: promisify(files.read),
   readFile: promisify(files.readFile),
@@ -85,28 +86,9 @@ const nodeDisk: Disk = {
   realpath: promisify(files.realpath),
   stat: promisify(files.stat),
   utimes: promisify(files.utimes),
-  createReadStream: files.createReadStream,
-  openSync: files.openSync,
-  readSync: files.readSync,
-  readFileSync: files.readFileSync,
-  writeSync: files.writeSync,
-  writeFileSync: files.writeFileSync,
-  fstatSync: files.fstatSync,
-  futimesSync: files.futimesSync,
-  closeSync: files.closeSync,
-  existsSync: files.existsSync,
   statfsSync: (path) => files.statfsSync(path),
-  statSync: files.statSync,
-  renameSync: files.renameSync,
-  linkSync: files.linkSync,
   // A clone where the file system can: it takes no space.
   copyFileSync: (from, to) => files.copyFileSync(from, to, files.constants.COPYFILE_FICLONE),
-  unlinkSync: files.unlinkSync,
-  rmSync: files.rmSync,
-  mkdirSync: files.mkdirSync,
-  rmdirSync: files.rmdirSync,
-  readdirSync: files.readdirSync,
-  readlinkSync: files.readlinkSync,
 }
 
 /** The disk of this process. */

@@ -1,8 +1,16 @@
-import { dirname } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { repairJson } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
-import { pause } from './pause.js'
+
+/** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */
+export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A chunk of a file: text or bytes. */
+export type FileChunk = string | Uint8Array
 
 /** Codes of Windows for a target that another program, such as a virus scanner, has open for a moment. */
 const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUSY']
@@ -95,6 +103,22 @@ export const statFile = (path: string): FileStats | undefined => {
     return undefined
   }
 }
+
+/** The size of a file in bytes and its modification time, epoch milliseconds. */
+export type FileStamp = readonly [bytes: number, modifiedAt: number]
+
+/** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
+export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
+  foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
+
+/** Whether a file with this stamp was found. */
+export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolean => found !== undefined && isSameStamp(stamp, found)
+
+const toStamp = (found: FileStats | undefined): FileStamp | undefined => found && [found.size, found.mtimeMs]
+const NO_STAMP: FileStamp = [0, 0]
+
+/** The stamp of a file; undefined if there is none. */
+export const readStamp = (path: string): FileStamp | undefined => toStamp(statFile(path))
 
 /** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */
 export const statPath = (path: string): Promise<FileStats | undefined> =>
@@ -201,4 +225,136 @@ export const createFolder = async (path: string): Promise<void> => {
 /** Another process may have created the folder. */
 const acceptFolder = async (path: string, error: unknown): Promise<void> => {
   if (getErrorCode(error) !== 'EEXIST' || !(await disk.stat(path)).isDirectory()) throw error
+}
+
+/** Files are written and compared in chunks of at least this size. */
+const CHUNK_BYTES = 1 << 20
+
+/** Sees the content of a file that is written. */
+export interface ContentWatcher {
+  readonly add: (chunk: Buffer) => void
+  /** Called before the rename, with the size and the time that the file will have. */
+  readonly end: (stamp: FileStamp) => void
+}
+
+export interface WriteOptions {
+  /** The modification time of the file, epoch milliseconds: the instant for which its content is valid. */
+  readonly asOf?: number | undefined
+  /** Called before the rename; `true` leaves the target unchanged. */
+  readonly isAborted?: () => boolean
+  readonly watcher?: ContentWatcher | undefined
+  /** The folder is on a network file system. */
+  readonly isRemote?: boolean
+}
+
+/** Whether a name is that of a temporary file. */
+export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
+
+/**
+ * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A failure leaves the target
+ * unchanged and no temporary file. A target with the same bytes is not touched. Resolves to the size in bytes.
+ */
+export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
+  const chunks = joinChunks(parts)
+  const first = chunks.next().value ?? Buffer.alloc(0)
+  if (first.length < CHUNK_BYTES && hasSameBytes(path, first)) {
+    writing.watcher?.add(first)
+    writing.watcher?.end(readStamp(path) ?? NO_STAMP)
+    return first.length
+  }
+  return writeAndRename(path, prepend(first, chunks), writing)
+}
+
+/**
+ * Only the sync waits for the disk, and so it alone is handed to another thread: the other calls reach the page cache, which takes less time
+ * than a hand-over. Chunks of 1 MiB are written in another thread, because many of them are not written in no time. On a network file system
+ * every call is a round trip, so that each is handed over.
+ */
+const writeAndRename = async (path: string, chunks: Iterable<Buffer>, writing: WriteOptions): Promise<number> => {
+  const { isAborted, watcher, isRemote = false } = writing
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
+  const fd = await openNewFile(temporary, isRemote)
+  try {
+    const written = await writeChunks(fd, chunks, writing).finally(() => (isRemote ? disk.close(fd) : disk.closeSync(fd)))
+    if (isAborted?.()) throw new Error('the write was aborted')
+    // Shorter files were compared before they were written.
+    const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
+    watcher?.end((isUnchanged ? readStamp(path) : toStamp(written)) ?? NO_STAMP)
+    if (isUnchanged) disk.unlinkSync(temporary)
+    else await (isRemote ? disk.rename(temporary, path) : renameOver(temporary, path))
+    return written.size
+  } catch (error) {
+    disk.rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+const openNewFile = async (path: string, isRemote: boolean): Promise<number> => {
+  const open = (): number | Promise<number> => (isRemote ? disk.open(path, 'wx') : disk.openSync(path, 'wx'))
+  try {
+    return await open()
+  } catch (error) {
+    if (getErrorCode(error) !== 'ENOENT') throw error
+    await createFolder(dirname(path))
+    return open()
+  }
+}
+
+const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher, isRemote }: WriteOptions): Promise<FileStats> => {
+  let bytes = 0
+  for (const chunk of chunks) {
+    watcher?.add(chunk)
+    if (chunk.length < CHUNK_BYTES && !isRemote) writeWhole(fd, chunk)
+    else await disk.writeFile(fd, chunk)
+    bytes += chunk.length
+  }
+  if (asOf !== undefined) disk.futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  const written = disk.fstatSync(fd)
+  if (written.size !== bytes) throw Object.assign(new Error(`only ${written.size} of ${bytes} bytes were written`), { code: 'ESHORT' })
+  await disk.fdatasync(fd)
+  return written
+}
+
+/** Joins short chunks, so that all of them have at least 1 MiB except the last one. */
+function* joinChunks(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
+  let chunk: Buffer[] = []
+  let length = 0
+  const flush = (): Buffer => {
+    const bytes = chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk)
+    chunk = []
+    length = 0
+    return bytes
+  }
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : asBuffer(part)
+    chunk.push(bytes)
+    length += bytes.length
+    if (length >= CHUNK_BYTES) yield flush()
+  }
+  if (length > 0) yield flush()
+}
+
+function* prepend<T>(first: T, others: Iterable<T>): Generator<T> {
+  yield first
+  yield* others
+}
+
+const hasSameBytes = (path: string, bytes: Buffer): boolean =>
+  statFile(path)?.size === bytes.length && disk.readFileSync(path).equals(bytes)
+
+const haveSameContent = async (one: string, other: string): Promise<boolean> => {
+  if (statFile(one)?.size !== statFile(other)?.size) return false
+  const fds = await Promise.all([disk.open(one, 'r'), disk.open(other, 'r')])
+  try {
+    const buffers = fds.map(() => Buffer.alloc(CHUNK_BYTES))
+    for (;;) {
+      const [bytesRead, otherBytesRead] = await Promise.all(
+        fds.map(async (fd, index) => (await disk.read(fd, buffers[index] as Buffer)).bytesRead),
+      )
+      if (bytesRead !== otherBytesRead || !buffers[0]?.equals(buffers[1] as Buffer)) return false
+      if (bytesRead === 0) return true
+    }
+  } finally {
+    await Promise.all(fds.map((fd) => disk.close(fd)))
+  }
 }

@@ -1,11 +1,10 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { RunReport } from '../model/report.js'
-import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/session.js'
+import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/storage.js'
 import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
-import { deleteTemporaryFiles, writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { createFolder, syncFolders, toStorageError } from './file-system.js'
+import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import {
   deleteFullRun,
   findChangedFile,
@@ -20,8 +19,8 @@ import {
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal, readStoredItems } from './journal.js'
-import { acquireLock } from './lock.js'
-import { compactOutputDigests, type DigestLog } from './output-digests.js'
+import { acquireLock, deleteTemporaryFiles } from './lock.js'
+import { compactOutputDigests, type DigestLog, statOutputFiles } from './output-files.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,
@@ -199,12 +198,10 @@ const leaveRun = async (
   { root, request, choice: { record, isPartOfEnded } }: FolderRun,
   { paths, close, endedAt, report }: RunEnding & { readonly endedAt: number; readonly report: RunReport },
 ): Promise<void> => {
-  const { outputs } = request
   close()
-  await syncOutputs(root, request)
-  await compactOutputDigests(root)
+  const { outputs, files } = await settleOutputs(root, request)
   await recordOutputSizes(root, outputs)
-  if (isPartOfEnded) await updateFullRun(root, { run: { ...record, report }, outputs: [...outputs, REPORT_FILE], isComplete: false })
+  if (isPartOfEnded) await updateFullRun(root, { run: { ...record, report }, files, isComplete: false })
   await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
 }
 
@@ -213,17 +210,15 @@ const finishRun = async (
   { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
   { paths, close, report }: RunEnding & { readonly report: RunReport | undefined },
 ): Promise<void> => {
-  const { outputs } = request
   const isComplete = report?.outcome === 'complete'
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
-  await syncOutputs(root, request)
-  await compactOutputDigests(root)
-  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await forgetOutputSizes(root, outputs)
+  const { outputs, files } = await settleOutputs(root, request)
+  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await forgetOutputSizes(root, request.outputs)
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (!isComplete || isPartOfUnfinished || (isPartOfEnded && report.missing !== undefined)) await recordOutputSizes(root, outputs)
   if (report && !isPartOfUnfinished) {
-    const end = { run: { ...record, report }, outputs: [...outputs, REPORT_FILE], isComplete }
+    const end = { run: { ...record, report }, files, isComplete }
     if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
     else if (isComplete || (report.outcome === 'partial' && coversAllStocks)) await recordFullRun(root, end)
   }
@@ -231,6 +226,13 @@ const finishRun = async (
   else await deleteRunState(paths)
 }
 
-/** Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. */
-const syncOutputs = (root: string, { folders }: SessionRequest): Promise<void> =>
-  syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
+/**
+ * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. Resolves to the files of the
+ * outputs, and to the same with the report.
+ */
+const settleOutputs = async (root: string, { folders, outputs }: SessionRequest) => {
+  await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
+  const found = await statOutputFiles(root, outputs)
+  await compactOutputDigests(root, found)
+  return { outputs: found, files: { ...found, ...(await statOutputFiles(root, [REPORT_FILE])) } }
+}

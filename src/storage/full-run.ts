@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import type { EndedRun } from '../pipeline/session.js'
-import { writeFileAtomically } from './atomic-file.js'
+import type { EndedRun } from '../pipeline/storage.js'
 import { disk } from './disk.js'
-import { readStateDocument, statFile } from './file-system.js'
-import { createOutputMatcher, type FileStamp, forEachYielding, hasStamp, statOutputFiles } from './output-files.js'
+import { type FileStamp, hasStamp, readStamp, readStateDocument, statFile, writeFileAtomically } from './file-system.js'
+import { createOutputMatcher, forEachYielding, statOutputFiles } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
 
 /** A run that ended, and all its output files, by path relative to the folder. */
@@ -27,7 +26,7 @@ export const readIncompleteRun = (root: string): Promise<RunSnapshot | undefined
 export const findChangedFile = async ({ files }: RunSnapshot, root: string): Promise<string | undefined> => {
   let changed: string | undefined
   await forEachYielding(Object.entries(files), ([file, facts]) => {
-    if (facts !== null && !hasStamp(join(root, file), facts)) changed ??= file
+    if (facts !== null && !hasStamp(readStamp(join(root, file)), facts)) changed ??= file
   })
   return changed
 }
@@ -58,25 +57,23 @@ export const markIncomplete = async (root: string, outputs: readonly string[]): 
   await disk.rm(complete, { force: true })
 }
 
-/** A run that ended, what it may have written, and whether it left nothing missing. Outputs are paths with `*` for any name. */
-export interface RunEnd {
-  readonly run: EndedRun
-  readonly outputs: readonly string[]
+/** A run that ended, all files of its outputs, and whether it left nothing missing. */
+export interface RunEnd extends Pick<RunSnapshot, 'run'> {
+  readonly files: Readonly<Record<string, FileStamp>>
   readonly isComplete: boolean
 }
 
 /** Records a run of everything that ended, and its output files. */
-export const recordFullRun = async (root: string, { run, outputs, isComplete }: RunEnd): Promise<void> => {
+export const recordFullRun = async (root: string, { run, files, isComplete }: RunEnd): Promise<void> => {
   const { complete, incomplete } = statePaths(root)
-  await writeSnapshot(isComplete ? complete : incomplete, { run, files: await statOutputFiles(root, outputs) })
+  await writeSnapshot(isComplete ? complete : incomplete, { run, files })
 }
 
 /** After a run of a part: records its outputs as they are now. If nothing is missing, the run of everything is complete again. */
-export const updateFullRun = async (root: string, { run: part, outputs, isComplete }: RunEnd): Promise<void> => {
+export const updateFullRun = async (root: string, { run: part, files, isComplete }: RunEnd): Promise<void> => {
   const { complete, incomplete } = statePaths(root)
   const whole = await readSnapshot(incomplete)
   if (whole === undefined) return
-  const files = await statOutputFiles(root, outputs)
   const { newest, stale, ...report } = whole.run.report
   const isWhole = part.chosen?.symbols === undefined
   const freshness = omitUndefined(isWhole ? { newest: part.report.newest, stale: part.report.stale } : { newest, stale })
@@ -154,8 +151,8 @@ const changeOutputSizes = async (
 }
 
 /** Call after a run that ended incomplete: records the present sizes of its outputs. Missing files stay recorded. */
-export const recordOutputSizes = async (root: string, outputs: readonly string[]): Promise<void> => {
-  const present = Object.entries(await statOutputFiles(root, outputs)).map(([file, [bytes]]) => [file, bytes] as const)
+export const recordOutputSizes = async (root: string, files: RunEnd['files']): Promise<void> => {
+  const present = Object.entries(files).map(([file, [bytes]]) => [file, bytes] as const)
   await writeOutputSizes(root, [...Object.entries(await readOutputSizes(root)), ...present])
 }
 

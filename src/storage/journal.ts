@@ -3,13 +3,10 @@ import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs'
 import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
-import type { SortOrder } from '../pipeline/output.js'
-import type { Journal, JournalFacts, SinkItem } from '../pipeline/session.js'
+import type { SortOrder } from '../pipeline/define-stream.js'
+import type { Journal, JournalFacts, SinkItem } from '../pipeline/storage.js'
 import { disk } from './disk.js'
-import type { FileChunk } from './file-store.js'
-import { getErrorCode, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
-import { isSameStamp } from './output-files.js'
-import { RECORD_SEPARATOR } from './record-file.js'
+import { type FileChunk, getErrorCode, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {
@@ -26,14 +23,16 @@ interface JournalLine {
 export interface LineStore<Place> {
   /** Appends a line with records, each a JSON text. Calls `done` once it is written, or with the error. */
   readonly append: (line: object, records: readonly string[] | undefined, done: (error?: unknown) => void) => Place
-  /** Reads a record by its index in its line. */
-  readonly read: (place: Place, index: number) => FileChunk
+  /** Reads the records of a line; returns a function that selects one by its index. */
+  readonly read: (place: Place) => (index: number) => FileChunk
 }
 
 /** The records of one line, with their sort keys if they are sorted. */
 interface LineRecords<Place> {
   readonly place: Place
   readonly count: number
+  /** The characters of all records. */
+  readonly length: number
   readonly keys: readonly (string | number)[] | undefined
 }
 
@@ -65,8 +64,8 @@ export const createJournal = <Place>(
     },
     write: appendEach((stored, done) => {
       if (isLost(stored.outcome)) return done()
-      const { item, rows } = stored.outcome
-      const line = toJournalLine(stored)
+      const { item, rows, status, degraded, remark, newest } = stored.outcome
+      const line = { item: item.fileName, status, files: stored.files, degraded, remark, newest }
       if (!facts.carriesRows) return void store.append(line, undefined, done)
       records.set(item.fileName, appendRecords(line, [...rows], { facts, store, done }))
       ranks.set(item.fileName, item.rank)
@@ -132,11 +131,14 @@ const appendRecords = <Place>(
   const { item } = line as Partial<JournalLine>
   const keys = sortBy && runNamed(`sortBy of ${stream}`, item, () => (rows as readonly Row[]).map(sortBy.key))
   const texts = rows.map((row) => JSON.stringify(row))
-  return { place: store.append(line, texts, done), count: rows.length, keys }
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  return { place: store.append(line, texts, done), count: rows.length, length, keys }
 }
 
-const toJournalLine = ({ outcome: { item, status, degraded, remark, newest }, files }: SinkItem): JournalLine =>
-  omitUndefined({ item: item.fileName, status, files, degraded, remark, newest })
+/** Reading a line for each of its records takes three times as long. More than this is not held at a time. */
+const MAX_HELD = 1 << 24
+
+const RECORD_SEPARATOR = Buffer.from(',\n')
 
 /** Reads all records, separated, sorted by key; records with the same key stay in the order of the lines. */
 function* readSorted<Place>(
@@ -159,9 +161,21 @@ function* readSorted<Place>(
   const order = Uint32Array.from(lineOf.keys())
   const sign = sortBy?.direction === 'ascending' ? 1 : -1
   if (sortBy) order.sort((one, other) => sign * compareKeys(keyOf(one), keyOf(other)) || one - other)
+  const held = new Map<LineRecords<Place>, (index: number) => FileChunk>()
+  let length = 0
+  const readLine = (line: LineRecords<Place>): ((index: number) => FileChunk) => {
+    length += line.length
+    // In the order of the lines, only one is needed.
+    if (length > MAX_HELD || sortBy === undefined) held.clear()
+    if (held.size === 0) length = line.length
+    const records = read(line.place)
+    held.set(line, records)
+    return records
+  }
   for (const [position, record] of order.entries()) {
     if (position > 0) yield RECORD_SEPARATOR
-    yield read(getLine(record).place, indexOf[record] as number)
+    const line = getLine(record)
+    yield (held.get(line) ?? readLine(line))(indexOf[record] as number)
   }
 }
 
@@ -218,7 +232,7 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
     }
   }
   const append: LineStore<RecordsPlace>['append'] = (line, ...more) => opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
-  const journal = createJournal(facts, { append, read: (place, index) => opened().read(place, index) }, found)
+  const journal = createJournal(facts, { append, read: (place) => opened().read(place) }, found)
   return { journal, open, close: () => file?.close() }
 }
 
@@ -312,13 +326,12 @@ export const createJournalFile = (path: string): JournalFile => {
       scheduled ??= setImmediate(flush)
       return place
     },
-    read: ({ at, ends }, index) => {
+    read: ({ at, ends }) => {
       if (!isOpen) throw new Error(`${path} is closed`)
-      const start = index === 0 ? 0 : (ends[index - 1] as number) + 1
-      const record = Buffer.allocUnsafe((ends[index] as number) - start)
-      if (disk.readSync(fd, record, 0, record.length, at + start) < record.length)
+      const records = Buffer.allocUnsafe(ends.at(-1) ?? 0)
+      if (disk.readSync(fd, records, 0, records.length, at) < records.length)
         throw new StorageError(`${path} is shorter than it was when written`)
-      return record
+      return (index) => records.subarray(index === 0 ? 0 : (ends[index - 1] as number) + 1, ends[index])
     },
     flush,
     close: () => {

@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { disk } from './disk.js'
-import { getErrorCode, ignoreMissing, renameOver, withFile, withFileSync } from './file-system.js'
-import { pause } from './pause.js'
+import { getErrorCode, ignoreMissing, isTemporaryName, listNames, pause, renameOver, withFile, withFileSync } from './file-system.js'
 
 /** The process that has a lock, as recorded in the lock file. */
 export interface LockHolder {
@@ -174,9 +173,15 @@ const readFileSystemTime = async (path: string): Promise<number> => {
 const createTemporaryPath = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
 
 /** Whether a file is the temporary lock of a running process that is acquiring the lock. */
-export const isPendingLock = (name: string): boolean => {
+const isPendingLock = (name: string): boolean => {
   const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
   return pid !== undefined && isRunning(Number(pid))
+}
+
+/** Deletes temporary files of interrupted writes. */
+export const deleteTemporaryFiles = async (folder: string): Promise<void> => {
+  for (const name of await listNames(folder))
+    if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
 }
 
 /** Deletes a file if its content is still ours. Returns whether it blocks no other process any more. */

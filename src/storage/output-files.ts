@@ -1,19 +1,19 @@
+import { createHash } from 'node:crypto'
 import { join, posix } from 'node:path'
-import { listNames, statFile } from './file-system.js'
-import { yieldTurn } from './pause.js'
-
-/** The size of a file in bytes and its modification time, epoch milliseconds. */
-export type FileStamp = readonly [bytes: number, modifiedAt: number]
-
-/** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
-export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
-  foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
-
-/** Whether there is a file with this stamp. */
-export const hasStamp = (path: string, stamp: FileStamp): boolean => {
-  const found = statFile(path)
-  return found !== undefined && isSameStamp(stamp, [found.size, found.mtimeMs])
-}
+import { crc32 } from 'node:zlib'
+import { disk } from './disk.js'
+import {
+  type ContentWatcher,
+  type FileStamp,
+  hasStamp,
+  listNames,
+  readStamp,
+  readTextFile,
+  withFileSync,
+  writeFileAtomically,
+  yieldTurn,
+} from './file-system.js'
+import { statePaths } from './run-state.js'
 
 /** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
 export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
@@ -40,8 +40,8 @@ export const statOutputFiles = async (root: string, outputs: readonly string[]):
   const files: Record<string, FileStamp> = {}
   for (const output of outputs)
     await forEachYielding(await listOutputFiles(root, output), (file) => {
-      const found = statFile(join(root, file))
-      if (found) files[file] = [found.size, found.mtimeMs]
+      const found = readStamp(join(root, file))
+      if (found) files[file] = found
     })
   return files
 }
@@ -55,3 +55,141 @@ export const forEachYielding = async <T>(elements: readonly T[], visit: (element
     await yieldTurn()
   }
 }
+
+/** The content of an output as a run wrote it. */
+export interface OutputDigest {
+  /**
+   * Its CRC-32, as eight hexadecimal digits: it shows every damage within 32 bits in a row, and any other change but one in 4 billion. It is
+   * no protection against forgery. The 32 digits of an earlier version are the start of its SHA-256. `DAMAGED` if a run continued a damaged file.
+   */
+  readonly digest: string
+  readonly stamp: FileStamp
+}
+
+export const DAMAGED = 'damaged'
+
+interface Digester {
+  readonly add: (chunk: Uint8Array) => void
+  readonly end: () => string
+}
+
+const SHA_LENGTH = 32
+
+/** Digests content in the way of a recorded digest, so that the two can be compared. */
+const createDigester = (recorded = ''): Digester => {
+  if (recorded.length === SHA_LENGTH) {
+    const hash = createHash('sha256')
+    return { add: (chunk) => void hash.update(chunk), end: () => hash.digest('hex').slice(0, SHA_LENGTH) }
+  }
+  let sum = 0
+  return {
+    add: (chunk) => {
+      sum = crc32(chunk, sum)
+    },
+    end: () => sum.toString(16).padStart(8, '0'),
+  }
+}
+
+/** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
+export interface DigestLog {
+  readonly open: () => Promise<void>
+  /** Digests the content of an output while it is written. `base`: the stored content that it continues, which may be damaged. */
+  readonly watch: (file: string, base?: Uint8Array) => ContentWatcher | undefined
+  /** When an output was last modified that this run has written, epoch milliseconds. */
+  readonly timeOf: (file: string) => number | undefined
+  readonly close: () => void
+}
+
+/**
+ * Appends a line for each written output before the rename, so that a kill leaves no output without its digest. The line of the content
+ * before stays until the run ends: the one whose size and time are those of the file counts.
+ */
+export const createDigestLog = (root: string): DigestLog => {
+  let fd: number | undefined
+  let recorded = new Map<string, OutputDigest>()
+  const isDamaged = (file: string, base: Uint8Array): boolean => {
+    const wanted = recorded.get(file)
+    if (wanted === undefined) return false
+    const digester = createDigester(wanted.digest)
+    digester.add(base)
+    if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
+    return hasStamp(readStamp(join(root, file)), wanted.stamp)
+  }
+  return {
+    open: async () => {
+      recorded = await readOutputDigests(root)
+      fd ??= disk.openSync(statePaths(root).digests, 'a')
+      // Ends a line that a kill has cut.
+      disk.writeSync(fd, '\n')
+    },
+    watch: (file, base) => {
+      if (fd === undefined || file.startsWith('.')) return undefined
+      const digester = createDigester()
+      const wasDamaged = base !== undefined && isDamaged(file, base)
+      return {
+        add: digester.add,
+        end: (stamp) => {
+          const entry = { digest: wasDamaged ? DAMAGED : digester.end(), stamp }
+          recorded.set(file, entry)
+          if (fd !== undefined) disk.writeSync(fd, toLine(file, entry))
+        },
+      }
+    },
+    timeOf: (file) => recorded.get(file)?.stamp[1],
+    close: () => {
+      if (fd !== undefined) disk.closeSync(fd)
+      fd = undefined
+      recorded = new Map()
+    },
+  }
+}
+
+const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
+
+const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
+
+/** Returns the stamp of a file; undefined if there is none. */
+type FindStamp = (file: string) => FileStamp | undefined
+
+/** The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. */
+export const readOutputDigests = async (
+  root: string,
+  findStamp: FindStamp = (file) => readStamp(join(root, file)),
+): Promise<Map<string, OutputDigest>> => {
+  const text = (await readTextFile(statePaths(root).digests)) ?? ''
+  const digests = new Map<string, OutputDigest>()
+  await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
+    const [, digest, bytes, modifiedAt, file] = LINE.exec(line) ?? []
+    if (digest === undefined || file === undefined) return
+    const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
+    const earlier = digests.get(file)
+    const found = earlier && findStamp(file)
+    if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
+  })
+  return digests
+}
+
+/**
+ * Call at the end of a run, after the log is closed: leaves one line for each output that still exists. `known`: the outputs of the run, which
+ * need not be looked up again.
+ */
+export const compactOutputDigests = async (root: string, known: Readonly<Record<string, FileStamp>>): Promise<void> => {
+  const findStamp = (file: string): FileStamp | undefined => known[file] ?? readStamp(join(root, file))
+  const digests = [...(await readOutputDigests(root, findStamp))].filter(([file]) => findStamp(file) !== undefined)
+  await writeFileAtomically(
+    statePaths(root).digests,
+    digests.map(([file, entry]) => toLine(file, entry)),
+  )
+}
+
+const READ_BYTES = 1 << 20
+
+/** Reads a file and digests its content as a recorded digest was made. A file that is replaced meanwhile is read as it was. */
+export const digestFile = (path: string, recorded?: string): OutputDigest =>
+  withFileSync(path, (fd) => {
+    const { size, mtimeMs } = disk.fstatSync(fd)
+    const { add, end } = createDigester(recorded)
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) add(buffer.subarray(0, bytes))
+    return { digest: end(), stamp: [size, mtimeMs] }
+  })

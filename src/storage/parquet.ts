@@ -50,11 +50,16 @@ export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly T
   return Buffer.from(bytes)
 }
 
+/** Many rows have the same day or time. */
 const encodeColumn = (rows: readonly TableRow[], { name, type, constant = null }: ParquetColumn): unknown[] => {
   const encode = ENCODERS[type]
+  const encoded = new Map<Value, unknown>([[null, null]])
   return rows.map((row) => {
     const value = row[name] ?? constant
-    return encode === undefined || value === null ? value : encode(value)
+    if (encode === undefined || value === null) return value
+    const known = encoded.get(value) ?? encode(value)
+    encoded.set(value, known)
+    return known
   })
 }
 

@@ -1,9 +1,16 @@
 import { dirname, join } from 'node:path'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { describeFileError, getErrorCode, ignoreMissing, readStateDocument, statFile, syncFolders } from './file-system.js'
+import {
+  describeFileError,
+  getErrorCode,
+  ignoreMissing,
+  readStateDocument,
+  statFile,
+  syncFolders,
+  writeFileAtomically,
+} from './file-system.js'
 import { forEachYielding, listOutputFiles } from './output-files.js'
 import { type RunRecords, readRunRecords } from './run-records.js'
 import { statePaths } from './run-state.js'

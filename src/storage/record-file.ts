@@ -2,36 +2,9 @@ import { map, type Observable } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
+import type { LockedStorage, SessionRequest, Tail } from '../pipeline/storage.js'
 import { disk } from './disk.js'
-import type { FileChunk, FileStore } from './file-store.js'
-
-/** The separator between two records of an array. */
-export const RECORD_SEPARATOR: Uint8Array = Buffer.from(',\n')
-
-/** Formats a JSON array with one record per line, in chunks. `records` are JSON texts. */
-export const arrayText = (records: Iterable<string>): Iterable<FileChunk> => encloseInArray(separateRecords(records))
-
-/** The same for chunks that already have separators between the records. */
-export function* encloseInArray(parts: Iterable<FileChunk>): Generator<FileChunk> {
-  let isFirst = true
-  for (const part of parts) {
-    if (isFirst) yield ARRAY_START
-    yield part
-    isFirst = false
-  }
-  yield isFirst ? '[]\n' : '\n]\n'
-}
-
-export function* separateRecords(records: Iterable<string>): Generator<FileChunk> {
-  let isFirst = true
-  for (const record of records) {
-    if (!isFirst) yield RECORD_SEPARATOR
-    yield record
-    isFirst = false
-  }
-}
-
-const ARRAY_START = Buffer.from('[\n')
+import type { FileChunk } from './file-system.js'
 
 /** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
 export const readDocument = (files: FileStore, file: string): Observable<unknown> =>
@@ -53,66 +26,103 @@ export const parseRecords = (text: string, file: string): readonly Row[] => {
   return records.filter(isRow)
 }
 
-/** Parses the line of a record. */
-type ParseLine = (line: Buffer, file: string) => unknown
-
-/** Reads the records of a stored array: in batches if it has one record per line, as a run writes it; otherwise the whole file at once. */
-export async function* readRecords(path: string, file: string, read: ParseLine = parseRecord): AsyncGenerator<readonly Row[]> {
-  // Checks of the first two lines, which may arrive in different batches.
-  const checks: ((line: Buffer) => boolean)[] = [(line) => equalsText(line, '['), (line) => isRecordLine(line) || equalsText(line, ']')]
-  let last: Buffer | undefined
-  for await (const lines of readLineBatches(path)) {
-    for (const line of lines.slice(0, checks.length))
-      if (checks.shift()?.(line) === false) return yield parseRecords(await disk.readFile(path, 'utf8'), file)
-    if (last === undefined) lines.shift()
-    last = lines.at(-1) ?? last ?? OPENING
-    if (equalsText(last, ']')) lines.pop()
-    yield lines.map((line) => read(line, file)).filter(isRow)
-  }
-  if (!equalsText(last, ']')) throw createDamagedFileError(file)
-}
-
-/** Reads only `Symbol` and `ISIN` of a record, which come first in files that a run wrote. */
-export const parseOwner: ParseLine = (line, file) => {
-  const owner = isRecordLine(line) ? OWNER_PATTERN.exec(line.toString('latin1', 0, OWNER_BYTES)) : undefined
-  return owner ? { Symbol: owner[1], ISIN: owner[2] } : parseRecord(line, file)
-}
-
-const OWNER_PATTERN = /^\{"Symbol":"([ !#-[\]-~]*)","ISIN":"([ !#-[\]-~]*)"/
-const OWNER_BYTES = 120
-
-const parseRecord: ParseLine = (line, file) => parseStored(line.toString('utf8', 0, line.length - (line.at(-1) === COMMA ? 1 : 0)), file)
-
-const [LINE_FEED, COMMA, OPENS, CLOSES] = Buffer.from('\n,{}')
-
-const isRecordLine = (line: Buffer): boolean => line[0] === OPENS && line.at(line.at(-1) === COMMA ? -2 : -1) === CLOSES
-
-const OPENING = Buffer.from('[')
-
-const equalsText = (line: Buffer | undefined, text: string): boolean => line?.length === text.length && line.toString() === text
-
-/** Reads the lines of a file, one batch for each chunk. Text after the last line feed is a line, too. */
-async function* readLineBatches(path: string): AsyncGenerator<Buffer[]> {
-  let incomplete: Buffer[] = []
-  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
-    const lines: Buffer[] = []
-    let from = 0
-    for (let end = chunk.indexOf(LINE_FEED as number); end >= 0; end = chunk.indexOf(LINE_FEED as number, from)) {
-      const part = chunk.subarray(from, end)
-      lines.push(incomplete.length === 0 ? part : Buffer.concat([...incomplete, part]))
-      incomplete = []
-      from = end + 1
-    }
-    if (from < chunk.length) incomplete.push(chunk.subarray(from))
-    if (lines.length > 0) yield lines
-  }
-  if (incomplete.length > 0) yield [Buffer.concat(incomplete)]
-}
-
 const parseStored = (text: string, file: string): unknown => {
   try {
     return JSON.parse(repairJson(text))
   } catch {
     throw createDamagedFileError(file)
+  }
+}
+
+/** Parses lines of records, each with a comma after it, which the last one may lack. */
+type ParseLines = (lines: string, file: string) => readonly unknown[]
+
+const parseLines: ParseLines = (lines, file) => parseRecords(`[${lines.trimEnd().replace(/,$/, '')}]`, file)
+
+/** Reads only `Symbol` and `ISIN` of records, which come first in files that a run wrote. */
+export const parseOwners: ParseLines = (lines, file) => {
+  const owners = lines.trimEnd().split('\n').map(readOwner)
+  return owners.includes(undefined) ? parseLines(lines, file) : owners
+}
+
+const readOwner = (line: string): Row | undefined => {
+  const [, symbol, isin] = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)".*\},?$/s.exec(line) ?? []
+  return symbol === undefined ? undefined : { Symbol: symbol, ISIN: isin }
+}
+
+/** The first two lines of an array with one record per line, as a run writes it. */
+const OPENING = /^\[\n(?:\{[^\n]*\},?|\])\n/
+
+/** Reads the records of a stored array: in batches if it has one record per line; otherwise the whole file at once. */
+export async function* readRecords(path: string, file: string, parse = parseLines): AsyncGenerator<readonly Row[]> {
+  let [isOpen, isClosed] = [false, false]
+  let text = ''
+  for await (const lines of readLines(path)) {
+    text += lines
+    if (!isOpen) {
+      if (text.indexOf('\n') === text.lastIndexOf('\n')) continue
+      if (!OPENING.test(text)) break
+      isOpen = true
+      text = text.slice('[\n'.length)
+    }
+    isClosed = /^(?:.*\n)?\]\n?$/s.test(text)
+    yield parse(isClosed ? text.slice(0, text.lastIndexOf(']')) : text, file).filter(isRow)
+    text = ''
+  }
+  if (!isOpen) yield parseRecords(await disk.readFile(path, 'utf8'), file)
+  else if (!isClosed) throw createDamagedFileError(file)
+}
+
+/** Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a line, too. */
+async function* readLines(path: string): AsyncGenerator<string> {
+  const rest: Buffer[] = []
+  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf('\n') + 1
+    if (end > 0) yield Buffer.concat([...rest.splice(0), chunk.subarray(0, end)]).toString()
+    rest.push(chunk.subarray(end))
+  }
+  const last = Buffer.concat(rest)
+  if (last.length > 0) yield last.toString()
+}
+
+/** The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except `records` and `owners`. */
+export interface FileStore {
+  /** All bytes of a file; `undefined` if it is missing. */
+  read(file: string): Observable<Uint8Array | undefined>
+  exists(file: string): Observable<boolean>
+  /** `undefined` if the file is missing. */
+  tail(file: string): Observable<Tail | undefined>
+  /** The records of a stored JSON array, streamed one by one; none if the file is missing. Errors with `DamagedFileError`. */
+  records(file: string): Observable<Row>
+  /** The same records, of which only `Symbol` and `ISIN` are needed. */
+  owners(file: string): Observable<Row>
+  /**
+   * Replaces a file atomically, with `asOf` as its modification time if given; emits its size in bytes. A file with the same bytes is not
+   * touched and keeps its modification time. `base` is the stored content that the new one continues; a store that keeps digests checks it.
+   */
+  write(file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number>
+  /** Adds a line at the end of a file; absent where files cannot grow. */
+  append?(file: string, line: string): Observable<void>
+  /** See `Storage`. */
+  openSession(request: SessionRequest): Observable<LockedStorage>
+}
+
+const MAX_TAIL_LINES = 2
+
+/**
+ * Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line feed: it may be torn.
+ *
+ * @example createTail({ head: text, end: text, asOf: Date.now() })
+ */
+export const createTail = ({ head, end, asOf }: { readonly head: string; readonly end: string; readonly asOf: number }): Tail => {
+  const [header = ''] = head.split('\n', 1)
+  const whole = end.slice(0, end.lastIndexOf('\n') + 1).split('\n')
+  return {
+    header,
+    lines: whole
+      .slice(0, -1)
+      .slice(-MAX_TAIL_LINES)
+      .filter((line) => line !== header),
+    asOf,
   }
 }

@@ -1,9 +1,7 @@
 import { join, relative } from 'node:path'
 import { repairJson } from '../model/text.js'
-import { writeFileAtomically } from './atomic-file.js'
 import { disk } from './disk.js'
-import { withFileSync } from './file-system.js'
-import { yieldTurn } from './pause.js'
+import { withFileSync, writeFileAtomically, yieldTurn } from './file-system.js'
 import { statePaths } from './run-state.js'
 
 const CHUNK_BYTES = 1 << 20

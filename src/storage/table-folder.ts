@@ -1,7 +1,7 @@
 import { basename, join, posix, sep } from 'node:path'
 import { StorageError, UsageError } from '../model/errors.js'
-import { createFileNames, type NamedEntry } from '../model/file-name.js'
 import { isRow, type Row, readText } from '../model/row.js'
+import { createFileNames, type NamedEntry } from '../model/stock.js'
 import type { Table, TableFiles } from '../model/table.js'
 import { disk } from './disk.js'
 import { readStateDocument } from './file-system.js'

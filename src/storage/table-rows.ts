@@ -5,7 +5,6 @@ import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumns, type Table } from '../model/table.js'
 import { readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
-import { nameColumns } from './file-sources.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
 
@@ -29,21 +28,35 @@ export const parseCsv = (text: string): readonly Row[] => {
   return lines.map((cells) => Object.fromEntries(names.map((name, at) => [name, cells[at] ? cells[at].replace(/^ +| +$/g, '') : null])))
 }
 
+/** The names of a first line; empty and repeated names get a number. */
+export const nameColumns = (header: readonly string[]): readonly string[] => {
+  const names = header.map((name) => name.trim())
+  return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
+}
+
 /** Creates a function that makes the rows of a table from one record of a file: one, or those of the lists in it. */
 const createRowMaker = (table: Table, label: string): ((record: Row) => readonly TableRow[]) => {
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
   const restOfDocument = createRest(table, 'document')
   const readers = columns.map((column) => ({ name: column.name, read: createReader(column, label) }))
-  const toRow = (record: unknown, document: Row): TableRow => {
+  const toRow = (record: unknown, document: Row, restOf?: Row): TableRow => {
     const row: Record<string, Value> = {}
     const fields = isRow(record) ? record : {}
-    for (const { name, read } of readers) row[name] = read(fields, document)
-    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(lists && restOfDocument(document), restOfRow(record)) : record)
+    let mayMisfit = false
+    for (const { name, read } of readers) {
+      const value = read(fields, document)
+      if (value === MISFIT) mayMisfit = true
+      row[name] = value === MISFIT ? null : value
+    }
+    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record)
     return row
   }
   if (lists === undefined) return (record) => [toRow(record, {})]
-  return (document) => lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document)))
+  return (document) => {
+    const rest = restOfDocument(document, true)
+    return lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document, rest)))
+  }
 }
 
 /** A single record counts as a list of one. */
@@ -66,8 +79,11 @@ const mergePatch = (target: unknown, patch: unknown): unknown => {
   return merged
 }
 
+/** A value that does not fit its column. */
+const MISFIT = Symbol('misfit')
+
 /** Creates a function that reads the value of a column: the first of its keys that is there. */
-const createReader = (column: TableColumn, label: string): ((row: Row, document: Row) => Value) => {
+const createReader = (column: TableColumn, label: string): ((row: Row, document: Row) => Value | typeof MISFIT) => {
   const { from } = column
   if ('file' in from) {
     const value = from.file === 'label' ? (column.convert?.value(label) ?? label) : null
@@ -79,7 +95,7 @@ const createReader = (column: TableColumn, label: string): ((row: Row, document:
     const source = ofRow ? row : document
     for (const find of finders) {
       const found = find(source)
-      if (found !== undefined && found !== null) return toValue(column, found)
+      if (found !== undefined && found !== null) return toValue(column, found) ?? MISFIT
     }
     return null
   }
@@ -134,18 +150,23 @@ const toTimestamp = (text: string): string | null => {
   return readDay(day) === undefined ? null : `${day} ${minute}${second}`
 }
 
-/** Creates a function that selects the fields that no column reads, and the values that fit none of the columns that do. */
-const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 'document'): ((source: Row) => Row) => {
+/**
+ * Creates a function that selects the fields that no column reads, and the values that fit none of the columns that do. Without `mayMisfit`
+ * all values that columns have read fit; a column with several keys reads only one of them.
+ */
+const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 'document'): ((source: Row, mayMisfit: boolean) => Row) => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of columns)
     for (const key of listKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
   const isAlwaysRead = ({ type, convert }: TableColumn): boolean => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
   const strict = [...readers].filter(([, own]) => !own.some(isAlwaysRead))
-  return (source) => {
+  const unread = strict.filter(([, own]) => own.every((column) => listKeys(column, of).length > 1))
+  const known = new Set([...readers.keys(), ...dropped])
+  return (source, mayMisfit) => {
     const rest: Record<string, unknown> = {}
-    for (const key of Object.keys(source)) if (!readers.has(key) && !dropped.has(key)) rest[key] = source[key]
-    for (const [key, own] of strict) {
+    for (const key of Object.keys(source)) if (!known.has(key)) rest[key] = source[key]
+    for (const [key, own] of mayMisfit ? strict : unread) {
       const value = source[key]
       if (value !== undefined && value !== null && own.every((column) => toValue(column, value) === null))
         rest[key] = mergePatch(undefined, value)
@@ -162,7 +183,11 @@ const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly strin
 /** The content of a row as text: two rows are the same if their texts are. */
 export const createRowText = (table: Table): ((row: TableRow) => string) => {
   const names = listColumns(table).map(({ name }) => name)
-  return (row) => JSON.stringify(names.map((name) => (typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null))))
+  const values: unknown[] = []
+  return (row) => {
+    for (const [index, name] of names.entries()) values[index] = typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null)
+    return JSON.stringify(values)
+  }
 }
 
 /**
@@ -175,4 +200,53 @@ export const readTable = async (root: string, table: Table): Promise<readonly Ta
   const all: TableRow[] = []
   for (const { path, label } of files) for await (const rows of readTableRows(table, join(root, path), label)) all.push(...rows)
   return files.length === 0 ? undefined : all
+}
+
+/** The rows of one file of a table, and the records of the provider that they stand for. */
+export interface FileRecords {
+  readonly rows: readonly TableRow[]
+  readonly records: readonly Row[]
+}
+
+/**
+ * Creates a function that turns rows into records, by the path of their file: fields under the names that the provider has for them, as far as
+ * columns and `extra` have them. The same row is the same record. Times keep the form of the columns, so compare only such records.
+ */
+export const createRecordReader = ({ columns, files, lists }: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
+  const label = columns.find(({ from }) => 'file' in from && from.file === 'label')
+  const isOf = (row: TableRow, own = ''): boolean => label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
+  const toRecord = createRecordMaker(columns, lists?.[0])
+  const known = new WeakMap<TableRow, Row>()
+  const findRecord = (row: TableRow): Row => {
+    const record = known.get(row) ?? toRecord(row)
+    known.set(row, record)
+    return record
+  }
+  return (all) =>
+    new Map(
+      files.map(({ path, label: own }) => {
+        const rows = all.filter((row) => isOf(row, own))
+        return [path, { rows, records: rows.map(findRecord) }]
+      }),
+    )
+}
+
+const createRecordMaker = (columns: readonly TableColumn[], list: string | undefined): ((row: TableRow) => Row) => {
+  const readers = columns.flatMap((column) => {
+    const { from, convert } = column
+    const [key = '$'] = 'row' in from ? from.row : 'document' in from ? from.document : []
+    return key.startsWith('$') || convert ? [] : [{ column, key, isOfRow: 'row' in from }]
+  })
+  return (row) => {
+    const own: Record<string, unknown> = typeof row[EXTRA.name] === 'string' ? { ...JSON.parse(row[EXTRA.name] as string) } : {}
+    const document: Record<string, unknown> = {}
+    for (const { column, key, isOfRow } of readers) {
+      const target = isOfRow ? own : document
+      const stored = row[column.name] ?? null
+      // An older file can lack the column, or have it with another type.
+      const value = target[key] ?? (stored !== null && column.type === 'JSON' ? JSON.parse(String(stored)) : stored)
+      if (value !== null) target[key] = column.type === 'JSON' ? value : (toValue(column, value) ?? value)
+    }
+    return list === undefined ? own : { ...document, [list]: [own] }
+  }
 }

@@ -6,7 +6,7 @@ import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { countItems } from '../model/script-figures.js'
-import type { FinishedRequest, Follower, LiveRun } from '../pipeline/telemetry.js'
+import type { FinishedRequest, Follower, LiveRun } from '../pipeline/event-bus.js'
 
 /** The part of a registry of prom-client that is used. */
 export interface MetricsRegistry {
@@ -19,7 +19,7 @@ export interface MetricsRegistry {
 export interface Metrics {
   readonly registry: MetricsRegistry
   /** Pass it to `createCollector({ telemetry })`; several collectors may share it. */
-  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower
+  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower & { readonly event: NonNullable<Follower['event']> }
 }
 
 /** Options of `createMetrics`; nothing is required. */

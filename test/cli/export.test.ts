@@ -4,6 +4,7 @@ import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { recordFullRun } from '../../src/storage/full-run.js'
+import { statOutputFiles } from '../../src/storage/output-files.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
@@ -16,7 +17,11 @@ const leftBehind = async (): Promise<string> => {
   const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
   onTestFinished(() => rmSync(out, { recursive: true }))
   const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv', '.scripstream/report.json']
-  await recordFullRun(out, { run: { run: 'r', asOf: 0, configuration: 'c', report: runReport() }, outputs, isComplete: true })
+  await recordFullRun(out, {
+    run: { run: 'r', asOf: 0, configuration: 'c', report: runReport() },
+    files: await statOutputFiles(out, outputs),
+    isComplete: true,
+  })
   return out
 }
 

@@ -166,7 +166,7 @@ describe('the onlookers of a run', () => {
     const stats = createRunStats()
     const begun = started(['market-news'])
     stats.record(begun)
-    follower.telemetry({ stats, limiters: () => [] }).event(begun)
+    follower.telemetry({ stats, limiters: () => [] })
     const running = timer(5_000)
       .pipe(
         concatMap(() => NEVER),

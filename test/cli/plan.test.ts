@@ -1,18 +1,17 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { firstValueFrom, lastValueFrom, Subject, tap } from 'rxjs'
+import { lastValueFrom, of, Subject, tap } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import { createForecast, type Forecast } from '../../src/cli/plan/forecast.js'
-import type { PlanInput } from '../../src/cli/plan/items.js'
+import { createForecast, type Forecast, type PlanInput } from '../../src/cli/plan/forecast.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
 import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
-import { createTestDependencies, createTestIo } from './support.js'
+import { createTestDependencies, createTestIo, scriptReport } from './support.js'
 
 const DAY_MS = 24 * 3_600_000
 const STOCKS = 12
@@ -33,17 +32,14 @@ beforeEach(() => simulator.control({ reset: true, faults: [] }))
 const settingsOf = (changes: Partial<Settings> = {}): Settings => ({ ...Settings.parse({ ...simulator.settings, out }), ...changes })
 
 const planned = (run: PlanInput['run'] = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
-  firstValueFrom(
-    createForecast({
-      ...{ streams, settings: settingsOf(changes), stored: folder(out).stored, stocks: STOCKS, latency: undefined, now },
-      run: { asOf: now, ...run },
-    }),
-  )
+  createForecast({
+    ...{ streams, settings: settingsOf(changes), stored: folder(out).stored, stocks: STOCKS, latency: undefined, now },
+    run: { asOf: now, ...run },
+  })
 
 const ran = (run: RunOptions = {}) => lastValueFrom(createCollector({ settings: settingsOf() }).run({ asOf: now, ...run }))
 
 const requestsIn = ({ streams: all }: Forecast) => Object.fromEntries(all.map(({ name, requests }) => [name, requests]))
-const sourcesIn = ({ streams: all }: Forecast) => new Set(all.map(({ requestsFrom }) => requestsFrom))
 const filesIn = (path: string) =>
   readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => [name, statSync(join(path, name)).mtimeMs])
 
@@ -56,7 +52,6 @@ describe('a plan', () => {
       ...{ 'bulk-block-deals': 49, 'incremental-price-bands': 1, 'complete-price-bands': 1, 'all-indices': 1, 'all-ohlcv': STOCKS },
       'indices-ohlcv': 194,
     })
-    expect(sourcesIn(forecast)).toEqual(new Set(['stream definitions', 'captured run']))
     expect(forecast.notes).toEqual(['all-indices: 194 items assumed, the folder has no such list.'])
   })
 
@@ -67,9 +62,10 @@ describe('a plan', () => {
     simulator.control({ reset: true })
     expect(await planned()).toMatchObject({ finishedBefore: expect.any(String), streams: [], requests: 0, ms: 0 })
     const fresh = await planned({ fresh: true })
-    expect(sourcesIn(fresh)).toEqual(new Set(['last run']))
     expect(requestsIn(fresh)).toMatchObject({ 'market-news': STOCKS, 'bulk-block-deals': requests, 'all-ohlcv': 0, 'indices-ohlcv': 0 })
-    expect(fresh.stocks).toEqual({ number: STOCKS, known: 'stored' })
+    expect(fresh.stocks).toBe(STOCKS)
+    // All candles of both streams.
+    expect(fresh.inPlace).toBeGreaterThan(STOCKS)
     expect(simulator.stats().endpoints).toEqual({})
     expect(filesIn(out)).toEqual(before)
   })
@@ -113,6 +109,29 @@ describe('a plan', () => {
   })
 })
 
+describe('the figures of a stream', () => {
+  const ITEMS = { success: 80, empty: 15, skipped: 0, rate_limit: 0, error: 5 }
+  const estimate = async (script: Parameters<typeof scriptReport>[0] | undefined, changes: Partial<PlanInput> = {}) => {
+    const report = { scripts: script && { 'company-filings': scriptReport({ items: ITEMS, ...script }) } }
+    const nothing = folder(temporaryFolder()).stored
+    const stored = { ...nothing, document: (file: string) => (file.endsWith('report.json') ? of(report) : nothing.document(file)) }
+    const settings = settingsOf({ out: '/nowhere', workers: { 'company-filings': 10 } })
+    const input = { streams, settings, stored, stocks: 60, latency: undefined, now, run: { only: ['company-filings'] }, ...changes }
+    const { requests, bytes, ms } = (await createForecast(input)).streams[1] ?? {}
+    return [requests, bytes, ms]
+  }
+
+  it('are those of the last run only if it lost few items and skipped none', async () => {
+    expect(await estimate(undefined)).toEqual([120, 5_100_000, 600])
+    expect(await estimate(undefined, { latency: 50 })).toEqual([120, 5_100_000, 300])
+    const last = { requests: 260, retries: 10, bytes: 5_000, durationMs: 5_200 }
+    expect(await estimate(last)).toEqual([150, 3_000, 3_000])
+    expect(await estimate(last, { latency: 50 })).toEqual([150, 3_000, 375])
+    expect(await estimate({ ...last, items: { ...ITEMS, skipped: 20 } })).toEqual([120, 5_100_000, 600])
+    expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual([120, 5_100_000, 600])
+  })
+})
+
 describe('the command', () => {
   const empty = temporaryFolder()
   const dependencies = createTestDependencies(undefined, {
@@ -131,27 +150,21 @@ describe('the command', () => {
     const text = await printPlan([], columns)
     expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
     const flat = text.replace(/\s+/g, ' ')
-    expect(flat).toContain('Stocks: 2,775 assumed, the folder has no master list')
+    expect(flat).toContain('Stocks: 2,775.')
     expect(flat).toContain('all-indices: 194 items assumed')
-    expect(flat).toContain('Requests: items x requests per item, from the stream definitions; from the captured run: bulk-block-deals')
-    expect(flat).toContain('Time: 100 ms per request (assumed')
-    expect(text).toMatch(/^ {2}company-filings +5,550 +20 +14s +236 MB {2}static$/m)
-    expect(text).toMatch(/^news +2,775 {2}news\.test$/m)
+    expect(flat).toContain('Missing addresses, which the run needs: SCRIPSTREAM_ANALYTICS_URL')
+    expect(flat).not.toContain('SCRIPSTREAM_NEWS_URL')
+    expect(text).toMatch(/^company-filings +2,775 +5,550 +14s +236 MB$/m)
   })
 
   it('prints the same as JSON, uses the given figures, and writes nothing', async () => {
     const plan = JSON.parse(await printPlan(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80))
     expect(plan).toMatchObject({
-      stocks: { number: 300, known: 'given' },
-      latency: { ms: 40, from: 'given' },
+      stocks: 300,
       requests: 301,
       // One request for the list, then 300 by 15 workers.
       ms: 840,
-      services: [
-        { service: 'analytics', at: null, requests: 1 },
-        { service: 'news', at: 'news.test', requests: 300 },
-      ],
-      streams: [{ name: 'master-data' }, { name: 'market-news', bytes: 300 * 13_300, bytesFrom: 'captured run' }],
+      streams: [{ name: 'master-data' }, { name: 'market-news', bytes: 300 * 13_300 }],
     })
     expect(() => rmSync(join(empty, '.scripstream'))).toThrow('ENOENT')
   })
@@ -160,7 +173,7 @@ describe('the command', () => {
     mkdirSync(empty, { recursive: true })
     writeFileSync(join(empty, 'master_data_response.json'), '[{"Sym":')
     const text = await printPlan(['--only', 'market-news'], 200)
-    expect(text).toContain('2,775 assumed')
+    expect(text).toContain('master-data: 2775 items assumed')
     expect(text).toContain('master_data_response.json')
   })
 })

@@ -27,7 +27,10 @@ describe('wrong usage', () => {
     [['nothing-like-it', '--help'], 'unknown command "nothing-like-it"\n  "scripstream --help" lists them all'],
     [['version'], '(did you mean --version?)'],
     [['status'], '(did you mean brief or log?)'],
-    [['config'], '(did you mean init?)'],
+    [['config'], '(did you mean init or help settings?)'],
+    [['download'], '(did you mean run?)'],
+    [['news'], '(did you mean stream market-news?)'],
+    [['alerts'], '(did you mean stream surveillance-lists?)'],
     [['run', '--simulat'], 'Did you mean --simulate?'],
     [['run', 'extra'], 'run: unexpected argument "extra"; "scripstream run --help" shows what it takes'],
     [['run', '--symbols', 'TCS', 'INFY', 'SBIN', '--json'], '--symbols: separate symbols by commas: --symbols TCS,INFY,SBIN\n'],
@@ -87,12 +90,6 @@ describe('help', () => {
     }
   })
 
-  test('of a run shows the settings and the exit codes', async () => {
-    const { out } = await type('run', '--help')
-    expect(out).toContain('  out  (SCRIPSTREAM_OUT)\n      output folder; default ./data\n')
-    expect(out).toContain('  3              finished, but something is missing, or answers have changed\n')
-  })
-
   test.each([
     [['help'], 'Usage: scripstream [options]'],
     [['help', 'help'], 'Usage: scripstream [options]'],
@@ -119,7 +116,11 @@ describe('list and graph', () => {
     expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['master-data', 'market-news', 'surveillance-lists'])
   })
 
-  test('graph prints a flowchart', async () => expect((await type('graph')).out).toMatch(/^flowchart LR\n/))
+  test('list --graph prints a flowchart, and so does its old name', async () => {
+    const { out, err } = await type('list', '--graph')
+    expect([out, err]).toEqual([expect.stringMatching(/^flowchart LR\n/), ''])
+    expect(await type('graph')).toEqual({ code: 0, out, err: expect.stringContaining('is now "scripstream list --graph"') })
+  })
 })
 
 describe('a reader that closes the pipe', () => {

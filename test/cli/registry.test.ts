@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { formatGraph } from '../../src/cli/graph.js'
-import { listDocument, listLines } from '../../src/cli/list.js'
+import { formatGraph, listDocument, listLines } from '../../src/cli/list.js'
 import { get } from '../../src/http/endpoint.js'
 import { BadAnswerError } from '../../src/model/errors.js'
 import { defineTestStream, tinyRegistry } from './support.js'

@@ -13,7 +13,7 @@ import { createRunStats } from '../../src/model/run-stats.js'
 import { Settings } from '../../src/model/settings.js'
 import { createWall } from '../../src/model/wall.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
-import { type AllTelemetry, startTelemetry } from '../../src/pipeline/telemetry.js'
+import { type AllTelemetry, startTelemetry } from '../../src/pipeline/event-bus.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
 // A command other than run is loaded when it is typed; here it is loaded before, so that it is subscribed to in the next turn.
 import '../../src/cli/index.js'
@@ -114,7 +114,7 @@ export const playEvents = (event$: Observable<RunEvent>, telemetry: AllTelemetry
     return event$.pipe(
       tap((event) => {
         stats.record(event)
-        followers?.event(event)
+        followers?.event?.(event)
       }),
     )
   })

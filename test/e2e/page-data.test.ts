@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { duckdb, folderWith } from '../analysis/support.js'
+import { candleFile, candleLine, ISIN, report, stock } from '../show/support.js'
 import { describeInBrowser, findInaccessible, type Open, openFolder } from '../support/browser.js'
 import { serveFolder } from '../support/page-server.js'
-import { candleFile, candleLine, ISIN, report, stock } from '../web/data/support.js'
 
 const HOSTILE = '<IMG SRC=X ONERROR=ALERT(1)>'
 const HEADLINE = '</p><script>document.title="taken"</script>\u202ereversed'
@@ -120,6 +120,24 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByRole('heading', { name: 'INFY' }).waitFor()
     await page.goBack()
     await page.waitForURL('**/stock/TCS')
+  })
+
+  it('shows at once what was left, at the same place, on the way back', async () => {
+    const { page } = await open('/market')
+    await page.setViewportSize({ width: 390, height: 500 })
+    const link = page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'INFY' })
+    await link.scrollIntoViewIfNeeded()
+    const before = await page.evaluate('scrollY')
+    expect(before).toBeGreaterThan(0)
+    await link.click()
+    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    expect(await page.evaluate('scrollY')).toBe(0)
+    const asked: string[] = []
+    page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()))
+    await page.goBack()
+    await link.waitFor()
+    await page.waitForFunction(`scrollY === ${before}`)
+    expect(asked).toEqual([])
   })
 
   it('shows hostile texts as they are', async () => {

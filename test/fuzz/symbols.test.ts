@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRequestBuilder } from '../../src/http/ask.js'
 import { get, post } from '../../src/http/endpoint.js'
-import { createFileNames } from '../../src/model/file-name.js'
+import { createFileNames } from '../../src/model/stock.js'
 import { settingsOf } from '../http/support.js'
 import { seed } from './payloads.js'
 

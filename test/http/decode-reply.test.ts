@@ -1,8 +1,8 @@
 import { identity, NEVER, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { describeResponse } from '../../src/http/answer.js'
 import type { AskDependencies } from '../../src/http/ask.js'
-import { describeResponse, type RequestEnd } from '../../src/http/decode-reply.js'
-import type { HttpReply } from '../../src/http/transport.js'
+import type { HttpReply, RequestEnd } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import {

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
+import { createRequiredFields } from '../../src/http/required-fields.js'
 import { thresholds } from '../../src/market/refusal-policy.js'
 import { column, dataEnvelope, oneOrMore, row } from '../../src/model/row-schema.js'
 
 /** Passes answers to a drift check; returns why each is refused. */
 const judge = (shape: z.ZodType) => {
   const refused: string[] = []
-  const drift = createDriftWatch({ rules: thresholds.fields, refuse: (why) => refused.push(why) })
+  const drift = createDriftWatch(createRequiredFields(thresholds.fields, (why) => refused.push(why)))
   const observe =
     drift
       .forStream('stream')({ name: 'call', shape } as AnyEndpoint)

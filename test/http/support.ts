@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
-import { identity, noop, type Observable, of } from 'rxjs'
+import { type Observable, of } from 'rxjs'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type Ask, type AskDependencies, createAsk } from '../../src/http/ask.js'
@@ -9,6 +9,7 @@ import { type Endpoint, get, post } from '../../src/http/endpoint.js'
 import type { HttpRequest } from '../../src/http/transport.js'
 import { BadAnswerError, CollectError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
 const read = (text: string): string => text
 
@@ -112,6 +113,5 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
   }
 }
 
-/** Sends requests without worker slots. */
-export const askFreely = (options: AskDependencies, item = ''): Ask =>
-  createAsk(options)({ use: () => ({ acquire: identity, release: noop }), releaseIfIdle: noop, release: noop }, item)
+/** Sends requests of an item that has its own worker. */
+export const askFreely = (options: AskDependencies, item = ''): Ask => createAsk(options)(new WorkerSlot(), item)

@@ -1,13 +1,14 @@
 import { defer, NEVER, type Observable, of, throwError } from 'rxjs'
 import { expect, it } from 'vitest'
-import type { HostLimiter } from '../../src/limiter/limiter-registry.js'
+import type { HostLimiter } from '../../src/limiter/attempt.js'
 import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { ThrottledError, TransportError } from '../../src/model/errors.js'
 import { settingsOf } from '../http/support.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
+import { schedule } from './support.js'
 
 const send = (limiter: HostLimiter, attempt$: Observable<unknown>, item = 'A') =>
-  limiter.schedule(attempt$, { item, idleMs: 10_000 }).subscribe({ error: () => undefined })
+  schedule(limiter, attempt$, { item }).subscribe({ error: () => undefined })
 
 const refused = throwError(() => new ThrottledError(undefined))
 const lost = throwError(() => new TransportError('connect', 'refused'))

@@ -1,6 +1,7 @@
-import { catchError, defer, from, map, merge, mergeMap, NEVER, type Observable, of, timer } from 'rxjs'
+import { catchError, defer, from, map, merge, mergeMap, NEVER, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
+import { type HostLimiter, LimitedRequest } from '../../src/limiter/attempt.js'
 import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
 import type { SettingsInput } from '../../src/model/settings.js'
@@ -8,6 +9,63 @@ import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-poo
 import { MAX_BACKLOG } from '../../src/pipeline/run.js'
 import { note, settingsOf } from '../http/support.js'
 import type { Context } from '../support/marbles.js'
+
+interface ScheduleOptions {
+  readonly item?: string
+  readonly failFast?: boolean
+  readonly onOwnPause?: () => void
+}
+
+/** An attempt that the test controls, sent as soon as the limiter allows it. */
+export const schedule = <T>(limiter: HostLimiter, attempt$: Observable<T>, options: ScheduleOptions = {}): Observable<T> =>
+  new Observable((subscriber) => new TestAttempt(limiter, attempt$, { subscriber, ...options }).enqueue())
+
+class TestAttempt<T> extends LimitedRequest {
+  readonly item: string
+  readonly failFast: boolean
+  readonly isList = false
+  readonly idleMs = 10_000
+  private readonly sent = new Subscription()
+
+  constructor(
+    limiter: HostLimiter,
+    private readonly attempt$: Observable<T>,
+    private readonly options: ScheduleOptions & { readonly subscriber: Subscriber<T> },
+  ) {
+    super(limiter)
+    this.item = options.item ?? 'A'
+    this.failFast = options.failFast ?? false
+    options.subscriber.add(this.sent)
+    options.subscriber.add(() => this.leave())
+  }
+
+  override enqueue(): void {
+    super.enqueue()
+  }
+
+  protected send(): void {
+    const { subscriber } = this.options
+    const next = (value: T): void => {
+      this.countAnswer()
+      subscriber.next(value)
+    }
+    this.sent.add(this.attempt$.subscribe({ next, error: (error) => this.fail(error), complete: () => subscriber.complete() }))
+  }
+
+  private fail(error: unknown): void {
+    const { subscriber, onOwnPause } = this.options
+    const { failure, pauseMs } = this.countFailure(error)
+    if (pauseMs === undefined) subscriber.error(failure)
+    else {
+      onOwnPause?.()
+      this.sent.add(timer(pauseMs).subscribe(() => subscriber.error(failure)))
+    }
+  }
+
+  reject(error: unknown): void {
+    this.options.subscriber.error(error)
+  }
+}
 
 /** The limits of a simulated host. */
 export interface HostLimits {

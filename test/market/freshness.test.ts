@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type DatedOutput, findStale } from '../../src/market/calendar.js'
-import { describeStale } from '../../src/model/stale.js'
+import { describeStale } from '../../src/model/script-figures.js'
 import { type Day, toInstant } from '../../src/model/trading-day.js'
 
 const OUTPUTS = {

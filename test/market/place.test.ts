@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findPlace, type KnownSessions } from '../../src/market/place.js'
+import { findPlace, type KnownSessions } from '../../src/market/calendar.js'
 
 /** Thursday 2026-02-12 is the newest session; its evening is recorded. */
 const DAYS = ['2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12']

@@ -1,7 +1,7 @@
 import { posix, win32 } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFileNames, type NamedEntry } from '../../src/model/file-name.js'
+import { createFileNames, type NamedEntry } from '../../src/model/stock.js'
 
 const ISINS = ['INE101A01026', 'INE917I01010', 'INE009A01021']
 const named = (keys: readonly string[]): readonly NamedEntry[] =>

@@ -5,12 +5,12 @@ import { barrier } from '../../src/operators/barrier.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { deadline } from '../../src/operators/deadline.js'
 import { firstThatAnswers } from '../../src/operators/first-that-answers.js'
-import { secondPass, toItemOutcome } from '../../src/operators/item-outcome.js'
 import { mergeMapPool } from '../../src/operators/merge-map-pool.js'
 import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 import { sortDescending } from '../../src/operators/sort-descending.js'
 import { uniqueBy } from '../../src/operators/unique-by.js'
+import { toItemOutcome } from '../../src/pipeline/item.js'
 import { marbles } from '../support/marbles.js'
 
 interface Operator {
@@ -32,16 +32,6 @@ const operators: readonly Operator[] = [
   { name: 'mergeMapPool', apply: (source) => source.pipe(mergeMapPool((value) => of(value), 2)) },
   { name: 'retryAfter429', apply: (source) => source.pipe(retryAfter429()) },
   { name: 'retryFailures', apply: (source) => source.pipe(retryFailures(policy)) },
-  {
-    name: 'secondPass',
-    apply: (source) =>
-      source.pipe(
-        secondPass(
-          (_: ItemResult): string | undefined => undefined,
-          () => of(values.a),
-        ),
-      ),
-  },
   {
     name: 'sortDescending',
     apply: (source) =>

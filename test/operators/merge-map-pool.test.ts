@@ -1,14 +1,19 @@
-import { defer, NEVER, type Observable, of, range, Subject, tap, throwError } from 'rxjs'
+import { defer, NEVER, Observable, of, range, Subject, tap, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
 import { itWithMarbles } from '../support/marbles.js'
+
+/** Subscribes to a request once its item has a worker. */
+const request = <T>(slot: WorkerSlot, request$: Observable<T>): Observable<T> =>
+  new Observable((subscriber) => slot.acquire(() => subscriber.add(request$.subscribe(subscriber))))
 
 /** Work that the test controls: `begun` lists the started items in order. */
 const works = () => {
   const begun: number[] = []
   const ends = new Map<number, Subject<string>>()
   const work = (item: number, slot: WorkerSlot): Observable<string> =>
-    slot.use().acquire(
+    request(
+      slot,
       defer(() => {
         begun.push(item)
         const end$ = new Subject<string>()
@@ -112,7 +117,7 @@ describe('mergeMapPool', () => {
     const first$ = new Subject<number>()
     let count = 0
     range(0, 50_000)
-      .pipe(mergeMapPool((item, slot) => slot.use().acquire(item < 3 ? first$ : of(item)), 3))
+      .pipe(mergeMapPool((item, slot) => request(slot, item < 3 ? first$ : of(item)), 3))
       .subscribe(() => {
         count += 1
       })

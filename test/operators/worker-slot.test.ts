@@ -1,8 +1,7 @@
-import { Subject, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createWorkerSlot, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
+import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
-/** A worker pool that the test controls. */
+/** A slot in a pool that the test controls. */
 const createTestSlot = () => {
   const waiting: (() => void)[] = []
   const log: string[] = []
@@ -13,81 +12,48 @@ const createTestSlot = () => {
     },
     release: () => void log.push('free'),
   }
-  return { slot: createWorkerSlot(pool), waiting, log }
-}
-
-/** A request that the test controls; logs its start and its end. */
-const startRequest = (slot: WorkerSlot, name: string, log: string[]) => {
-  const { acquire: hold, release: give } = slot.use()
-  const answer$ = new Subject<string>()
-  const request$ = hold(answer$.pipe(tap({ subscribe: () => log.push(`${name} asked`) })))
-  return {
-    ask: () => request$.subscribe({ next: (answer) => log.push(`${name} ${answer}`), error: () => log.push(`${name} failed`) }),
-    give,
-    answer$,
-  }
+  const slot = new WorkerSlot(pool)
+  return { slot, waiting, log, begin: (name: string) => slot.acquire(() => log.push(name)) }
 }
 
 describe('the worker of an item', () => {
   it('is free when the request of the item has finished, although the item has not', () => {
-    const { slot, log } = createTestSlot()
-    const { ask, give, answer$ } = startRequest(slot, 'A', log)
-    ask()
-    give()
-    answer$.next('read')
+    const { slot, log, begin } = createTestSlot()
+    begin('A')
     slot.release()
-    expect(log).toEqual(['A asked', 'free', 'A read'])
+    log.push('read')
+    slot.end()
+    expect(log).toEqual(['A', 'free', 'read'])
   })
 
-  it('is free when the last of several requests has finished, even if each releases twice', () => {
-    const { slot, log } = createTestSlot()
-    const [one, other] = [startRequest(slot, 'A', log), startRequest(slot, 'B', log)]
-    one.ask()
-    other.ask()
-    one.give()
-    one.give()
-    expect(log).toEqual(['A asked', 'B asked'])
-    other.give()
-    expect(log).toEqual(['A asked', 'B asked', 'free'])
-  })
-
-  it('stays with the item while a request is retried', () => {
-    const { slot, log, waiting } = createTestSlot()
-    const { ask, give, answer$ } = startRequest(slot, 'A', log)
-    ask()
-    answer$.error(new Error('reset'))
-    ask()
-    expect(waiting).toEqual([])
-    give()
-    expect(log.filter((line) => line === 'free')).toEqual(['free'])
+  it('is free when the last of several requests has finished', () => {
+    const { slot, log, begin } = createTestSlot()
+    for (const name of ['A', 'B']) begin(name)
+    slot.release()
+    expect(log).toEqual(['A', 'B'])
+    slot.release()
+    expect(log).toEqual(['A', 'B', 'free'])
   })
 
   it('is waited for by a request that starts when it is gone', () => {
-    const { slot, log, waiting } = createTestSlot()
-    const first = startRequest(slot, 'A', log)
-    first.ask()
-    first.give()
-    const later = startRequest(slot, 'B', log)
-    later.ask()
-    expect(log).toEqual(['A asked', 'free'])
+    const { slot, log, waiting, begin } = createTestSlot()
+    begin('A')
+    slot.release()
+    begin('B')
+    expect(log).toEqual(['A', 'free'])
     waiting.shift()?.()
-    expect(log).toEqual(['A asked', 'free', 'B asked'])
-    later.give()
-    expect(log.at(-1)).toBe('free')
+    slot.release()
+    expect(log).toEqual(['A', 'free', 'B', 'free'])
   })
 
   it('is one worker, even if two requests waited for it', () => {
-    const { slot, log, waiting } = createTestSlot()
-    const first = startRequest(slot, 'A', log)
-    first.ask()
-    first.give()
-    const [one, other] = [startRequest(slot, 'B', log), startRequest(slot, 'C', log)]
-    one.ask()
-    other.ask()
-    for (const begin of waiting.splice(0)) begin()
-    expect(log).toEqual(['A asked', 'free', 'B asked', 'free', 'C asked'])
-    one.give()
-    other.give()
+    const { slot, log, waiting, begin } = createTestSlot()
+    slot.end()
+    for (const name of ['B', 'C']) begin(name)
+    for (const start of waiting.splice(0)) start()
+    expect(log).toEqual(['free', 'B', 'free', 'C'])
+    slot.release()
+    slot.release()
     expect(log.filter((line) => line === 'free')).toHaveLength(3)
   })
 
@@ -96,18 +62,16 @@ describe('the worker of an item', () => {
     idle.slot.releaseIfIdle()
     idle.slot.releaseIfIdle()
     expect(idle.log).toEqual(['free'])
-    const { slot, log } = createTestSlot()
-    startRequest(slot, 'A', log).ask()
+    const { slot, log, begin } = createTestSlot()
+    begin('A')
     slot.releaseIfIdle()
-    expect(log).toEqual(['A asked'])
+    expect(log).toEqual(['A'])
   })
 
-  it('is no longer waited for by an unsubscribed request', () => {
-    const { slot, log, waiting } = createTestSlot()
-    slot.release()
-    startRequest(slot, 'A', log).ask().unsubscribe()
+  it('is no longer waited for by a cancelled request', () => {
+    const { slot, waiting, begin } = createTestSlot()
+    slot.end()
+    begin('A')?.()
     expect(waiting).toEqual([])
-    slot.release()
-    expect(log).toEqual(['free'])
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { perRowOf, perStock } from '../../src/pipeline/define-stream.js'
-import type { Output } from '../../src/pipeline/output.js'
+import { type Output, perRowOf, perStock } from '../../src/pipeline/define-stream.js'
 import { checkRegistry, findSources } from '../../src/pipeline/registry.js'
 import { streams } from '../../streams/registry.js'
 import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'

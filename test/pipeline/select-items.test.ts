@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toStockItems } from '../../src/model/stock.js'
-import type { SymbolRequest } from '../../src/pipeline/known-stocks.js'
-import { selectSymbols } from '../../src/pipeline/select-items.js'
+import { type SymbolRequest, selectSymbols } from '../../src/pipeline/select-items.js'
 
 const stocks = toStockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
 

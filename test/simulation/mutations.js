@@ -1,5 +1,5 @@
 // The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only journal]. Build first.
-// Each planted bug gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
+// With --check it only looks whether each bug can be planted. Each planted bug gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,9 +17,9 @@ const mutations = [
   },
   {
     name: 'a file is renamed without fdatasync',
-    file: 'src/storage/atomic-file.js',
-    find: 'await disk.fdatasync(fd);',
-    replace: '',
+    file: 'src/storage/file-system.js',
+    find: 'await disk.fdatasync(fd);\n    return written;',
+    replace: 'return written;',
   },
   {
     name: 'the join of candles is off by one',
@@ -36,7 +36,7 @@ const mutations = [
   },
   {
     name: 'a record of the history is overwritten',
-    file: 'src/storage/history/write-record.js',
+    file: 'src/storage/history/record.js',
     find: 'await disk.rename(join(work, name), toHistoryPath(root, name));',
     replace: `const earlier = records.findLast((one) => one.day === day);
         if (earlier) await disk.rm(toHistoryPath(root, earlier.name), { recursive: true });
@@ -68,28 +68,35 @@ const mutations = [
   },
   {
     name: 'a temporary file is renamed twice',
-    file: 'src/storage/atomic-file.js',
-    find: 'await renameOver(temporary, path);',
-    replace: 'for (const _ of [1, 2])\n                await renameOver(temporary, path);',
+    file: 'src/storage/file-system.js',
+    find: ': renameOver(temporary, path));',
+    replace: ': renameOver(temporary, path).then(() => renameOver(temporary, path)));',
   },
 ]
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
+  options: {
+    ...{ seed: { type: 'string', default: '1' }, seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
+    check: { type: 'boolean', default: false },
+  },
 })
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SIMULATION = 'test/simulation/main.js'
 
-/** Copies dist with one mutation. @throws if its text is not there exactly once */
-const plant = ({ name, file, find, replace }, folder) => {
+/** The mutated text of a file. @throws if what it replaces is not there exactly once */
+const mutate = ({ name, file, find, replace }) => {
+  const parts = readFileSync(join(ROOT, 'dist', file), 'utf8').split(find)
+  if (parts.length !== 2) throw new Error(`${name}: dist/${file} has ${parts.length - 1} times, not once: ${find}`)
+  return parts.join(replace)
+}
+
+/** Copies dist with one mutation. */
+const plant = (mutation, folder) => {
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })
   for (const link of ['node_modules', 'package.json']) symlinkSync(join(ROOT, link), join(folder, link))
   mkdirSync(join(folder, dirname(SIMULATION)), { recursive: true })
   cpSync(join(ROOT, SIMULATION), join(folder, SIMULATION))
-  const path = join(folder, 'dist', file)
-  const parts = readFileSync(path, 'utf8').split(find)
-  if (parts.length !== 2) throw new Error(`${name}: dist/${file} has ${parts.length - 1} times, not once: ${find}`)
-  writeFileSync(path, parts.join(replace))
+  writeFileSync(join(folder, 'dist', mutation.file), mutate(mutation))
 }
 
 /** Simulates until something fails. Returns nothing if all seeds pass. */
@@ -103,6 +110,10 @@ const findBug = (folder, days) => {
   return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
 }
 
+if (values.check) {
+  mutations.forEach(mutate)
+  process.exit()
+}
 console.log('| planted bug | found by | seeds | days | CPU s |\n| --- | --- | --- | --- | --- |')
 for (const mutation of mutations.filter(({ name }) => name.includes(values.only))) {
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-mutation-'))

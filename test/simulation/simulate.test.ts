@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
 import { allIndices } from '../../streams/index.js'
@@ -44,6 +45,12 @@ describe('whole daily runs on virtual time', () => {
   it.skipIf(!duckdb)('give by SQL, as of each day, the rows of the record and those of the runs without faults', () => {
     const args = ['test/simulation/main.js', '--days', '3', '--sql', '1']
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toContain('seeds checked by SQL: 1')
+  })
+
+  it('can be proven to find bugs: each one of the list can be planted', () => {
+    const script = fileURLToPath(new URL('mutations.js', import.meta.url))
+    const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   })
 
   it('need no master list', async () => {

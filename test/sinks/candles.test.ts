@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createCsvCandles } from '../../src/model/candle.js'
-import type { Output } from '../../src/pipeline/output.js'
+import type { Output } from '../../src/pipeline/define-stream.js'
 import { temporaryFolder } from '../support/folders.js'
 import { contextOf, inFolder, inMemory, NOW, outcomeOf, type Place, sink } from './support.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Output } from '../../src/pipeline/output.js'
+import type { Output } from '../../src/pipeline/define-stream.js'
 import { contextOf, inMemory, outcomeOf, sink } from './support.js'
 
 const output: Output = { shape: 'document-per-item', file: '{SYMBOL}.json', document: (rows) => ({ rows }) }

@@ -4,9 +4,8 @@ import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import type { Output } from '../../src/pipeline/output.js'
-import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkItem } from '../../src/pipeline/session.js'
-import type { SinkContext, Storage } from '../../src/pipeline/storage.js'
+import type { Output } from '../../src/pipeline/define-stream.js'
+import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkContext, SinkItem, Storage } from '../../src/pipeline/storage.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 export const NOW = toInstant('2026-02-12', '20:00')

@@ -1,6 +1,6 @@
 import { EMPTY, type Observable, Subject } from 'rxjs'
 import { expect } from 'vitest'
-import { callbackStorage } from '../../src/storage/callback-storage.js'
+import { callbackStorage } from '../../sinks/memory.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { tiny, tinyCollector } from '../support/tiny.js'
 

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findChangedFile, listMissingOutputs, readCompleteRun, recordFullRun } from '../../src/storage/full-run.js'
+import { statOutputFiles } from '../../src/storage/output-files.js'
 import { runReport } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
 
@@ -16,7 +17,11 @@ describe('the record of a complete run', () => {
       writeFileSync(join(root, file), file)
       utimesSync(join(root, file), 5, 5)
     }
-    await recordFullRun(root, { run, outputs: ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json'], isComplete: true })
+    await recordFullRun(root, {
+      run,
+      files: await statOutputFiles(root, ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json']),
+      isComplete: true,
+    })
     const noted = await readCompleteRun(root)
     expect(noted).toEqual({ run, files: { 'one.json': [8, 5_000], 'news/a_1.json': [13, 5_000], 'news/a_2.json': [13, 5_000] } })
   })
@@ -25,7 +30,7 @@ describe('the record of a complete run', () => {
     const root = temporaryFolder()
     const names = Array.from({ length: 1_200 }, (_, place) => `${place}.json`)
     for (const name of names) writeFileSync(join(root, name), 'x')
-    await recordFullRun(root, { run, outputs: ['*.json'], isComplete: true })
+    await recordFullRun(root, { run, files: await statOutputFiles(root, ['*.json']), isComplete: true })
     const noted = await readCompleteRun(root)
     expect(Object.keys(noted?.files ?? {})).toHaveLength(1_200)
     expect(noted && (await findChangedFile(noted, root))).toBeUndefined()

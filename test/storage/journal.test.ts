@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { from, lastValueFrom, map, of, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Row } from '../../src/model/row.js'
-import type { Journal, SinkItem } from '../../src/pipeline/session.js'
+import type { Journal, SinkItem } from '../../src/pipeline/storage.js'
 import { createFolderJournal, createJournal, createJournalFile } from '../../src/storage/journal.js'
 import { temporaryFolder } from '../support/folders.js'
 

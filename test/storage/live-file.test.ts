@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSyn
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isRow } from '../../src/model/row.js'
-import { createLiveFile, createLiveFileReader } from '../../src/storage/live-file.js'
+import { createLiveFile, createLiveFileReader } from '../../src/storage/run-state.js'
 import { temporaryFolder } from '../support/folders.js'
 
 const parse = (state: unknown) => (isRow(state) ? state : undefined)

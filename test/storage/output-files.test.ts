@@ -1,7 +1,31 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY, lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createOutputMatcher, listOutputFiles } from '../../src/storage/output-files.js'
+import { folder } from '../../sinks/folder.js'
+import { isSameStamp, type WriteOptions, writeFileAtomically } from '../../src/storage/file-system.js'
+import {
+  compactOutputDigests,
+  createDigestLog,
+  createOutputMatcher,
+  DAMAGED,
+  digestFile,
+  listOutputFiles,
+  readOutputDigests,
+} from '../../src/storage/output-files.js'
+import { openSession } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
 
 describe('an output path with *', () => {
@@ -29,4 +53,152 @@ describe('an output path with *', () => {
     expect(await listOutputFiles(root, 'a.json/*.json')).toEqual([])
     expect(await listOutputFiles(root, 'gone.json')).toEqual(['gone.json'])
   })
+})
+
+const SIZES = [0, 1, 1_048_575, 1_048_576, 2_500_000]
+
+const createFolder = () => {
+  const root = temporaryFolder()
+  mkdirSync(join(root, '.scripstream'))
+  const log = createDigestLog(root)
+  const write = (file: string, text: string, options: WriteOptions = {}): Promise<number> =>
+    writeFileAtomically(join(root, file), [text], { ...options, watcher: log.watch(file) })
+  const stored = async () => Object.fromEntries(await readOutputDigests(root))
+  return { root, log, write, stored, path: join(root, '.scripstream/output-digests') }
+}
+
+it.each(SIZES)('records the digest, size and time of a file of %d bytes, new or unchanged', async (size) => {
+  const { root, log, write, stored, path } = createFolder()
+  await log.open()
+  await write('a b.json', 'x'.repeat(size), { asOf: 1_234_567 })
+  const expected = { 'a b.json': digestFile(join(root, 'a b.json')) }
+  expect(expected['a b.json'].stamp).toEqual([size, 1_234_567])
+  expect(await stored()).toEqual(expected)
+  writeFileSync(path, '')
+  await write('a b.json', 'x'.repeat(size), { asOf: 9_999_999 })
+  expect(await stored()).toEqual(expected)
+  log.close()
+})
+
+it('uses the digest of the content before if a kill or a failure prevented the rename', async () => {
+  const { root, log, write, stored } = createFolder()
+  await log.open()
+  await write('a.json', 'old', { asOf: 1_000 })
+  const before = await stored()
+  log.watch('a.json')?.end([3, 2_000])
+  expect(await stored()).toEqual(before)
+  log.close()
+  await compactOutputDigests(root, {})
+  expect(await stored()).toEqual(before)
+})
+
+it('uses the last digest of a file that was written twice at the same time and size', async () => {
+  const { root, log, write, stored } = createFolder()
+  await log.open()
+  await write('a.json', 'old', { asOf: 1_000 })
+  await write('a.json', 'new', { asOf: 1_000 })
+  log.close()
+  expect(await stored()).toEqual({ 'a.json': digestFile(join(root, 'a.json')) })
+})
+
+it('records as damaged what continues a file with another content, but the same size and time', async () => {
+  const { root, log, write, stored } = createFolder()
+  const digestAfter = async (base: string): Promise<string | undefined> => {
+    await writeFileAtomically(join(root, 'a.csv'), ['more'], { asOf: 2_000, watcher: log.watch('a.csv', Buffer.from(base)) })
+    return (await stored())['a.csv']?.digest
+  }
+  await log.open()
+  await write('a.csv', 'base', { asOf: 1_000 })
+  const intact = digestFile(join(root, 'a.csv'))
+  expect(await digestAfter('base')).toBe(digestFile(join(root, 'a.csv')).digest)
+  expect(await digestAfter('mode')).toBe(DAMAGED)
+  expect(await digestAfter('more')).toBe(DAMAGED)
+  log.close()
+  await log.open()
+  expect(await digestAfter('more')).toBe(DAMAGED)
+  // Somebody else wrote it: it is the new content.
+  utimesSync(join(root, 'a.csv'), 3, 3)
+  expect(await digestAfter('more')).not.toBe(DAMAGED)
+  await write('a.csv', 'base', { asOf: 1_000 })
+  expect((await stored())['a.csv']).toEqual(intact)
+  log.close()
+})
+
+it('finds the digest of a file whose time was restored without the fraction of the second', async () => {
+  const { root, log, write, stored } = createFolder()
+  await log.open()
+  await write('a.json', 'old', { asOf: 7_456 })
+  // A kill before the rename leaves the digest of a content that was never there.
+  log.watch('a.json')?.end([3, 9_123])
+  log.close()
+  const { digest } = digestFile(join(root, 'a.json'))
+  utimesSync(join(root, 'a.json'), 7, 7)
+  expect((await stored())['a.json']?.digest).toBe(digest)
+  expect([7_000, 7_456, 7_400, 8_000].map((at) => isSameStamp([3, 7_456], [3, at]))).toEqual([true, true, false, false])
+})
+
+it('reads the digests of an earlier version: continues what is intact, and finds what is damaged', async () => {
+  const { root, log, write, stored, path } = createFolder()
+  await write('a.csv', 'base', { asOf: 1_000 })
+  const digest = createHash('sha256').update('base').digest('hex').slice(0, 32)
+  writeFileSync(path, `${digest} 4 1000 a.csv\n`)
+  expect((await stored())['a.csv']).toEqual(digestFile(join(root, 'a.csv'), digest))
+  const digestAfter = async (base: string): Promise<string | undefined> => {
+    await log.open()
+    log.watch('a.csv', Buffer.from(base))?.end([9, 2_000])
+    log.close()
+    const [line] = readFileSync(path, 'utf8').trim().split('\n').slice(-1)
+    writeFileSync(path, `${digest} 4 1000 a.csv\n`)
+    return line?.split(' ')[0]
+  }
+  expect([await digestAfter('base'), await digestAfter('bass')]).toEqual([expect.stringMatching(/^[\da-f]{8}$/), DAMAGED])
+})
+
+it('ignores a line that a kill has cut, and does not spoil the next one', async () => {
+  const { root, log, write, stored, path } = createFolder()
+  await log.open()
+  await write('a.json', 'a')
+  log.close()
+  const [line = ''] = readFileSync(path, 'utf8').trim().split('\n')
+  appendFileSync(path, line.replace('a.json', 'b.js'))
+  expect(Object.keys(await stored())).toEqual(['a.json'])
+  await log.open()
+  await write('c.json', 'c')
+  log.close()
+  await compactOutputDigests(root, {})
+  expect(Object.keys(await stored())).toEqual(['a.json', 'c.json'])
+})
+
+it('leaves one line for each output that still exists', async () => {
+  const { root, log, write, path } = createFolder()
+  await log.open()
+  for (const file of ['a.json', 'b.json', 'a.json']) await write(file, `${Math.random()}`)
+  rmSync(join(root, 'b.json'))
+  log.close()
+  await compactOutputDigests(root, {})
+  expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual([expect.stringMatching(/^[\da-f]{8} \d+ \S+ a\.json$/)])
+})
+
+it('records nothing outside a run, and no files about runs', async () => {
+  const { log, write, stored, path } = createFolder()
+  await write('a.json', 'a')
+  await log.open()
+  await write('.scripstream/report.json', '{}')
+  log.close()
+  await write('b.json', 'b')
+  expect(await stored()).toEqual({})
+  expect(statSync(path).size).toBe(1)
+})
+
+it.runIf(existsSync('/proc/self/fd'))('does not stay open if the run is broken off while it begins', async () => {
+  const root = temporaryFolder()
+  const { session, release } = await openSession(folder(root))
+  const committing = lastValueFrom(session.commit?.() ?? EMPTY)
+  release()
+  await committing
+  const opened = readdirSync('/proc/self/fd').map((fd) => {
+    const path = join('/proc/self/fd', fd)
+    return existsSync(path) ? readlinkSync(path) : ''
+  })
+  expect(opened.filter((path) => path.startsWith(root))).toEqual([])
 })

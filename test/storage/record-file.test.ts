@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../src/model/errors.js'
 import type { Row } from '../../src/model/row.js'
-import { parseOwner, readRecords } from '../../src/storage/record-file.js'
+import { parseOwners, readRecords } from '../../src/storage/record-file.js'
 import { temporaryFolder } from '../support/folders.js'
 
 type Read = Parameters<typeof readRecords>[2]
@@ -49,7 +49,7 @@ describe('the records of a stored array', () => {
     await fc.assert(
       fc.asyncProperty(rows, async (all) => {
         expect(await read(textOf(all))).toEqual(all)
-        expect((await read(textOf(all), parseOwner)).map(ownerOf)).toEqual(all.map(ownerOf))
+        expect((await read(textOf(all), parseOwners)).map(ownerOf)).toEqual(all.map(ownerOf))
       }),
       { numRuns: 30 },
     )
@@ -72,7 +72,7 @@ describe('the records of a stored array', () => {
       const all = Array.from({ length: 3 }, (__, nth) => ({ Symbol: `S${nth}`, ISIN: 'INE009A01021', events: 'x'.repeat(length) }))
       const text = textOf(all.map((row) => JSON.stringify(row)))
       expect(await read(text)).toEqual(all)
-      expect((await read(text, parseOwner)).map(ownerOf)).toEqual(all.map(ownerOf))
+      expect((await read(text, parseOwners)).map(ownerOf)).toEqual(all.map(ownerOf))
     }
   })
 
@@ -83,7 +83,7 @@ describe('the records of a stored array', () => {
       { Symbol: 'M&M', ISIN: 'INE101A01026', events: '₹' },
     ])
     for (let length = 0; length < whole.length - 2; length += 1)
-      for (const how of [undefined, parseOwner])
+      for (const how of [undefined, parseOwners])
         await expect(read(whole.slice(0, length), how), `${length} characters`).rejects.toBeInstanceOf(DamagedFileError)
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/model/event.js'
-import { MAX_MARBLES } from '../../src/web/server/live-run.js'
+import { MAX_MARBLES } from '../../src/model/run-stats.js'
 import { runReport, tinyRegistry } from '../cli/support.js'
 import { followLive, started } from './support.js'
 

@@ -8,7 +8,7 @@ import type { Settings } from '../../src/model/settings.js'
 import type { StreamDefinition } from '../../src/pipeline/define-stream.js'
 import type { LiveChange } from '../../src/web/api/live.js'
 import type { LiveSnapshot } from '../../src/web/api/state.js'
-import { createLiveRun } from '../../src/web/server/live-run.js'
+import { createRunView } from '../../src/web/server/live-run.js'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { temporaryFolder } from '../support/folders.js'
 import { serveFolder } from '../support/page-server.js'
@@ -63,12 +63,8 @@ export const parseEvents = (sent: string): readonly SentEvent[] =>
 /** The live state of a run that has these events so far. */
 export const followLive = (streams: readonly StreamDefinition[], workers: Settings['workers'] = {}) => {
   const stats = createRunStats()
-  const live = createLiveRun(streams, { workers }, createRunProgress(stats, []))
-  const event = (one: RunEvent): void => {
-    stats.record(one)
-    if (one.type !== 'requested') live.event(one)
-  }
-  return { ...live, stats, event }
+  const live = createRunView(streams, { workers }, createRunProgress(stats, []))
+  return { ...live, stats, event: stats.record }
 }
 
 export const started = (streams: readonly string[], changes: object = {}): RunEvent => ({

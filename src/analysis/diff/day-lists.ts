@@ -7,8 +7,7 @@ import { chooseEachDay, describeAnswer, findAnswer } from '../../storage/history
 import { createListReader } from '../../storage/history/lists.js'
 import { type History, leaveOutDamaged, type Warn } from '../../storage/history/record.js'
 import type { PreviousOutputs } from '../../storage/previous-outputs.js'
-import { createRecordReader } from '../../storage/row-records.js'
-import { readTable, type TableRow } from '../../storage/table-rows.js'
+import { createRecordReader, readTable, type TableRow } from '../../storage/table-rows.js'
 import type { Change } from './change.js'
 import type { FileComparison } from './file-comparison.js'
 

@@ -5,7 +5,7 @@ import { type Columned, listColumns, type ShownColumn, type Table } from '../../
 import { findClosest, suggest } from '../../model/text.js'
 import { type Day, lastWeekday } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { listTables } from '../../pipeline/list-tables.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'

@@ -2,11 +2,10 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
-import { CollectError, StorageError, UsageError } from '../../model/errors.js'
+import { CollectError, describeNetworkError, StorageError, UsageError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
-import { describeNetworkError } from '../../model/system-error.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import {
   countRows,

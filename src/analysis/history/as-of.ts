@@ -5,6 +5,7 @@ import type { Day } from '../../model/trading-day.js'
 import { quoteList, quoteText } from '../../storage/duckdb.js'
 import { type ChosenList, chooseEachDay, describeAnswer, findAnswer, findUsedDay } from '../../storage/history/choose.js'
 import { openSeen } from '../../storage/history/first-seen.js'
+import { buildDaysSelect, buildListSelect, type DayFiles, selectColumns } from '../../storage/history/guide.js'
 import {
   describeDamage,
   findFile,
@@ -15,7 +16,6 @@ import {
   toHistoryPath,
   type Warn,
 } from '../../storage/history/record.js'
-import { buildDaysSelect, buildListSelect, type DayFiles, selectColumns } from '../../storage/history/record-sql.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
 

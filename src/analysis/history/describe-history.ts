@@ -1,4 +1,4 @@
-import { TIMINGS, type Timing } from '../../market/place.js'
+import { TIMINGS, type Timing } from '../../market/calendar.js'
 import { omitUndefined } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'

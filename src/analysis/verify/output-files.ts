@@ -2,14 +2,19 @@ import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
 import type { RunReport } from '../../model/report.js'
 import { isRow, omitUndefined } from '../../model/row.js'
-import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
-import { type Output, toFilePath } from '../../pipeline/output.js'
-import { isTemporaryName } from '../../storage/atomic-file.js'
-import { describeFileError, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
+import { MASTER, type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
+import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
 import { type OutputSizes, readCompleteRun, readOutputSizes } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
-import { DAMAGED, digestFile, type OutputDigest, readOutputDigests } from '../../storage/output-digests.js'
-import { createOutputMatcher, forEachYielding, isSameStamp, listOutputFiles } from '../../storage/output-files.js'
+import {
+  createOutputMatcher,
+  DAMAGED,
+  digestFile,
+  forEachYielding,
+  listOutputFiles,
+  type OutputDigest,
+  readOutputDigests,
+} from '../../storage/output-files.js'
 import { statePaths } from '../../storage/run-state.js'
 import { checkNames, type Finding, type Unchecked } from './finding.js'
 
@@ -155,8 +160,8 @@ const compareContent = (
   if (wanted === undefined)
     return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
   try {
-    const { digest, stamp } = digestFile(path)
-    if (digest === wanted.digest) return undefined
+    const { digest, stamp } = digestFile(path, wanted.digest)
+    if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
     if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
     if (isSameStamp(wanted.stamp, stamp))
       return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }

@@ -3,7 +3,7 @@ import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
-import { yieldTurn } from '../../storage/pause.js'
+import { yieldTurn } from '../../storage/file-system.js'
 import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 

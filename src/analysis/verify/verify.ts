@@ -1,8 +1,7 @@
 import { numberToDay } from '../../market/candle-file.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
-import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
-import { toFilePath } from '../../pipeline/output.js'
+import { MASTER, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import {
   checkFolder,
   describeUnlisted,

@@ -1,36 +1,60 @@
-import { defer, switchMap } from 'rxjs'
+import { finalize, map, takeUntil, timer, toArray } from 'rxjs'
+import { openConnections } from '../../http/connections.js'
+import { createRedactor } from '../../model/redact.js'
 import { asOfOption } from '../as-of.js'
-import type { AddCommand } from '../dependencies.js'
-import { exampleText, simulateOption, withFolderOptions } from '../options.js'
-import type { DoctorFlags } from './doctor.js'
+import { defineCommand } from '../command.js'
+import { folderFlags, jsonFlag, simulateOption } from '../options.js'
+import { resolveOrigins, withProvider } from '../provider.js'
+import { doctorLines, listSettings } from './lines.js'
+import { hasProvider, type LocalCheck, localChecks } from './local.js'
+import { type Probe, probeEndpoints } from './probe.js'
 
-const examples = [
-  ['scripstream doctor', 'sends one request to each endpoint and reports what fails'],
-  ['scripstream doctor --json', 'the same as JSON'],
-  ['scripstream doctor --simulate', 'the output when everything works'],
-] as const
+/** The time limit of all probes together. */
+const MAX_DOCTOR_MS = 60_000
 
-const DOCTOR_EXIT_CODES = `
-Exit codes:
-  0    everything works
-  1    something does not work; the cause and what to do are shown
-  2    wrong usage or configuration
-  3    everything works, but answers have changed
-  130  stopped by Ctrl+C
-`
+export const addDoctor = defineCommand({
+  name: 'doctor',
+  about: 'Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.',
+  flags: ({ io }) => ({ ...folderFlags(), asOf: asOfOption(io), simulate: simulateOption(), json: jsonFlag() }),
+  examples: [
+    ['scripstream doctor', 'sends one request to each endpoint and reports what fails'],
+    ['scripstream doctor --simulate', 'the output when everything works'],
+  ],
+  exits: { 1: 'something does not work; the cause and what to do are shown', 3: 'everything works, but answers have changed' },
+  endsBySignal: true,
+  run: (flags, { io, dependencies, settings: load }) => {
+    const [loaded, origins] = [load(), resolveOrigins(flags, io, dependencies)]
+    return withProvider(flags, { settings: loaded, dependencies }, ({ settings }) => {
+      const { streams, optionalPackages: optional } = dependencies
+      const local = localChecks({ settings, streams, optional, env: io.env })
+      const clock = (): number => io.scheduler.now()
+      const { send: transport, close } = openConnections({ settings, env: io.env })
+      const wanted = hasProvider(settings) ? streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles') : []
+      const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: flags.asOf ?? clock() }
+      return probeEndpoints(wanted, context).pipe(
+        takeUntil(timer(MAX_DOCTOR_MS, io.scheduler)),
+        toArray(),
+        map((probes) => {
+          const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - probes.length
+          const found = `${missing} endpoints were not reached within ${MAX_DOCTOR_MS / 1_000} s`
+          const checks = missing > 0 ? [...local, { what: 'time', result: 'failed', found } as const] : local
+          const used = listSettings(settings, { loaded, origins })
+          const code = chooseExitCode(checks, probes)
+          return {
+            code,
+            json: { ok: code === 0, checks, settings: used, calls: probes },
+            lines: (columns: number) => doctorLines({ checks, settings: used, probes }, columns),
+          }
+        }),
+        finalize(close),
+      )
+    })
+  },
+})
 
-export const addDoctor: AddCommand = (program, { io, dependencies, act }) => {
-  withFolderOptions(
-    program
-      .command('doctor')
-      .description('Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.'),
-    'output folder of a run (default: ./data)',
-  )
-    .addOption(asOfOption(io))
-    .addOption(simulateOption())
-    .option('--json', 'print JSON on stdout')
-    .addHelpText('after', exampleText(examples) + DOCTOR_EXIT_CODES)
-    .action((flags: DoctorFlags) =>
-      act(defer(() => import('./doctor.js')).pipe(switchMap(({ doctorCommand }) => doctorCommand(flags, io, dependencies)))),
-    )
+/** 1 if something does not work, 3 if everything works but answers have changed. */
+const chooseExitCode = (checks: readonly LocalCheck[], probes: readonly Probe[]): number => {
+  const results = [...checks, ...probes].map(({ result }) => result)
+  if (results.includes('failed') || results.includes('skipped')) return 1
+  return results.includes('drift') ? 3 : 0
 }

@@ -10,7 +10,7 @@ import { checkRequirements, planRun } from '../../pipeline/plan.js'
 import { describeFileError } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
-import { findExistingFolder, readFreeBytes } from '../disk.js'
+import { findExistingFolder, findFreeBytes } from '../disk.js'
 import { describeTarget } from '../notify/send.js'
 import { formatBytes } from '../terminal/format.js'
 
@@ -46,29 +46,23 @@ export const localChecks = ({ settings, streams, optional, env }: LocalContext):
 const nodeCheck = (version: string): LocalCheck => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isNew = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])
-  return {
-    what: 'Node',
-    result: isNew ? 'ok' : 'failed',
-    found: isNew ? version : `${version}; Node ${MIN_NODE.join('.')} or newer is required`,
-  }
+  const found = isNew ? version : `${version}; Node ${MIN_NODE.join('.')} or newer is required`
+  return { what: 'Node', result: isNew ? 'ok' : 'failed', found }
 }
 
 /** Whether the address of any service is set. */
 export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
 
 const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
+  const failed = (found: string): LocalCheck => ({ what: 'settings', result: 'failed', found })
   if (!hasProvider(settings))
-    return {
-      what: 'settings',
-      result: 'failed',
-      found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
-    }
+    return failed('no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes')
   try {
     checkRequirements(planRun(streams, settings), settings)
     return { what: 'settings', result: 'ok', found: 'every address is set' }
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    return { what: 'settings', result: 'failed', found: error.message.split('\n').slice(0, -1).join('\n') }
+    return failed(error.message.split('\n').slice(0, -1).join('\n'))
   }
 }
 
@@ -129,17 +123,11 @@ const writableCheck = (folder: string, existing: string, isThere: boolean): Loca
 }
 
 const diskCheck = (existing: string): LocalCheck => {
-  try {
-    const free = readFreeBytes(existing)
-    const isEnough = free >= MIN_FREE_BYTES
-    return {
-      what: 'disk',
-      result: isEnough ? 'ok' : 'warn',
-      found: `${formatBytes(free)} free${isEnough ? '' : `, a first run of a whole market may need ${formatBytes(MIN_FREE_BYTES)}`}`,
-    }
-  } catch (error) {
-    return { what: 'disk', result: 'warn', found: `the free space is unknown: ${formatError(error)}` }
-  }
+  const free = findFreeBytes(existing)
+  if (free === undefined) return { what: 'disk', result: 'warn', found: 'the free space is unknown' }
+  const isEnough = free >= MIN_FREE_BYTES
+  const need = isEnough ? '' : `, a first run of a whole market may need ${formatBytes(MIN_FREE_BYTES)}`
+  return { what: 'disk', result: isEnough ? 'ok' : 'warn', found: `${formatBytes(free)} free${need}` }
 }
 
 /** Which process holds the lock of the folder, if any. */
@@ -163,9 +151,5 @@ const packageCheck = (name: string): LocalCheck => {
   const manifest = listPackageFolders(name)
     .map((folder) => readManifest(join(folder, name, 'package.json')))
     .find(isRow)
-  return {
-    what: name,
-    result: 'ok',
-    found: manifest === undefined ? 'not installed (optional)' : `${manifest.version}`,
-  }
+  return { what: name, result: 'ok', found: manifest === undefined ? 'not installed (optional)' : `${manifest.version}` }
 }

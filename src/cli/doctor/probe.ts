@@ -23,7 +23,7 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { createWorkerSlot } from '../../operators/merge-map-pool.js'
+import { WorkerSlot } from '../../operators/merge-map-pool.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
@@ -50,27 +50,46 @@ export interface Probe {
   readonly advice?: string
 }
 
-interface ProbeOptions {
+interface ProbeContext {
   readonly settings: Settings
   readonly transport: Transport
   readonly clock: () => number
   readonly redact: (text: string) => string
   readonly origins?: Origins
+  /** "Now", epoch milliseconds. */
+  readonly asOf: number
+}
+
+/** What all probes together know. */
+interface ProbeState extends ProbeContext {
+  /** The probe and the answer of each endpoint. */
+  readonly probed: Map<AnyEndpoint, { readonly probe: Probe; readonly answer$: Observable<unknown> }>
+  /** The items that streams offer to other streams. */
+  readonly offered: Map<string, readonly Item[]>
 }
 
 /** The longest timeout of a probe, whatever its stream allows. */
 const MAX_PROBE_MS = 15_000
 
-/** Sends one request without retries and reports the result, with the answer; emits and errors like the same request in a run. */
-const sendProbe = (
-  { stream, endpoint, about }: { readonly stream: StreamDefinition; readonly endpoint: AnyEndpoint; readonly about: string },
-  input: unknown,
-  { settings, transport, clock, redact, origins }: ProbeOptions,
-  report: (probe: Probe, answer$: Observable<unknown>) => void,
-): Observable<unknown> =>
+/** Sends one request without retries and stores the result; emits and errors like the same request in a run. */
+const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state }: ProbeAttempt): Observable<unknown> =>
   defer(() => {
+    const { settings, transport, clock, redact, origins } = state
     const drift = createDriftWatch()
     let reply: HttpReply | undefined
+    const startedAt = clock()
+    const finish = (answer$: Observable<unknown>, more: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>): void => {
+      const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
+      const probe = { ...describeEndpoint(stream, endpoint), about: item.key, ms: clock() - startedAt, ...measured, ...more }
+      state.probed.set(endpoint, { probe, answer$ })
+    }
+    const missing = findMissingSetting(endpoint, input, state)
+    if (missing !== undefined) {
+      const failure$ = throwError(() => new NothingAnsweredError(missing))
+      const probe = { ...describeEndpoint(stream, endpoint), reason: `${missing} is not set`, advice: `Set ${missing}.` }
+      state.probed.set(endpoint, { probe: { ...probe, result: 'failed' }, answer$: failure$ })
+      return failure$
+    }
     const ask = createAsk({
       transport: (request) => transport(request).pipe(tap((received) => (reply = received))),
       settings: { ...settings, retries: 0, throttleRetries: 0 },
@@ -82,12 +101,7 @@ const sendProbe = (
       drift: drift.forStream(stream.name),
       onRequestEvent: () => undefined,
     })
-    const startedAt = clock()
-    const finish = (answer$: Observable<unknown>, more: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>): void => {
-      const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
-      report({ ...describeEndpoint(stream, endpoint), about, ms: clock() - startedAt, ...measured, ...more }, answer$)
-    }
-    return ask(createWorkerSlot(), about)(endpoint, input).pipe(
+    return ask(new WorkerSlot(), item.key)(endpoint, input).pipe(
       tap({
         next: (answer) => {
           const found = drift.listDrifts()
@@ -95,22 +109,18 @@ const sendProbe = (
         },
         error: (error: unknown) => {
           if (!isItemError(error)) return
-          const advice = findRequestHint(error, endpoint, origins)
+          const why = { reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) }
           finish(
             throwError(() => error),
-            { result: 'failed', reason: redact(formatError(error)), advice },
+            { result: 'failed', ...why },
           )
         },
       }),
     )
   })
 
-const describeEndpoint = ({ name }: StreamDefinition, endpoint: AnyEndpoint) => ({
-  stream: name,
-  endpoint: endpoint.name,
-  method: endpoint.method,
-  host: endpoint.host,
-  path: endpoint.path,
+const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, method, host, path }: AnyEndpoint) => ({
+  ...{ stream, endpoint, method, host, path },
 })
 
 /** Advice for a failed request. */
@@ -126,84 +136,65 @@ const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host
 /** Large stocks with a long history: each has data in every stream. */
 const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
-interface ProbeContext extends ProbeOptions {
-  /** "Now", epoch milliseconds. */
-  readonly asOf: number
-}
-
-interface ProbeState {
-  /** The probe and the answer of each endpoint. */
-  readonly probed: Map<AnyEndpoint, { readonly probe: Probe; readonly answer$: Observable<unknown> }>
-  /** The items that streams offer to other streams. */
-  readonly offered: Map<string, readonly Item[]>
-}
-
 /**
  * Sends one request to each endpoint of the streams, one after the other, and emits the results. The streams' own work makes the
  * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
  */
 export const probeEndpoints = (streams: readonly StreamDefinition[], context: ProbeContext): Observable<Probe> =>
   defer(() => {
-    const known: ProbeState = { probed: new Map(), offered: new Map() }
+    const state: ProbeState = { ...context, probed: new Map(), offered: new Map() }
     const reported = new Set<AnyEndpoint>()
     return from(streams).pipe(
       concatMap((stream) => {
-        const item = chooseItem(stream, known)
-        const attempt: ProbeAttempt = {
-          stream,
-          known,
-          context,
-          last: undefined,
-          reason: known.offered.has(stream.work.of ?? '')
-            ? `selects no item of ${stream.work.of}`
-            : `needs ${stream.work.of}, which could not be fetched`,
-        }
         const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
         for (const endpoint of fresh) reported.add(endpoint)
-        const probes = (): readonly Probe[] =>
-          fresh.map(
-            (one) => known.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason: attempt.reason },
-          )
+        const { of: source = '' } = stream.work
+        const [item] = listCandidates(stream, state)
+        const reason = state.offered.has(source) ? `selects no item of ${source}` : `needs ${source}, which could not be fetched`
+        const attempt: ProbeAttempt = { stream, item: item as Item, state, last: undefined, reason }
+        const toProbe = (one: AnyEndpoint): Probe =>
+          state.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason: attempt.reason }
         return concat(
-          item === undefined ? EMPTY : probeSources(attempt, item, new Set()),
-          defer(() => from(probes())),
+          item === undefined ? EMPTY : probeSources(attempt, new Set()),
+          defer(() => fresh.map(toProbe)),
         )
       }),
     )
   })
 
-const chooseItem = ({ work }: StreamDefinition, { offered }: ProbeState): Item | undefined => {
-  if (work.of === undefined) return work.parts[0]
+/** The items of a stream, the best ones to probe first. */
+const listCandidates = ({ work }: StreamDefinition, { offered }: ProbeState): readonly Item[] => {
+  if (work.of === undefined) return work.parts
   const items = (offered.get(work.of) ?? []).filter(work.where ?? (() => true))
-  return (work.of === MASTER ? WELL_KNOWN : []).flatMap((name) => items.find(({ key }) => key === name) ?? [])[0] ?? items[0]
+  return [...(work.of === MASTER ? WELL_KNOWN.flatMap((name) => items.filter(({ key }) => key === name)) : []), ...items]
 }
 
-/** The probing of the endpoints of one stream. */
+/** The probing of the endpoints of one stream, with one item. */
 interface ProbeAttempt {
   readonly stream: StreamDefinition
-  readonly known: ProbeState
-  readonly context: ProbeContext
+  readonly item: Item
+  readonly state: ProbeState
   /** The endpoint of the last request. */
   last: AnyEndpoint | undefined
   /** Why the work ended. */
   reason: string
 }
 
-const isDone = ({ stream, known }: ProbeAttempt): boolean => stream.endpoints.every((endpoint) => known.probed.has(endpoint))
+const isDone = ({ stream, state }: ProbeAttempt): boolean => stream.endpoints.every((endpoint) => state.probed.has(endpoint))
 
 /** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
-const probeSources = (attempt: ProbeAttempt, item: Item, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
+const probeSources = (attempt: ProbeAttempt, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
   concat(
-    runWork(attempt, item, skipped),
+    runWork(attempt, skipped),
     defer(() => {
       const { last } = attempt
-      return isDone(attempt) || last === undefined || skipped.has(last) ? EMPTY : probeSources(attempt, item, new Set([...skipped, last]))
+      return isDone(attempt) || last === undefined || skipped.has(last) ? EMPTY : probeSources(attempt, new Set([...skipped, last]))
     }),
   )
 
-const runWork = (attempt: ProbeAttempt, item: Item, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
+const runWork = (attempt: ProbeAttempt, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
   defer(() => {
-    const { stream, known, context } = attempt
+    const { stream, item, state } = attempt
     const enough$ = new Subject<void>()
     attempt.last = undefined
     attempt.reason = 'an earlier request failed, or did not need it'
@@ -211,45 +202,27 @@ const runWork = (attempt: ProbeAttempt, item: Item, skipped: ReadonlySet<AnyEndp
       defer(() => {
         if (skipped.has(endpoint)) return throwError(() => new NothingAnsweredError('skipped, to probe the next source'))
         attempt.last = endpoint
-        const before = known.probed.get(endpoint)
+        const before = state.probed.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
         if (before !== undefined && before.probe.status !== 404) return before.answer$
-        return probeEndpoint(endpoint, input, attempt, item).pipe(
+        return sendProbe(endpoint, input, attempt).pipe(
           tap({ next: () => stream.offers === undefined && isDone(attempt) && enough$.next() }),
         )
       })
-    return defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], context), '')).pipe(
+    return defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
       takeUntil(enough$),
       tap(({ rows }) => {
-        if (stream.offers)
-          known.offered.set(
-            stream.name,
-            stream.offers([...rows] as readonly Row[], () => undefined),
-          )
+        const items = stream.offers?.([...rows] as readonly Row[], () => undefined)
+        if (items) state.offered.set(stream.name, items)
       }),
       catchError((error: unknown) => {
         if (!isItemError(error)) return throwError(() => error)
-        attempt.reason = context.redact(formatError(error))
+        attempt.reason = state.redact(formatError(error))
         return EMPTY
       }),
       ignoreElements(),
     )
   })
-
-/** Sends one request to an endpoint, and stores the result for later requests to it. */
-const probeEndpoint = (
-  endpoint: AnyEndpoint,
-  input: unknown,
-  { stream, known, context }: ProbeAttempt,
-  item: Item,
-): Observable<unknown> => {
-  const store = (probe: Probe, answer$: Observable<unknown>): void => void known.probed.set(endpoint, { probe, answer$ })
-  const missing = findMissingSetting(endpoint, input, context)
-  if (missing === undefined) return sendProbe({ stream, endpoint, about: item.key }, input, context, store)
-  const failure$ = throwError(() => new NothingAnsweredError(missing))
-  store({ ...describeEndpoint(stream, endpoint), result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` }, failure$)
-  return failure$
-}
 
 /** The missing setting that an endpoint needs, if any. */
 const findMissingSetting = ({ host, input: schema }: AnyEndpoint, input: unknown, { settings }: ProbeContext): string | undefined => {

@@ -1,6 +1,6 @@
 import { catchError, concatMap, defer, map, type Observable, of } from 'rxjs'
 import { CollectError, formatError } from '../../model/errors.js'
-import { listOutputFiles } from '../../pipeline/phases.js'
+import { listOutputFiles } from '../../pipeline/plan.js'
 import { collectBrief } from '../brief/command.js'
 import { briefLines } from '../brief/lines.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'

@@ -1,10 +1,10 @@
 import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
-import { createRunProgress, type RunProgress } from '../../model/progress.js'
-import { forecastStreams } from '../../pipeline/phases.js'
-import type { Telemetry } from '../../pipeline/telemetry.js'
-import { createLiveFile } from '../../storage/live-file.js'
+import { createRunProgress, type RunProgress, SAMPLE_MS } from '../../model/progress.js'
+import type { Telemetry } from '../../pipeline/event-bus.js'
+import { forecastStreams } from '../../pipeline/plan.js'
+import { createLiveFile } from '../../storage/run-state.js'
 import type { LiveRunState } from '../../web/api/live.js'
-import { createLiveRun, type LiveRun } from '../../web/server/live-run.js'
+import { createRunView, type RunView } from '../../web/server/live-run.js'
 import type { RunCommandContext } from './flags.js'
 
 /** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
@@ -17,7 +17,6 @@ export interface RunFollower {
   readonly whileRunning: <T>() => MonoTypeOperatorFunction<T>
 }
 
-const SAMPLE_MS = 500
 const PAGE = 'the page of the run'
 
 export const followProgress = ({
@@ -25,10 +24,10 @@ export const followProgress = ({
   io: { wall, scheduler },
   dependencies: { streams },
 }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>): RunFollower => {
-  let run: { readonly progress: RunProgress; readonly live: LiveRun } | undefined
+  let run: { readonly progress: RunProgress; readonly view: RunView } | undefined
   const file = wall.guard('the live file of the page', createLiveFile<LiveRunState>(settings.out))
-  const state = (): LiveRunState | undefined => run?.live.state(scheduler.now())
-  const sample = (): void => run?.live.sample(scheduler.now())
+  const state = (): LiveRunState | undefined => run?.view.state(scheduler.now())
+  const sample = (): void => run?.view.sample(scheduler.now())
   let samples = 0
   const sampleAndWrite = (): void => {
     sample()
@@ -39,9 +38,9 @@ export const followProgress = ({
   return {
     telemetry: ({ stats }) => {
       const progress = createRunProgress(stats, forecastStreams(streams, settings))
-      const live = createLiveRun(streams, settings, progress)
-      run = { progress, live }
-      return { event: live.event, over: live.over, notes: wall.notes }
+      const view = createRunView(streams, settings, progress)
+      run = { progress, view }
+      return { over: view.over, notes: wall.notes }
     },
     progress: () => run?.progress,
     state,

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
-import { formatError, UsageError } from '../../model/errors.js'
-import { describeNetworkError } from '../../model/system-error.js'
+import { describeNetworkError, formatError, UsageError } from '../../model/errors.js'
 import { createProcessMetrics, type Metrics } from '../../telemetry/prometheus.js'
 
 /**

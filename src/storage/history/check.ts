@@ -1,10 +1,9 @@
 import { basename } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
-import { isTemporaryName } from '../atomic-file.js'
 import { disk } from '../disk.js'
-import { yieldTurn } from '../pause.js'
-import { listGuide, readHead } from './guide.js'
+import { isTemporaryName, yieldTurn } from '../file-system.js'
+import { listGuide } from './guide.js'
 import {
   BASES,
   type Damage,
@@ -14,10 +13,11 @@ import {
   listRecordFiles,
   nameHistoryFile,
   RESTORE,
+  readHead,
   readIntact,
   toHistoryPath,
+  WORK_FOLDER,
 } from './record.js'
-import { WORK_FOLDER } from './write-record.js'
 
 const FORMER = 'it is a day in the format of an earlier version, which this one does not read; move it away, and keep it'
 

@@ -1,4 +1,4 @@
-import { isNear, TIMINGS, type Timing } from '../../market/place.js'
+import { isNear, TIMINGS, type Timing } from '../../market/calendar.js'
 import { DamagedFileError, UsageError } from '../../model/errors.js'
 import { groupBy } from '../../model/map.js'
 import { type Day, toDay } from '../../model/trading-day.js'

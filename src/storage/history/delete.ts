@@ -1,14 +1,14 @@
 import { dirname } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
-import { writeFileAtomically } from '../atomic-file.js'
 import { disk } from '../disk.js'
-import { listNames, statFile } from '../file-system.js'
+import { listNames, statFile, writeFileAtomically } from '../file-system.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
 import { writeGuide } from './guide.js'
 import {
   BASES,
+  deleteInterruptedWrites,
   FACTS_FILE,
   type FileFacts,
   findFile,
@@ -22,7 +22,6 @@ import {
   type StoredRecord,
   toHistoryPath,
 } from './record.js'
-import { deleteInterruptedWrites } from './write-record.js'
 
 /** What can be deleted from the history. */
 export interface Deletable {

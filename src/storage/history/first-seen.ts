@@ -1,4 +1,4 @@
-import type { Place } from '../../market/place.js'
+import type { Place } from '../../market/calendar.js'
 import type { RecordedDocuments } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'

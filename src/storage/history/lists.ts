@@ -3,13 +3,14 @@ import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
+import { yieldTurn } from '../file-system.js'
 import { type ParquetColumn, readParquet, writeParquet } from '../parquet.js'
-import { yieldTurn } from '../pause.js'
 import { createRowText, type TableRow } from '../table-rows.js'
 import {
   BASES,
   describeFile,
   digestOf,
+  type EncodedLists,
   type FileFacts,
   findFile,
   type History,
@@ -29,15 +30,6 @@ const FURTHER: readonly ParquetColumn[] = [
 
 /** Of more changed rows than this share, a list is stored whole. */
 const MAX_CHANGED = 0.5
-
-/** A file to be written. */
-export type NewFile = readonly [facts: FileFacts, bytes: Buffer]
-
-/** Lists to be recorded, and the files that they need. */
-export interface EncodedLists {
-  readonly lists: Record<string, RecordedList>
-  readonly files: NewFile[]
-}
 
 export type ReadTable = (table: Table) => Promise<DescribedRows | undefined>
 

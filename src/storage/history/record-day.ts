@@ -1,8 +1,8 @@
-import { findPlace, type KnownSessions, type Place } from '../../market/place.js'
+import { findPlace, type KnownSessions, type Place } from '../../market/calendar.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import type { Table } from '../../model/table.js'
-import type { RunRecord } from '../../pipeline/session.js'
+import type { RunRecord } from '../../pipeline/storage.js'
 import { describeFileError } from '../file-system.js'
 import { readSessionDays } from '../session-days.js'
 import { readTable } from '../table-rows.js'
@@ -10,8 +10,7 @@ import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.j
 import { encodeSeen, listRewritten } from './first-seen.js'
 import { writeGuide } from './guide.js'
 import { type DescribedRows, describeRows, encodeLists, type ReadTable } from './lists.js'
-import { type History, leaveOutDamaged, openHistory, type Warn } from './record.js'
-import { deleteInterruptedWrites, writeRecord } from './write-record.js'
+import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
 
 /** What a run that ended left to record. */
 interface RecordedRun {

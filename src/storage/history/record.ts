@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
-import type { Timing } from '../../market/place.js'
+import { dirname, join } from 'node:path'
+import type { Timing } from '../../market/calendar.js'
 import { DamagedFileError } from '../../model/errors.js'
-import { isRow } from '../../model/row.js'
+import { isRow, omitUndefined } from '../../model/row.js'
 import { type Day, readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
-import { describeFileError, getErrorCode, listNames } from '../file-system.js'
+import { describeFileError, getErrorCode, listNames, syncFolders, writeFileAtomically } from '../file-system.js'
+import { deleteTemporaryFiles } from '../lock.js'
 import { statePaths } from '../run-state.js'
 
 /** A file of the record: its path below the folder of the history, and the SHA-256 of its bytes. */
@@ -211,4 +212,83 @@ export const leaveOutDamaged = async <T>(warn: Warn, read: () => T): Promise<Awa
     warn(error.message)
     return undefined
   }
+}
+
+const HEAD_RECORD = /^-- Made of all records until number (\d+), (\S+): ([\da-f]{64})$/m
+
+/** The newest record of which `views.sql` was made: nothing else shows that it is missing. */
+export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number' | 'name' | 'digest'> | undefined> => {
+  const text = await disk.readFile(toHistoryPath(root, 'views.sql'), 'utf8').catch(() => '')
+  const [, number, name, digest] = HEAD_RECORD.exec(text) ?? []
+  return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
+}
+
+/** A file to be written. */
+type NewFile = readonly [facts: FileFacts, bytes: Buffer]
+
+/** Lists to be recorded, and the files that they need. */
+export interface EncodedLists {
+  readonly lists: Record<string, RecordedList>
+  readonly files: NewFile[]
+}
+
+/** A record to be stored. */
+interface NewRecord extends EncodedLists {
+  readonly facts: Omit<RecordFacts, 'format' | 'number' | 'previous' | 'lists' | 'others'>
+  /** The file with the keys of records that were new. */
+  readonly seen?: Buffer | undefined
+}
+
+/** What the names of folders with temporary files begin with. */
+export const WORK_FOLDER = 'work-'
+
+/** Deletes what a killed run has left half-written, or half-deleted. Call with the folder locked. */
+export const deleteInterruptedWrites = async (root: string): Promise<void> => {
+  const { history } = statePaths(root)
+  await deleteTemporaryFiles(history)
+  for (const name of await listNames(history))
+    if (name.startsWith(WORK_FOLDER)) await disk.rm(join(history, name), { recursive: true, force: true })
+  for (const { name } of (await openHistory(root)).deleted)
+    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await disk.rm(join(history, name, file))
+}
+
+/**
+ * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it or nothing. Resolves to the history
+ * with it.
+ */
+export const writeRecord = async (history: History, { facts, lists, files, seen }: NewRecord): Promise<History> => {
+  const { root, records, deleted } = history
+  const name = nameRecord(facts, [...records, ...deleted])
+  const further: readonly NewFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
+  const others = Object.fromEntries(further.map(([file]) => ['first-seen', file]))
+  const { day } = facts
+  const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })
+  const own = [...files, ...further].map(([file, bytes]) => [file.name, bytes] as const)
+  await disk.mkdir(toHistoryPath(root, BASES), { recursive: true })
+  const work = await disk.mkdtemp(toHistoryPath(root, WORK_FOLDER))
+  try {
+    await disk.mkdir(join(work, name), { recursive: true })
+    await disk.mkdir(join(work, BASES))
+    await writeFileAtomically(join(work, name, FACTS_FILE), [formatWithDigest('record', whole)])
+    for (const [path, bytes] of own) await writeFileAtomically(join(work, path), [bytes])
+    for (const [path] of own) if (path.startsWith(BASES)) await disk.rename(join(work, path), toHistoryPath(root, path))
+    await disk.mkdir(toHistoryPath(root, day), { recursive: true })
+    await syncFolders([join(work, name), toHistoryPath(root, BASES)])
+    await disk.rename(join(work, name), toHistoryPath(root, name))
+    const folder = statePaths(root).history
+    // Up to the folder in which the first record creates the history: a power cut would take all of it.
+    await syncFolders([dirname(toHistoryPath(root, name)), folder, dirname(folder)])
+  } finally {
+    await disk.rm(work, { recursive: true, force: true })
+  }
+  return { ...history, records: [...records, toStored(name, whole)] }
+}
+
+/** The number of the next record, and the one before it. That one may be missing: then `verify` names it. */
+const findLink = async ({ root, records, deleted, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
+  const last = records.at(-1)
+  const head = await readHead(root)
+  const previous = head && head.number > (last?.number ?? 0) ? head : last
+  const newest = Math.max(head?.number ?? 0, (last?.number ?? 0) + damages.length, ...deleted.map((one) => one.number))
+  return omitUndefined({ number: newest + 1, previous: previous && { name: previous.name, digest: previous.digest } })
 }

@@ -1,10 +1,6 @@
+import type { Marble } from '../../model/run-stats.js'
+
 // The run as the page shows it while it is active. The same shape describes a run that has ended.
-
-/** How one of the newest items ended; `retried` is a success after a further attempt, `partial` one that may lack rows. */
-export type MarbleKind = 'success' | 'empty' | 'skipped' | 'retried' | 'partial' | 'failed' | 'resumed'
-
-/** One of the newest items of a stream. */
-export type Marble = readonly [item: string, kind: MarbleKind]
 
 /** A failure or a warning. */
 export interface LiveProblem {

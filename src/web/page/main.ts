@@ -1,4 +1,5 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { PageError } from './parts/fetch-json.js'
 import { focusSearch, searchField } from './parts/search.js'
 import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
@@ -20,9 +21,24 @@ interface Shown {
   error?: unknown
   loading?: AbortController
   leave?: () => void
+  /** When the data was loaded, milliseconds after the page. */
+  loadedAt?: number
+  /** How far the reader had scrolled. */
+  scrolled?: number
 }
 
 let shown: Shown | undefined
+/** What was shown at the newest entries of the history: Back and Forward show it again at once, at the same place. */
+const left = new Map<number, Shown>()
+const MOST_LEFT = 20
+/** Older data is loaded again. */
+const FRESH_MS = 600_000
+/** The next try while the server cannot be reached. */
+const RETRY_MS = 3_000
+
+const entryOf = (state: unknown): number => (typeof state === 'number' ? state : 0)
+let entry = entryOf(history.state)
+history.scrollRestoration = 'manual'
 let isFramePlanned = false
 
 /** Renders once in the next frame, however often it is called until then. */
@@ -40,6 +56,9 @@ const draw = (): void => {
   if (root === null || shown === undefined) return
   document.title = shown.view === undefined ? 'Not found · scripstream' : `${shown.view.title(shown.place)} · scripstream`
   render(renderShell(renderContent(shown)), root)
+  if (shown.scrolled === undefined || shown.state === 'loading') return
+  scrollTo(0, shown.scrolled)
+  delete shown.scrolled
 }
 
 const changeTheme = (): void => {
@@ -62,18 +81,47 @@ const load = (): void => {
   current.view
     .load(current.place, loading.signal)
     .then(
-      (data) => Object.assign(current, { state: 'loaded', data }),
-      (error: unknown) => (loading.signal.aborted ? undefined : Object.assign(current, { state: 'failed', error })),
+      (data) => Object.assign(current, { state: 'loaded', data, loadedAt: performance.now() }),
+      (error: unknown) => {
+        if (loading.signal.aborted) return
+        Object.assign(current, { state: 'failed', error })
+        // The server has ended: it may be started again.
+        if (error instanceof PageError && error.status === undefined) setTimeout(() => current === shown && load(), RETRY_MS)
+      },
     )
     .finally(update)
 }
 
-/** Shows the place of the address bar. */
-const show = (): void => {
+/** Keeps what is shown for Back. */
+const keepShown = (): void => {
+  if (shown === undefined) return
+  left.delete(entry)
+  left.set(entry, { ...shown, scrolled: scrollY })
+  const [oldest] = left.keys()
+  if (left.size > MOST_LEFT && oldest !== undefined) left.delete(oldest)
+}
+
+const pushEntry = (to: string): void => {
+  keepShown()
+  entry += 1
+  // Forward leads nowhere from here.
+  for (const later of left.keys()) if (later >= entry) left.delete(later)
+  history.pushState(entry, '', to)
+}
+
+/** Shows an entry of the history again. */
+const goTo = ({ state }: PopStateEvent): void => {
+  keepShown()
+  entry = entryOf(state)
+  show(left.get(entry))
+}
+
+/** Shows the place of the address bar. `before`: what was shown there. */
+const show = (before?: Shown): void => {
   const found = findView(views, new URL(location.href))
   const place = found?.place ?? { path: location.pathname, params: {}, query: new URLSearchParams() }
   if (shown?.view === undefined || shown.view !== found?.view || shown.place.path !== place.path) {
-    enter(found?.view, place)
+    enter(found?.view, place, before)
     return
   }
   const isSame = needsSameData(shown.view, shown.place, place)
@@ -82,13 +130,15 @@ const show = (): void => {
   update()
 }
 
-const enter = (view: AnyView | undefined, place: Place): void => {
+const enter = (view: AnyView | undefined, place: Place, before?: Shown): void => {
   shown?.loading?.abort()
   shown?.leave?.()
-  shown = { view, place, state: 'loading' }
+  const isKept = before?.state === 'loaded' && before.view === view
+  shown = isKept ? { ...before, place } : { view, place, state: 'loading', scrolled: before?.scrolled ?? 0 }
+  delete shown.leave
   const leave = view?.enter?.(page)
   if (leave) shown.leave = leave
-  load()
+  if (!isKept || view?.isLive || performance.now() - (before.loadedAt ?? 0) > FRESH_MS) load()
   update()
 }
 
@@ -97,14 +147,14 @@ const page: PageContext = {
     return shown?.place ?? { path: '/', params: {}, query: new URLSearchParams() }
   },
   go: (to) => {
-    history.pushState(null, '', to)
+    pushEntry(to)
     scrollTo(0, 0)
     show()
   },
   setQuery: (changes, isStep = false) => {
     const to = `${location.pathname}${changeQuery(page.place.query, changes)}`
-    if (isStep) history.pushState(null, '', to)
-    else history.replaceState(null, '', to)
+    if (isStep) pushEntry(to)
+    else history.replaceState(entry, '', to)
     show()
   },
   update,
@@ -203,7 +253,7 @@ const isField = ({ tagName, isContentEditable }: HTMLElement): boolean =>
   tagName === 'INPUT' || tagName === 'TEXTAREA' || tagName === 'SELECT' || isContentEditable
 
 document.addEventListener('click', followLinks)
-addEventListener('popstate', show)
+addEventListener('popstate', goTo)
 addEventListener('resize', update)
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   dispatchEvent(new Event('themechange'))

@@ -38,6 +38,8 @@ export interface View<Data> {
   readonly render: (data: Data, page: PageContext) => TemplateResult
   /** Keys of the query string that `load` reads: a change of one loads again, of others only renders. */
   readonly loadsOn?: readonly string[]
+  /** Its data is loaded again each time the reader comes back. */
+  readonly isLive?: boolean
   /** Called when the view is shown; the result is called when the reader leaves it. */
   readonly enter?: (page: PageContext) => () => void
   readonly keys?: (page: PageContext) => readonly KeyAction[]

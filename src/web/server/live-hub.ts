@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { elementAt, firstValueFrom, interval, type Observable, race, type Subscription } from 'rxjs'
 import { z } from 'zod'
 import { createWall, type Wall } from '../../model/wall.js'
-import { createLiveFileReader } from '../../storage/live-file.js'
+import { createLiveFileReader } from '../../storage/run-state.js'
 import type { LiveChange, LiveRunState, LiveSummary } from '../api/live.js'
 import type { FolderState, LiveSnapshot } from '../api/state.js'
 

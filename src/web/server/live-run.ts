@@ -1,74 +1,41 @@
 import type { RunEvent } from '../../model/event.js'
-import { getOrAdd } from '../../model/map.js'
-import { isLost } from '../../model/outcome.js'
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { omitUndefined } from '../../model/row.js'
-import { isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
+import { isSelected, MAX_MARBLES, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { groupByPhase } from '../../pipeline/phases.js'
-import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary, Marble, MarbleKind } from '../api/live.js'
+import { groupByPhase } from '../../pipeline/plan.js'
+import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary } from '../api/live.js'
 
-/** How many of the newest items of a stream are shown. */
-export const MAX_MARBLES = 60
+export type RunView = ReturnType<typeof createRunView>
 
-/** Follows a run from its statistics, and its newest items from its events; has neither clock nor timers. */
-export interface LiveRun {
-  /** To be called when the statistics have the event. */
-  readonly event: (event: RunEvent) => void
-  /** The run has ended, also without a report: because of `error`, or interrupted. */
-  readonly over: (error?: unknown) => void
-  /** Measures rates; call it about twice a second. */
-  readonly sample: (now: number) => void
-  /** Undefined before the run has started. */
-  readonly state: (now: number) => LiveRunState | undefined
-}
-
-/** The newest items of a stream. */
-interface Newest {
-  readonly retried: Set<string>
-  readonly marbles: Marble[]
-}
-
-export const createLiveRun = (
-  streams: readonly StreamDefinition[],
-  { workers }: Pick<Settings, 'workers'>,
-  progress: RunProgress,
-): LiveRun => {
+/** Reads a run from its statistics; has neither clock nor timers. */
+export const createRunView = (streams: readonly StreamDefinition[], { workers }: Pick<Settings, 'workers'>, progress: RunProgress) => {
   const { stats } = progress
   const workersOf = new Map(streams.map((stream) => [stream.name, workers[stream.name] ?? stream.workers]))
-  const newest = new Map<string, Newest>()
-  let started: RunStarted | undefined
-  let ended: Pick<LiveSummary, 'outcome' | 'error'> = {}
+  let end: LiveSummary['outcome']
   let overall: OverallProgress | undefined
 
   return {
-    event(event) {
-      if (event.type === 'run-started') started = event
-      else if (event.type === 'run-finished') ended = omitUndefined({ outcome: event.report.outcome, error: event.report.error })
-      else if (event.type === 'retried' || event.type === 'item-finished')
-        addNewest(
-          getOrAdd(newest, event.stream, () => ({ retried: new Set(), marbles: [] })),
-          event,
-        )
+    /** The run has ended, also without a report: because of `error`, or interrupted. */
+    over(error?: unknown): void {
+      end = error === undefined ? 'interrupted' : 'failed'
     },
-    over(error) {
-      ended = { outcome: error === undefined ? 'interrupted' : 'failed', ...ended }
-    },
-    sample(now) {
+    /** Measures rates; call it about twice a second. */
+    sample(now: number): void {
       overall = progress.sample(now)
     },
-    state(now) {
+    /** Undefined before the run has started. */
+    state(now: number): LiveRunState | undefined {
+      const started = stats.started()
       if (started === undefined) return undefined
       overall ??= progress.sample(now)
+      const { outcome = end, error } = stats.finished() ?? {}
       return {
         ...summarize(started, now, progress, overall),
-        ...ended,
+        ...omitUndefined({ outcome, error }),
         phases: describePhases(streams),
-        streams: stats.streams().map((stream) => {
-          const marbles = newest.get(stream.name)?.marbles.slice(-MAX_MARBLES) ?? []
-          return toLiveStream(stream, { progress, marbles, workers: workersOf.get(stream.name) ?? 1 })
-        }),
+        streams: stats.streams().map((stream) => toLiveStream(stream, progress, workersOf.get(stream.name) ?? 1)),
       }
     },
   }
@@ -87,31 +54,7 @@ const summarize = (run: RunStarted, now: number, { stats }: RunProgress, overall
   })
 }
 
-const addNewest = ({ retried, marbles }: Newest, event: RunEvent & { readonly type: 'retried' | 'item-finished' }): void => {
-  if (event.type === 'retried') {
-    if (event.item !== undefined) retried.add(event.item)
-    return
-  }
-  marbles.push([event.item, toMarbleKind(event, retried.delete(event.item))])
-  // Compacted rarely: `shift` for each item would move the others each time.
-  if (marbles.length >= 2 * MAX_MARBLES) marbles.splice(0, marbles.length - MAX_MARBLES)
-}
-
-const toMarbleKind = (event: RunEvent & { readonly type: 'item-finished' }, isRetried: boolean): MarbleKind => {
-  if (isLost(event)) return 'failed'
-  if (event.degraded !== undefined) return 'partial'
-  if (event.isTakenOver) return 'resumed'
-  if (isRetried) return 'retried'
-  return event.status === 'empty' || event.status === 'skipped' ? event.status : 'success'
-}
-
-interface StreamContext {
-  readonly progress: RunProgress
-  readonly marbles: readonly Marble[]
-  readonly workers: number
-}
-
-const toLiveStream = (stream: StreamStats, { progress, marbles, workers }: StreamContext): LiveStream => {
+const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: number): LiveStream => {
   const { name, state, finished, takenOver, total, startedAt, finishedAt, failures, warnings, error } = stream
   const { requests, answered, received, retries, rateLimited, lost, degraded, items, files, bytes, deferred, secondPass } = stream
   const isRunning = state === 'running'
@@ -130,7 +73,7 @@ const toLiveStream = (stream: StreamStats, { progress, marbles, workers }: Strea
     secondPass: secondPass || undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
     received: isFleet ? undefined : received,
-    ...{ files, stored: bytes, failures, warnings, pauses: pauses.map(toPause), error, marbles },
+    ...{ files, stored: bytes, failures, warnings, pauses: pauses.map(toPause), error, marbles: stream.marbles.slice(-MAX_MARBLES) },
   })
 }
 

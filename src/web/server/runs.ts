@@ -1,7 +1,6 @@
 import { omitUndefined } from '../../model/row.js'
 import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countItems, countLost, wasStopped } from '../../model/script-figures.js'
-import { describeStale } from '../../model/stale.js'
+import { countItems, countLost, describeStale, wasStopped } from '../../model/script-figures.js'
 import type { OneRun, RunRow, RunStream } from '../api/runs.js'
 import { AnswerError } from './guard.js'
 

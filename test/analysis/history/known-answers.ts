@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runQuery } from '../../../src/analysis/query.js'
 import type { Day } from '../../../src/model/trading-day.js'
-import { listTables } from '../../../src/pipeline/list-tables.js'
+import { listTables } from '../../../src/pipeline/define-stream.js'
 import { streams } from '../../../streams/registry.js'
 import { DAYS, DEAD, LATE, listOn, MISSED, SPLIT, salesOn, stageOn } from './ten-days.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addNeeded, listViews } from '../../../src/analysis/tables/index.js'
-import { listTables } from '../../../src/pipeline/list-tables.js'
+import { listTables } from '../../../src/pipeline/define-stream.js'
 import { streams } from '../../../streams/registry.js'
 import { collected, duckdb, folderWith, objectsOf, rowsOf } from '../support.js'
 

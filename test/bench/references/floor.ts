@@ -2,6 +2,7 @@ import { closeSync, fdatasync, mkdirSync, openSync, renameSync, writeSync } from
 import { Pool } from 'undici'
 import { createDriftWatch } from '../../../src/http/drift.js'
 import type { Endpoint } from '../../../src/http/endpoint.js'
+import { createRequiredFields } from '../../../src/http/required-fields.js'
 import { Limiter } from '../../../src/limiter/limiter.js'
 import { thresholds } from '../../../src/market/refusal-policy.js'
 import type { Candles } from '../../../src/model/candle.js'
@@ -22,7 +23,7 @@ const END = Date.parse(FIRST_RUN_AT) / 1_000
 
 const limiterOptions = { name: 'floor', settings: Settings.parse({}), now: () => performance.now(), onChange: () => {} }
 const host = new Limiter(limiterOptions)
-const drift = createDriftWatch({ rules: thresholds.fields, refuse: () => {} })
+const drift = createDriftWatch(createRequiredFields(thresholds.fields, () => {}))
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const baseOf = (name: string): URL => new URL(process.env[`SCRIPSTREAM_${name.toUpperCase()}_URL`] ?? '')
 const pool = new Pool(baseOf('static').origin, { connections: 160, pipelining: 1 })

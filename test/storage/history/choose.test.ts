@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Timing } from '../../../src/market/place.js'
+import type { Timing } from '../../../src/market/calendar.js'
 import {
   chooseEachDay,
   chooseList,

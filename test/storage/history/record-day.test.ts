@@ -246,13 +246,15 @@ describe('the record of a day', () => {
 })
 
 describe('recording', () => {
-  it.each(['open', 'writeFile', 'fdatasync', 'rename'] as const)(
+  it.each(['openSync', 'writeSync', 'fdatasync', 'renameSync', 'rename'] as const)(
     'never fails a run: it warns, and the earlier records stay, if the disk fails at %s',
     async (call) => {
       const root = await createRecorded('2026-02-09')
       const before = snapshotFolder(toHistoryFolder(root))
       storeVersion(root, 2)
-      vi.spyOn(disk, call).mockRejectedValue(Object.assign(new Error('no'), { code: 'ENOSPC' }))
+      vi.spyOn(disk, call).mockImplementation(() => {
+        throw Object.assign(new Error('no'), { code: 'ENOSPC' })
+      })
       expect(await record(root, '2026-02-10')).toBe('this day could not be added to the history: the disk is full')
       vi.restoreAllMocks()
       const after = snapshotFolder(toHistoryFolder(root))

@@ -32,5 +32,5 @@ export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, up
 
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  throw new PageError('The server of this page has ended. Start "scripstream serve" again, then reload.')
+  throw new PageError('The server of this page has ended. Start "scripstream serve" again: this view then loads by itself.')
 }

@@ -28,6 +28,7 @@ let session: Session | undefined
 /** The run: live while one is active, else how the last one ended. */
 export const runView: View<RunData> = {
   path: '/',
+  isLive: true,
   title: () => {
     const run = session?.store.run()
     return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'

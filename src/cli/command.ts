@@ -1,0 +1,103 @@
+import type { Argument } from 'commander'
+import { defer, map, type ObservableInput } from 'rxjs'
+import type { Settings } from '../model/settings.js'
+import type { AddCommand, CommandContext } from './dependencies.js'
+import { exampleText, type Flag, type FolderFlags } from './options.js'
+import { resolveSettings } from './provider.js'
+import { toExitCode, untilSignal } from './signals.js'
+import { printJson, printLines } from './terminal/print.js'
+import { readSize, type TextLine } from './terminal/terminal.js'
+
+type Flags = Readonly<Record<string, Flag<unknown>>>
+type Values<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
+
+/** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
+export type Answer =
+  | number
+  | {
+      readonly json?: unknown
+      readonly lines?: (columns: number) => readonly TextLine[]
+      readonly text?: string
+      readonly code?: number
+    }
+
+/** What a command gets beside its flags. */
+export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'args'> {
+  /** The arguments that are no flags, in their order. */
+  readonly typed: readonly (string | undefined)[]
+  /** The settings, with `--out` and `--config`. @throws UsageError if they are wrong */
+  readonly settings: () => Settings
+}
+
+/** A command as data. */
+interface CommandSpec<All extends Flags> {
+  readonly name: string
+  readonly about: string
+  readonly args?: readonly (Argument | readonly [name: string, about: string])[]
+  /** The flags by the names of their values. */
+  readonly flags: (context: CommandContext) => All
+  readonly examples: readonly (readonly [command: string, note: string])[]
+  /** More help, in lines of so many columns. */
+  readonly notes?: (columns: number) => readonly string[]
+  /** What its own exit codes mean. */
+  readonly exits?: Readonly<Record<number, string>>
+  /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
+  readonly endsBySignal?: boolean | 'at once'
+  /** Whether arguments such as `-2` are no flags. */
+  readonly takesNumbers?: boolean
+  readonly run: (flags: Values<All>, input: Input) => ObservableInput<Answer>
+}
+
+/** The command on the program: its flags, its help, and what happens with its answer. */
+export const defineCommand =
+  <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
+  (program, context) => {
+    const { io, dependencies, args } = context
+    const { exits = {}, notes = () => [], endsBySignal = false, takesNumbers = false } = spec
+    const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
+    for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
+    for (const [name, one] of Object.entries(spec.flags(context))) {
+      if (one.attributeName() !== name) throw new Error(`${spec.name}: ${one.flags} is declared as ${name}`)
+      command.addOption(one)
+    }
+    const help = (): string => [...notes(readSize(io.stdout).columns), exitText(exits)].join('\n')
+    command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
+    command.action((...all: readonly unknown[]) => {
+      const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
+      const values = all[typed.length] as Values<All> & FolderFlags & { readonly json?: boolean }
+      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config }, io, dependencies)
+      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
+      const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
+      return context.act(
+        end$.pipe(
+          map((end) => {
+            if (typeof end === 'string') {
+              if (endsBySignal === 'at once') io.exit(toExitCode(end))
+              return toExitCode(end)
+            }
+            if (typeof end === 'number') return end
+            if (values.json && end.json !== undefined) printJson(end.json, io.stdout)
+            else if (end.lines) printLines(end.lines(readSize(io.stdout).columns), io.stdout)
+            else io.stdout.write(end.text ?? '')
+            return end.code ?? 0
+          }),
+        ),
+      )
+    })
+  }
+
+/** The exit codes of all commands. */
+export const EXIT_CODES: Readonly<Record<string, string>> = {
+  0: 'done; a run is complete',
+  1: 'a file or folder cannot be read or written, another run is using it, or the master list failed',
+  2: 'wrong usage or configuration, a missing package, or an unusable Redis',
+  3: 'finished, but something is missing, or answers have changed',
+  4: 'verify: more new findings than the setting "verify" allows',
+  '130, 143, 129': 'interrupted by Ctrl+C, TERM or a closed terminal; the same command resumes a run',
+}
+
+const exitText = (own: Readonly<Record<number, string>>): string => {
+  const all = { 0: 'done', 1: 'an error of files or network', 2: 'wrong usage or configuration', ...own }
+  const texts = Object.entries(all).map(([code, meaning]) => `${code} ${meaning}`)
+  return `Exit codes: ${texts.join('; ')} ("scripstream help exit-codes")`
+}

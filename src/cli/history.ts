@@ -1,0 +1,163 @@
+import type { HistoryDay, HistorySummary } from '../analysis/history/describe-history.js'
+import { UsageError } from '../model/errors.js'
+import { formatMinute } from '../model/trading-day.js'
+import type { Deletable } from '../storage/history/delete.js'
+import { type Answer, defineCommand, type Input } from './command.js'
+import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
+import { formatBytes, formatQuantity } from './terminal/format.js'
+import { printLines } from './terminal/print.js'
+import { readSize, renderFittingTable, type TextLine, wrapLines } from './terminal/terminal.js'
+import { clean } from './terminal/text.js'
+
+export const addHistory = defineCommand({
+  name: 'history',
+  about: 'Shows the days that runs have recorded, or deletes some of them.',
+  args: [
+    choiceArgument(
+      '[action]',
+      'delete: one day; prune: the days before a day; compact: bases (whole lists to which days add their changes) that no day needs',
+      ['delete', 'prune', 'compact'],
+    ),
+    ['[day]', 'delete: the day'],
+  ],
+  flags: () => ({
+    ...folderFlags(),
+    before: dayOption('--before <day>', 'prune: the first day that stays'),
+    dryRun: flag('--dry-run', 'show what would be deleted, and delete nothing'),
+    yes: flag('--yes', 'do not ask for confirmation'),
+    limit: integerOption('--limit <n>', 'how many days are listed', [1, 100_000], 20),
+    json: jsonFlag(),
+  }),
+  examples: [
+    ['scripstream history', 'the recorded days, their sizes, and the sessions without a record'],
+    ['scripstream history delete 2027-02-12', 'delete one day, such as one recorded with a wrong clock'],
+    ['scripstream history prune --before 2025-01-01 --dry-run', 'the days before 2025, which the command without --dry-run deletes'],
+    ['scripstream history compact', 'delete what no day needs'],
+  ],
+  run: async (flags, input) => {
+    const [action, day] = input.typed
+    const { before, dryRun = false, yes = false, json = false, limit } = flags
+    checkFlags({ action, day, before, isDeletion: dryRun || yes })
+    const { out, exchange } = input.settings()
+    if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
+    const { describeHistory } = await import('./folder-readers.js')
+    const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
+    return { json: summary, lines: (columns) => summaryLines(summary, limit, columns) }
+  },
+})
+
+interface Selection {
+  readonly day: string | undefined
+  readonly before: string | undefined
+}
+
+const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: string | undefined; isDeletion: boolean }): void => {
+  if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
+  if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
+  if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
+  if (action !== 'prune' && before !== undefined) throw new UsageError('--before belongs to "scripstream history prune"')
+  if (action === undefined && isDeletion) throw new UsageError('--dry-run and --yes belong to "history delete", "prune" and "compact"')
+  if (day !== undefined) checkDay('history delete', day)
+}
+
+/** Shows what is deleted, asks, and deletes it. */
+const deleteFromHistory = async (
+  out: string,
+  { day, before, dryRun, yes, json }: Selection & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
+  { io }: Input,
+): Promise<Answer> => {
+  const { findDeletable, deleteDays } = await import('./folder-readers.js')
+  const found = await findDeletable(out, { day, before })
+  if (dryRun || found.files.length === 0)
+    return { json: { folder: out, isDryRun: dryRun, ...found }, lines: (columns) => deletableLines(found, { columns, isDone: false }) }
+  if (!json) printLines(deletableLines(found, { columns: readSize(io.stdout).columns, isDone: false }), io.stderr)
+  if (!yes) await confirm(io, found)
+  const deleted = await deleteDays(out, { day, before }, io.scheduler.now())
+  return {
+    json: { folder: out, isDryRun: false, ...deleted },
+    lines: (columns) => deletableLines(deleted, { columns, isDone: true }).slice(-1),
+  }
+}
+
+/** Asks on a terminal. @throws UsageError without one, or if the answer is no */
+const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }: Deletable): Promise<void> => {
+  if (!stdin.isTTY) throw new UsageError('nothing was deleted: stdin is no terminal; add --yes to confirm, or --dry-run to preview')
+  const what =
+    days.length === 0
+      ? `${formatQuantity(files.length, 'base')}?`
+      : `${formatQuantity(days.length, 'recorded day')}? ${days.length === 1 ? 'It' : 'They'} cannot be fetched again.`
+  stderr.write(`Delete ${what} [y/N] `)
+  if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
+}
+
+/** The days and files, and their sum in the last line. */
+const deletableLines = (
+  { days, files }: Deletable,
+  { columns, isDone }: { readonly columns: number; readonly isDone: boolean },
+): readonly TextLine[] => {
+  if (files.length === 0) return wrapLines('Nothing to delete.', columns)
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const sum = `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
+  const bases = files.filter(({ path }) => path.includes('/bases/'))
+  return [
+    ...days.flatMap((day) => wrapLines(`  ${day}`, columns)),
+    ...(bases.length === 0 ? [] : wrapLines(`  ${formatQuantity(bases.length, 'base')} that no other day needs`, columns)),
+    ...wrapLines(isDone ? `Deleted ${sum}.` : `To be deleted: ${sum}.`, columns),
+  ]
+}
+
+/** The newest days, and what the history has in all. */
+const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
+  const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
+  if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
+  const gaps = days.filter((day) => !isRecorded(day)).length
+  const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
+  const sums = [
+    `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
+    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`})`,
+    gaps === 0 ? 'no session without a record' : `${formatQuantity(gaps, 'session')} without a record`,
+  ]
+  const rest = days.length - limit
+  return [
+    ...renderFittingTable(
+      [
+        { title: 'day', align: 'left', cell: ({ day }) => day },
+        {
+          title: 'collected',
+          drop: 1,
+          align: 'left',
+          cell: describeKnown,
+          style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
+        },
+        { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
+        {
+          title: 'lists',
+          drop: 2,
+          align: 'left',
+          cell: describeLists,
+          style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
+        },
+      ],
+      days.slice(-limit),
+      columns,
+    ),
+    ...(rest > 0 ? wrapLines(`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`, columns) : []),
+    [],
+    ...wrapLines(`${sums.join('; ')}.`, columns),
+  ]
+}
+
+const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {
+  const mark = isMisdated ? ' (wrong clock)' : { final: '', late: ' (late)', session: ' (during the session)' }[timing]
+  return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
+}
+
+const isRecorded = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
+
+const describeLists = (day: HistoryDay): string => {
+  if (day.damage !== undefined) return 'damaged'
+  if (!isRecorded(day)) return 'no record'
+  const { missing } = day
+  if (missing.length === 0) return 'all'
+  return `without ${missing.length === 1 ? missing.join('') : `the lists of ${missing.length} streams`}`
+}
