@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
@@ -8,11 +8,11 @@ import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { openCandleCache } from './candle-cache.js'
 import { type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
-import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded } from './tables/index.js'
 import { isView } from './tables/view.js'
+import { setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -50,7 +50,7 @@ export const prepareRelations = async (
   const opened = await (source.past === undefined
     ? openPresent(connection, tables, source)
     : openPast(connection, source, { tables, warn: source.warn, day: source.past }))
-  if (views.length > 0) await setRunDay(connection, opened.usedDay ?? source.past ?? (await readRunDay(source.folder.root)))
+  await setVariables(connection, { views, root: source.folder.root, day: opened.usedDay ?? source.past })
   const isRead = views.length > 0 || chosen.some(isHistoryTable)
   const history = isRead ? await openHistory(source.folder.root) : { root: source.folder.root, records: [], deleted: [], damages: [] }
   const records = { history, until: source.past, warn: source.warn }
@@ -137,14 +137,3 @@ const openPast = async (connection: DuckDBConnection, source: RelationSource, as
 /** The paths of all files of some tables. */
 export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
-
-const readRunDay = async (root: string): Promise<Day | undefined> => {
-  const report = await readReport(root)
-  return report && toDay(Date.parse(report.asOf))
-}
-
-/** The day that snapshots are about: that of the run, on a weekend the Friday before. */
-const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
-  if (runDay === undefined) return
-  await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
-}

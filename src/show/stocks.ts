@@ -1,11 +1,9 @@
-import { join } from 'node:path'
+import { readFormerSymbols } from '../analysis/variables.js'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
-import { disk } from '../storage/disk.js'
-import { listNames } from '../storage/file-system.js'
 import { type MarketFolder, readList, type StoredList } from './folder.js'
 
 /** The stocks of a folder, and the symbols that they had earlier. */
@@ -16,48 +14,29 @@ export interface StockNames {
   readonly former: ReadonlyMap<string, Item<Stock>>
 }
 
-/** Reads the master list, the one before it, and the owners of news that stocks have left under former symbols. */
+/** Reads the master list, and what is known of former symbols. */
 export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
-  folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, NEWS], async () => {
-    const items = toStockItems((await readStoredStocks(folder, MASTER_MAP)).rows)
+  folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
+    const items = toStockItems((await readStoredStocks(folder)).rows)
     const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
     const byIsin = new Map(items.toReversed().map((item) => [item.value.ISIN, item]))
-    const before = (await readStoredStocks(folder, `${PREVIOUS_FOLDER}/${MASTER_MAP}`)).rows
-    const earlier = [...before.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN] as const), ...(await readNewsOwners(folder, items))]
     const former = new Map(
-      earlier.flatMap(([symbol, isin]) => {
-        const item = bySymbol.has(symbol) || symbol === '' ? undefined : byIsin.get(isin)
+      (await readFormerSymbols(folder.root, items)).flatMap(({ symbol, isin }) => {
+        const item = byIsin.get(isin)
         return item === undefined ? [] : [[symbol, item] as const]
       }),
     )
     return { items, former, find: (symbol) => bySymbol.get(symbol) ?? former.get(symbol) }
   })
 
-const readStoredStocks = (folder: MarketFolder, file: string): Promise<StoredList<Stock>> =>
-  readList(folder, file, (rows) =>
+const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
+  readList(folder, MASTER_MAP, (rows) =>
     rows.flatMap(({ Symbol: symbol, ISIN, Name, Sid, FnoFlag }) =>
       typeof symbol === 'string' && typeof ISIN === 'string'
         ? [{ Symbol: symbol, ISIN, Name: readText(Name), Sid: readText(Sid), FnoFlag: Number(FnoFlag) || 0 }]
         : [],
     ),
   )
-
-const NEWS = 'market_news'
-const MAX_LEFT = 500
-const OWNER = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/
-
-const readNewsOwners = async (
-  { root }: MarketFolder,
-  items: readonly Item[],
-): Promise<readonly (readonly [symbol: string, isin: string])[]> => {
-  const present = new Set(items.map(({ fileName }) => `${fileName}_news.json`))
-  const left = (await listNames(join(root, NEWS))).filter((name) => name.endsWith('_news.json') && !present.has(name))
-  const texts = await Promise.all(left.slice(0, MAX_LEFT).map((name) => disk.readFile(join(root, NEWS, name), 'utf8').catch(() => '')))
-  return texts.map((text) => {
-    const [, symbol = '', isin = ''] = OWNER.exec(text) ?? []
-    return [symbol, isin]
-  })
-}
 
 /** The stream that lists the indices. */
 export const INDICES = 'all-indices'
