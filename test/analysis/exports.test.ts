@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Export } from '../../src/analysis/export/define-export.js'
+import { type Export, selectTables } from '../../src/analysis/export/define-export.js'
 import { duckdb } from '../../src/analysis/export/duckdb.js'
 import { parquet } from '../../src/analysis/export/parquet.js'
 import { postgres } from '../../src/analysis/export/postgres.js'
@@ -10,7 +10,10 @@ import { StorageError, UsageError } from '../../src/model/errors.js'
 import { disk } from '../../src/storage/disk.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
+import { runReport } from '../cli/support.js'
 import { snapshotFolder } from '../support/folders.js'
+import { askAsOf } from './history/known-answers.js'
+import { collectTenDays } from './history/ten-days.js'
 import { folderWith, duckdb as isThere } from './support.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
@@ -133,6 +136,27 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
   })
 })
 
+describe.skipIf(!isThere)('an export as of a day', () => {
+  it('has the tables as they stood, with the day, and comments with units and time zone', async () => {
+    const out = await collectTenDays()
+    const path = join(out, 'market.duckdb')
+    const asOf = '2026-02-04'
+    await loaded(duckdb(path, { streams, asOf, tables: ['master', 'surveillance', 'filings'] }), out)
+    const sql = 'SELECT isin, symbol FROM master ORDER BY isin'
+    expect(await inFile(path, sql)).toEqual((await askAsOf(sql, out, asOf)).rows)
+    expect(await inFile(path, 'SELECT DISTINCT as_of FROM master')).toEqual([[asOf]])
+    expect(await inFile(path, 'SELECT table_name FROM duckdb_tables() ORDER BY 1')).toEqual([['master'], ['surveillance']])
+    const comment = (table: string, column: string) =>
+      inFile(path, `SELECT comment FROM duckdb_columns() WHERE table_name = '${table}' AND column_name = '${column}'`)
+    await loaded(duckdb(path, { streams, tables: ['announcements', 'screener'] }), await written())
+    expect((await comment('announcements', 'announced_at'))[0]?.[0]).toContain('India')
+    expect((await comment('screener', 'market_cap_cr'))[0]?.[0]).toContain('crore rupees')
+    expect(() => selectTables(streams, ['screenr'])).toThrow('unknown table screenr (did you mean screener?)')
+  })
+  const written = async () =>
+    folder({ 'all_company_announcements.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021', Date: '2026-02-02 10:00:00' }] })
+})
+
 describe.skipIf(!isThere)('an export to Parquet', () => {
   it('creates a folder for each table, partitions candles by year, and exports the same when repeated', async () => {
     const out = folder()
@@ -231,6 +255,23 @@ describe.skipIf(!isThere || !server)(`an export to PostgreSQL${server ? '' : ' (
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(sink, out)
     expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+  })
+
+  it('writes only rows that differ, with the day of the outputs, and restores an emptied table', async () => {
+    const out = folder({ 'bulk_block_deals.json': ['A', 'A', 'B'].map((sym) => ({ sym })), '.scripstream/report.json': runReport() })
+    const schema = `${SCHEMA}_rows`
+    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+    const load = () => loaded(postgres(URL, { schema, streams, tables: ['deals', 'candles', 'screener'] }), out)
+    const rows = async (table: string) => await select(`SELECT symbol, xmin::text AS written FROM ${schema}.${table} ORDER BY 1, 2`)
+    await load()
+    const [deals, candles, screener] = [await rows('deals'), await rows('candles'), await rows('screener')]
+    writeFileSync(join(out, 'bulk_block_deals.json'), JSON.stringify(['A', 'C', 'B'].map((sym) => ({ sym }))))
+    expect(await load()).toMatchObject({ deals: [3, 0], candles: [3, 2], screener: [1, 0] })
+    expect(await rows('deals')).toEqual([deals[0], deals[2], { symbol: 'C', written: expect.anything() }])
+    expect([await rows('candles'), await rows('screener')]).toEqual([candles, screener])
+    await select(`DELETE FROM ${schema}.candles WHERE symbol = 'TCS'`)
+    await load()
+    expect((await rows('candles')).map(({ symbol }) => symbol)).toEqual(candles.map(({ symbol }) => symbol))
   })
 
   it('leaves all tables unchanged if one of them fails', async () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
@@ -100,21 +101,26 @@ const loadPostgresTable = async (
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
   const [versions, target] = [VERSIONS, table.name].map((name) => `${quoteName(schema)}.${quoteName(name)}`) as [string, string]
-  const names = table.columns.map(({ name }) => quoteName(name)).join(', ')
-  for (const statement of createTableStatements(target, table)) await sql.unsafe(statement)
-  const [known] = await sql.unsafe(`SELECT version FROM ${versions} WHERE name = ${quoteText(table.name)}`)
-  const version = table.version && `${table.version} ${await countRows(exporting.connection, `(${table.select})`)}`
-  const count = async (): Promise<number> => Number((await sql.unsafe(`SELECT count(*) FROM ${target}`))[0]?.count)
+  const name = quoteText(table.name)
+  const rows = table.version && String(await countRows(exporting.connection, `(${table.select})`))
+  const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
+  const loaded = `SELECT version FROM ${versions} WHERE name = ${name} AND to_regclass(${quoteText(target)}) IS NOT NULL`
   // The number of rows shows that nobody has emptied the table.
-  if (version !== undefined && known?.version === version && version.endsWith(` ${await count()}`)) return count()
+  if (version !== undefined && (await sql.unsafe(loaded))[0]?.version === version) {
+    const [found] = await sql.unsafe(`SELECT count(*) FROM ${target}`)
+    if (found?.count === rows) return Number(rows)
+  }
   const staging = quoteName(`staging_${table.name}`)
-  await sql.unsafe(`CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`)
-  const rows = await copyIntoTable(exporting, sql, { into: `${staging} (${names})`, table })
-  await sql.unsafe(`ANALYZE ${staging}`)
-  for (const statement of createMergeStatements(target, staging, table)) await sql.unsafe(statement)
-  await sql.unsafe(`DELETE FROM ${versions} WHERE name = ${quoteText(table.name)}`)
-  await sql.unsafe(`INSERT INTO ${versions} VALUES (${quoteText(table.name)}, ${version === undefined ? 'NULL' : quoteText(version)})`)
-  return rows
+  const create = [...createTableStatements(target, table), `CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`]
+  await sql.unsafe(create.join(';\n'))
+  const count = await copyIntoTable(exporting, sql, {
+    into: `${staging} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
+    table,
+  })
+  const merge = [`ANALYZE ${staging}`, ...createMergeStatements(target, staging, table), `DELETE FROM ${versions} WHERE name = ${name}`]
+  const note = `INSERT INTO ${versions} VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})`
+  await sql.unsafe([...merge, note].join(';\n'))
+  return count
 }
 
 /** The statements that create a table, or add missing columns to a table of an older version. */
