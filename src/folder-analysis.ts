@@ -1,6 +1,6 @@
 /**
- * Reads an output folder: checks it, compares its last two runs, answers SQL. Nothing here requests or changes anything, except `verify`
- * with `accept`.
+ * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and PostgreSQL. Nothing here requests
+ * anything; only `verify` with `accept` and exports write, these also to `lake/`.
  *
  * @module scripstream/analysis
  * @beta
@@ -16,6 +16,7 @@ import { listTables, type StreamDefinition } from './pipeline/define-stream.js'
 import { toQueryError } from './storage/duckdb.js'
 
 export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'
+export * from './analysis/export/index.js'
 export { readReport } from './analysis/output-folder.js'
 export {
   type Acceptance,

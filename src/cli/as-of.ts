@@ -21,7 +21,7 @@ export const readAsOf = (text: string): number => {
 
 /** `--as-of` of the commands that send requests, or plan them. Refuses what is later than the clock. */
 export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Flag<number | undefined> =>
-  new Option('--as-of <iso>', 'as if it were this day (its end in India) or this time (with offset)').argParser((text) => {
+  new Option('--as-of <iso>', 'as of this day (its end in India) or time (with offset)').argParser((text) => {
     const [instant, now] = [readAsOf(text), scheduler.now()]
     if (!isAfterClock(instant, now)) return instant
     throw new UsageError(

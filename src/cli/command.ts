@@ -41,8 +41,8 @@ interface CommandSpec<All extends Flags> {
   readonly notes?: (columns: number) => readonly string[]
   /** What its own exit codes mean. */
   readonly exits?: Readonly<Record<number, string>>
-  /** Whether a signal unsubscribes from the command, to end it in order; otherwise it ends the process. */
-  readonly endsBySignal?: boolean
+  /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
+  readonly endsBySignal?: boolean | 'at once'
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
   readonly run: (flags: Values<All>, input: Input) => ObservableInput<Answer>
@@ -71,7 +71,10 @@ export const defineCommand =
       return context.act(
         end$.pipe(
           map((end) => {
-            if (typeof end === 'string') return toExitCode(end)
+            if (typeof end === 'string') {
+              if (endsBySignal === 'at once') io.exit(toExitCode(end))
+              return toExitCode(end)
+            }
             if (typeof end === 'number') return end
             if (values.json && end.json !== undefined) printJson(end.json, io.stdout)
             else if (end.lines) printLines(end.lines(readSize(io.stdout).columns), io.stdout)
@@ -93,9 +96,8 @@ export const EXIT_CODES: Readonly<Record<string, string>> = {
   '130, 143, 129': 'interrupted by Ctrl+C, TERM or a closed terminal; the same command resumes a run',
 }
 
-const exitText = (own: Readonly<Record<number, string>>): string =>
-  [
-    'Exit codes: 0 done, 1 files or network, 2 wrong usage',
-    ...Object.entries(own).map(([code, meaning]) => `, ${code} ${meaning}`),
-    ' ("scripstream help exit-codes")\n',
-  ].join('')
+const exitText = (own: Readonly<Record<number, string>>): string => {
+  const all = { 0: 'done', 1: 'an error of files or network', 2: 'wrong usage or configuration', ...own }
+  const texts = Object.entries(all).map(([code, meaning]) => `${code} ${meaning}`)
+  return `Exit codes: ${texts.join('; ')} ("scripstream help exit-codes")`
+}

@@ -1,5 +1,5 @@
 import { addBrief } from './brief/command.js'
-import { addCompletion } from './completion/command.js'
+import { addCompletion } from './completion.js'
 import type { AddCommand } from './dependencies.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor/command.js'
@@ -7,6 +7,7 @@ import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addHistory } from './history.js'
 import { addInit } from './init.js'
+import { addLake } from './lake.js'
 import { addGraph, addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
@@ -15,7 +16,7 @@ import { addQuery } from './query/command.js'
 import { addReport } from './report/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
-import { addServe } from './serve/command.js'
+import { addServe } from './serve.js'
 import { addShow } from './show/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
@@ -30,6 +31,7 @@ export const commands: readonly AddCommand[] = [
   addShow,
   addServe,
   addMcp,
+  addLake,
   addExport,
   addVerify,
   addDiff,

@@ -5,40 +5,34 @@ import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import { disk } from '../storage/disk.js'
 import { describeFileError } from '../storage/file-system.js'
-import { type AddCommand, succeed } from './dependencies.js'
-import { exampleText } from './options.js'
-import { printLines } from './terminal/print.js'
+import { defineCommand } from './command.js'
+import { configFlags, flag } from './options.js'
 import { clean, wrap } from './terminal/text.js'
 
-const examples = [
-  ['scripstream init', `writes ${CONFIG_FILE}, with every setting explained`],
-  ['scripstream init --print', 'shows the file and writes nothing'],
-] as const
-
-export const addInit: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('init')
-    .description('Writes a settings file with every setting explained. Never overwrites one.')
-    .option('--config <file>', `the file to write (default: ${CONFIG_FILE})`)
-    .option('--print', 'print the file on stdout and write nothing')
-    .addHelpText('after', exampleText(examples))
-    .action(({ config, print = false }: { readonly config?: string; readonly print?: boolean }) =>
-      act(
-        succeed(() => {
-          const values = readEnvironment(io.env, dependencies.streams)
-          const { text, origins } = configTemplate(dependencies.settingRows, values)
-          if (print) return void io.stdout.write(text)
-          const path = resolve(config ?? CONFIG_FILE)
-          writeNewFile(path, text)
-          const from = origins.map(({ name, env }) => [[`  ${name}: from ${env}`]] as const)
-          printLines(
-            [[[`Wrote ${clean(path)}.`]], ...from, [['Set the addresses of your provider in it, then run "scripstream doctor".']]],
-            io.stdout,
-          )
-        }),
-      ),
-    )
-}
+export const addInit = defineCommand({
+  name: 'init',
+  about: 'Writes a settings file with every setting explained. Never overwrites one.',
+  flags: () => ({
+    ...configFlags(`the file to write (default: ${CONFIG_FILE})`),
+    print: flag('--print', 'print the file on stdout and write nothing'),
+  }),
+  examples: [
+    ['scripstream init', `writes ${CONFIG_FILE}, with every setting explained`],
+    ['scripstream init --print', 'shows the file and writes nothing'],
+  ],
+  run: ({ config, print = false }, { io, dependencies }) => {
+    const { text, origins } = configTemplate(dependencies.settingRows, readEnvironment(io.env, dependencies.streams))
+    if (print) return [{ text }]
+    const path = resolve(config ?? CONFIG_FILE)
+    writeNewFile(path, text)
+    const lines = [
+      `Wrote ${clean(path)}.`,
+      ...origins.map(({ name, env }) => `  ${name}: from ${env}`),
+      'Set the addresses of your provider in it, then run "scripstream doctor".',
+    ]
+    return [{ text: `${lines.join('\n')}\n` }]
+  },
+})
 
 const writeNewFile = (path: string, text: string): void => {
   try {
@@ -65,7 +59,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   notifySecret: '"a long random text"',
   logFile: '"./scripstream.log"',
   metricsFile: '"/var/lib/prometheus/node-exporter/scripstream.prom"',
-  metricsPush: '"http://127.0.0.1:9091"',
 }
 
 /**
@@ -79,17 +72,14 @@ export const configTemplate = (
   const readValue = ({ name }: SettingRow): unknown => {
     const [setting = '', host] = name.split('.')
     const value = values[setting]
-    if (['headers', 'hosts', 'notify', 'notifySecret', 'metricsPush'].includes(setting)) return undefined
+    if (['headers', 'hosts', 'notify', 'notifySecret'].includes(setting)) return undefined
     return host === undefined ? value : isRow(value) ? value[host] : undefined
   }
-  const entry = (row: SettingRow, indent: string): readonly string[] => {
+  const entry = (row: SettingRow, indent: string): string => {
     const name = JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))
     const value = readValue(row)
-    return [
-      value === undefined
-        ? `${indent}// ${name}: ${describeExample(row)},`
-        : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`,
-    ]
+    const example = `${indent}// ${name}: ${describeExample(row)},`
+    return value === undefined ? example : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`
   }
   const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
   const others = rows.filter(({ name }) => !name.startsWith('urls.'))
@@ -99,12 +89,12 @@ export const configTemplate = (
     '{',
     '  // The base address of each service of your provider; an address may include a path.',
     '  "urls": {',
-    ...addresses.flatMap((row) => entry(row, '    ')),
+    ...addresses.map((row) => entry(row, '    ')),
     '  },',
     ...others.flatMap((row) => [
       '',
       ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map((line) => `  // ${line.trim()}`),
-      ...entry(row, '  '),
+      entry(row, '  '),
     ]),
     '}',
     '',

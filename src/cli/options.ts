@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Argument, type Command, Option } from 'commander'
 import { z } from 'zod'
-import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
@@ -26,7 +25,7 @@ export interface FolderFlags {
 }
 
 /** `--config`. */
-export const configFlags = (about = 'settings file (default: scripstream.config.json, if present)') => ({
+export const configFlags = (about = 'settings file (default: scripstream.config.json)') => ({
   config: flag('--config <file>', about),
 })
 
@@ -80,7 +79,7 @@ export const stocksOption = <Usual extends number | undefined = undefined>(
 
 /** `--simulate`, with its default number of stocks. */
 export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
-  stocksOption('--simulate [stocks]', `${text}; ${SIMULATED_STOCKS} stocks if no number is given`).preset(String(SIMULATED_STOCKS))
+  stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
 
 /** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
@@ -93,8 +92,8 @@ export const namesOption = <Name extends string>(flag: string, text: string, nam
   ])
 
 /** Options of a fleet. */
-export const engineOption = () => flag('--engine <url>', 'Redis of the fleet: redis://host:6379 (or SCRIPSTREAM_ENGINE)')
-export const blobsOption = () => flag('--blobs <dir>', 'folder shared by all machines of the fleet (or SCRIPSTREAM_BLOBS)')
+export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
+export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
 
 /** A day such as `2026-02-12`. */
@@ -132,12 +131,11 @@ const toValidNames = (streams: Streams): ValidNames => ({
   ]),
 })
 
+/** The stream that is meant by a word of its name or by one of its tables. */
+export const findStream = (word: string, streams: Streams): string | undefined => toValidNames(streams).words?.get(word)
+
 /** The stream names of an argument, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
-
-/** The rules of `--accept`, each once. */
-export const readAccept = (text: string): readonly RefusalCode[] =>
-  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' })
 
 /** Comma-separated names, each once; rejects unknown names. */
 const readNames = <Name extends string>(
@@ -186,6 +184,13 @@ export const trimDistinct = (texts: readonly string[]): readonly string[] => [
 
 export const quoteValue = (text: string): string => JSON.stringify(text)
 
-/** The examples of a command, for its help. */
-export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string =>
-  ['', 'Examples:', ...list.flatMap(([command, note]) => [`  ${command}`, `      ${note}`]), ''].join('\n')
+const EXAMPLE_COLUMNS = 80
+
+/** The examples of a command, for its help: each with its note as a comment where both fit on a line. */
+export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string => {
+  const lines = list.flatMap(([command, note]) => {
+    const whole = `  ${command}  # ${note}`
+    return whole.length <= EXAMPLE_COLUMNS ? [whole] : [`  ${command}`, `      ${note}`]
+  })
+  return ['', 'Examples:', ...lines, ''].join('\n')
+}

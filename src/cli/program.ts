@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help } from 'commander'
+import { Command, CommanderError, Help, Option } from 'commander'
 import { lastValueFrom } from 'rxjs'
 import { formatError, StorageError, UsageError } from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
@@ -7,7 +7,7 @@ import { describeFileError, getErrorCode } from '../storage/file-system.js'
 import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
-import { exampleText, quoteValue, trimDistinct } from './options.js'
+import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
 import { addRun } from './run/command.js'
 import { printWarning } from './terminal/print.js'
 import { guardStream, readSize } from './terminal/terminal.js'
@@ -16,7 +16,6 @@ import { foldHelp } from './terminal/text.js'
 const examples = [
   ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
   ['scripstream run', 'all streams on your provider'],
-  ['scripstream run --help', 'options and settings of a run'],
 ] as const
 
 /** Commands whose result is not what they print. */
@@ -60,7 +59,7 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const { rest, files } = takeStreamsOption(args)
+    const { rest, values: files } = takeStreamsOption(args)
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
@@ -68,7 +67,9 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
     const program = createProgram(commands, { args, io, dependencies: { ...dependencies, streams }, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
-    await program.parseAsync([...normalizeHelp(rest, program)], { from: 'user' })
+    const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
+    if (topic) program.configureOutput().writeOut?.(`${topic(program, dependencies).join('\n')}\n`)
+    else await program.parseAsync([...normalizeHelp(rest, program, streams)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -76,19 +77,38 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
   }
 }
 
-/** The commands for what other tools have as commands. */
-const MEANT: Readonly<Record<string, string>> = { version: '--version', status: 'brief or log', config: 'init', settings: 'init' }
+/** What is meant by the words of other tools. */
+const MEANT: readonly (readonly [meant: string, words: string])[] = [
+  ['--version', 'version'],
+  ['brief or log', 'status state summary today'],
+  ['init or help settings', 'config configure settings setup'],
+  ['run', 'start collect fetch download update sync refresh'],
+  ['verify', 'check validate audit'],
+  ['doctor', 'test ping health'],
+  ['plan', 'estimate dry-run'],
+  ['diff', 'changes compare'],
+  ['query', 'sql select tables screener'],
+  ['serve', 'page web ui dashboard'],
+  ['log', 'runs logs'],
+  ['history', 'days delete prune compact'],
+  ['schedule', 'cron timer'],
+  ['list', 'streams ls'],
+  ['show', 'stock quote'],
+  ['export', 'load csv excel'],
+]
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
-const normalizeHelp = (args: readonly string[], { commands: known }: Command): readonly string[] => {
+const normalizeHelp = (args: readonly string[], { commands: known }: Command, streams: Dependencies['streams']): readonly string[] => {
   const isHelp = args[0] === 'help'
   const name = isHelp ? args[1] : args[0]
   if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
   const names = known.map((command) => command.name())
-  if (!names.includes(name))
-    throw new UsageError(
-      `unknown command ${quoteValue(name)}${suggest(MEANT[name] ?? findClosest(name, names))}\n"scripstream --help" lists them all`,
-    )
+  if (!names.includes(name)) {
+    const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
+    const stream = findStream(name, streams)
+    const meant = synonym ?? findClosest(name, names) ?? (stream === undefined ? undefined : `stream ${stream}`)
+    throw new UsageError(`unknown command ${quoteValue(name)}${suggest(meant)}\n"scripstream --help" lists them all`)
+  }
   return isHelp ? [name, '--help'] : args
 }
 
@@ -106,26 +126,39 @@ const rejectExcess = (command: Command, typed: readonly string[]): void => {
   )
 }
 
+/** As much of a description as fits beside the names of the commands. */
+const firstClause = (text: string): string => {
+  const sentence = text.replace(/[:;.] .*/, '.')
+  return sentence.length <= 60 ? sentence : sentence.replace(/, .*/, '.')
+}
+
 /** The program with its commands. */
 export const createProgram = (commands: readonly AddCommand[], context: CommandContext): Command => {
   const { io, dependencies } = context
   const program = new Command('scripstream')
-    .description('Collects data on Indian listed equities: one stream per data set, one command for the whole market.')
+    .description('Collects data on Indian listed equities, one stream per data set.')
     .version(dependencies.version)
     .exitOverride()
     .allowExcessArguments()
     .hook('preAction', (_, command) => rejectExcess(command, context.args))
     .showHelpAfterError('(--help lists commands and options)')
-    // The descriptions say what an option without its value means.
-    .configureHelp({ optionDescription: (option) => new Help().optionDescription(option).replace(/ \(preset: .*\)$/, '') })
+    .configureHelp({
+      subcommandTerm: (command) => command.name(),
+      subcommandDescription: (command) => firstClause(command.description()),
+      // The descriptions say what an option without its value means.
+      optionDescription: (option) => new Help().optionDescription(option).replace(/ \(preset: .*\)$/, ''),
+    })
+    .helpCommand(false)
     .configureOutput({
       writeOut: (text) => void io.stdout.write(foldHelp(text, readSize(io.stdout).columns)),
       writeErr: (text) => void io.stderr.write(foldHelp(text, readSize(io.stderr).columns)),
       getOutHelpWidth: () => readSize(io.stdout).columns,
       getErrHelpWidth: () => readSize(io.stderr).columns,
     })
-    .addHelpText('after', exampleText(examples))
+    // It is taken from the arguments before they are read: other options name streams.
+    .option(...STREAMS_OPTION)
+    .addHelpText('after', `${exampleText(examples)}\nMore: scripstream help settings, exit-codes or checks`)
   for (const add of commands) add(program, context)
-  for (const command of program.commands) if (command.name() !== 'completion') command.option(...STREAMS_OPTION)
+  for (const command of program.commands) command.addHelpOption(new Option('-h, --help', 'shows this help').hideHelp())
   return program
 }

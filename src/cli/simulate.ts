@@ -1,84 +1,58 @@
-import { catchError, defer, map, NEVER, type Observable, throwError } from 'rxjs'
+import { catchError, defer, NEVER, throwError } from 'rxjs'
 import { createFaultsSchema, createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
-import type { Simulator } from '../simulator/index.js'
 import { readAsOf } from './as-of.js'
-import type { AddCommand, Command, ProcessIo } from './dependencies.js'
-import { exampleText, integerOption, readJsonFile, stocksOption } from './options.js'
+import { defineCommand } from './command.js'
+import { type Flag, flag, integerOption, readJsonFile, stocksOption } from './options.js'
 import { whileServing } from './provider.js'
-import { toPortError } from './serve/page-server.js'
-import { toExitCode, untilSignal } from './signals.js'
+import { toPortError } from './serve.js'
 import { formatQuantity } from './terminal/format.js'
-import { readSize } from './terminal/terminal.js'
 import { wrap } from './terminal/text.js'
 
-interface SimulateFlags {
-  readonly port: number
-  readonly stocks: number
-  readonly seed: number
-  readonly latency: number
-  /** Path of a JSON file with a list of faults. */
-  readonly faults?: string
-  /** Path of a JSON file with the limits of hosts. */
-  readonly limits?: string
-  readonly asOf?: number
-  readonly events?: boolean
-}
-
-const examples = [
-  ['scripstream simulate --port 8080 --stocks 2775', 'a whole market on port 8080'],
-  ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
-  ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
-] as const
-
-export const addSimulate: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('simulate')
-    .description('Starts the simulator and prints the environment variables that point to it.')
-    .addOption(integerOption('--port <n>', 'port on 127.0.0.1; 0 for any free port', [0, 65_535]).default(0))
-    .addOption(stocksOption('--stocks <n>', 'number of stocks').default(500))
-    .addOption(integerOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1]).default(1))
-    .addOption(integerOption('--latency <ms>', 'delay before each answer', [0, 60_000]).default(0))
-    .option('--faults <file>', 'JSON file with a list of faults')
-    .option('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}')
-    .option('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset', readAsOf)
-    .option('--events', 'a market with events: splits, renames, listings, late filings, frozen candles and others')
-    .addHelpText('after', () => exampleText(examples) + faultsText(readSize(io.stdout).columns))
-    .action((flags: SimulateFlags) => act(simulateCommand(flags, io, dependencies)))
-}
-
-/** Runs the simulator until a signal; prints the environment variables that point to it on stdout. */
-const simulateCommand: Command<SimulateFlags> = ({ latency, faults, limits, ...flags }, io, dependencies) =>
-  defer(() => {
-    const { exchange } = dependencies.loadSettings({ flags: {}, env: io.env, streams: dependencies.streams })
-    const endpoints = dependencies.streams.flatMap((stream) => stream.endpoints)
-    const options = {
-      ...{ ...flags, endpoints, exchange, latencyMs: latency },
-      faults: faults === undefined ? [] : readJsonFile('--faults', faults, createFaultsSchema(endpoints)),
-      limits: limits === undefined ? {} : readJsonFile('--limits', limits, createLimitsSchema(endpoints)),
-    }
-    return whileServing(
-      () => dependencies.serveSimulator(options),
-      (simulator) => printEnvironment(simulator, flags.stocks, io),
-    )
-  }).pipe(
-    catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
-    untilSignal(io.signal$),
-    map(toExitCode),
-  )
-
-const printEnvironment = ({ environment, origin }: Simulator, stocks: number, { stdout, stderr }: ProcessIo): Observable<never> => {
-  stdout.write(environment.map((line) => `export ${line}\n`).join(''))
-  stderr.write(`Serving ${formatQuantity(stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
-  return NEVER
-}
-
-/** The fields of an entry of a `--faults` file. */
-const faultsText = (columns: number): string =>
-  [
-    '',
+export const addSimulate = defineCommand({
+  name: 'simulate',
+  about: 'Serves simulated data, and prints the environment variables that point to it.',
+  flags: () => ({
+    port: integerOption('--port <n>', 'port on 127.0.0.1; 0 for any free port', [0, 65_535], 0),
+    stocks: stocksOption('--stocks <n>', 'number of stocks', 500),
+    seed: integerOption('--seed <n>', 'the same seed gives the same market', [0, 2 ** 31 - 1], 1),
+    latency: integerOption('--latency <ms>', 'delay before each answer', [0, 60_000], 0),
+    faults: flag('--faults <file>', 'JSON file with a list of faults'),
+    limits: flag('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}'),
+    asOf: flag('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset').argParser(
+      readAsOf,
+    ) as Flag<unknown> as Flag<number | undefined>,
+    events: flag('--events', 'a market with events: splits, renames, listings, late filings, frozen candles and others'),
+  }),
+  examples: [
+    ['scripstream simulate --port 8080 --stocks 2775', 'a whole market on port 8080'],
+    ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
+    ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
+  ],
+  notes: (columns) => [
     'Fields of a fault in a --faults file:',
     ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
       wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
     ),
     '',
-  ].join('\n')
+  ],
+  endsBySignal: true,
+  /** Runs until a signal; prints the environment variables that point to the simulator on stdout. */
+  run: ({ latency: latencyMs, faults, limits, ...flags }, { io, dependencies: { streams, loadSettings, serveSimulator } }) =>
+    defer(() => {
+      const { exchange } = loadSettings({ flags: {}, env: io.env, streams })
+      const endpoints = streams.flatMap((stream) => stream.endpoints)
+      const options = {
+        ...{ ...flags, endpoints, exchange, latencyMs },
+        faults: faults === undefined ? [] : readJsonFile('--faults', faults, createFaultsSchema(endpoints)),
+        limits: limits === undefined ? {} : readJsonFile('--limits', limits, createLimitsSchema(endpoints)),
+      }
+      return whileServing(
+        () => serveSimulator(options),
+        ({ environment, origin }) => {
+          io.stdout.write(environment.map((line) => `export ${line}\n`).join(''))
+          io.stderr.write(`Serving ${formatQuantity(flags.stocks, 'simulated stock')} at ${origin}; press Ctrl+C to stop.\n`)
+          return NEVER
+        },
+      )
+    }).pipe(catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port)))),
+})

@@ -33,30 +33,24 @@ export const addVerify = defineCommand({
     since: dayOption('--since <day>', 'only findings about this day or later'),
     limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
     all: flag('--all', 'also show open findings in full'),
-    history: flag('--history', 'also compare every byte of the recorded days with its digest'),
-    deep: flag('--deep', 'also compare every output with the digest of what a run wrote'),
+    history: flag('--history', 'also read every byte of the recorded days'),
+    deep: flag('--deep', 'also find files that a disk or an editor has changed'),
     accept: flag('--accept', 'accept the findings: later commands report only new ones'),
     reason: flag('--reason <text>', 'why they are accepted'),
     quiet: flag('--quiet', 'print nothing if there are no new errors or warnings'),
     json: jsonFlag('print all findings as JSON on stdout'),
   }),
   examples: [
-    ['scripstream verify --only spliced-series,large-moves', 'two of the checks'],
     ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
     ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
     ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
   ],
-  notes: (columns) => [
-    ...wrap(`Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`, columns),
-    '',
-    ...wrap(
+  notes: (columns) =>
+    [
+      `Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`,
       'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
-      columns,
-      0,
-    ),
-    '',
-  ],
-  exits: { [EXIT_LIMIT_EXCEEDED]: 'new findings exceed a limit of the setting "verify": by default, one new error' },
+    ].flatMap((text) => wrap(text, columns)),
+  exits: { [EXIT_LIMIT_EXCEEDED]: 'more new findings than the setting "verify" allows' },
   run: async (flags, { settings, dependencies: { streams }, io, args }) => {
     const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
     if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
@@ -110,6 +104,7 @@ export const findingLines = (
   })
   const texts = (title: string, lines: readonly string[]): readonly TextLine[] =>
     lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(`  ${clean(line)}`, columns))]
+  const accept = [...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…']
   return [
     ...formatFindingsHead(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
@@ -118,29 +113,21 @@ export const findingLines = (
     ...texts('Gone', listByCheck(gone, 'gone', limit)),
     ...texts(
       'Accepted',
-      changed
-        ? [
-            `  ${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} no longer found and removed: .scripstream/accepted-findings.json`,
-          ]
-        : [],
+      changed ? [`${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`] : [],
     ),
     ...texts('Accepted earlier, no longer found (--accept removes them)', listFindings(stale.map(describeAccepted), limit)),
     ...(coverage.length === 0 ? [] : [[], ...renderFittingTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN), columns)]),
     ...texts('Not checked', notes),
-    ...texts(
-      'Limits exceeded',
-      passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`),
-    ),
+    ...texts('Limits exceeded', passed.map(describeLimit)),
     // On one line, so that it can be copied.
-    ...(findings.length === 0
-      ? []
-      : [
-          ...texts('Next', [NEXT]),
-          [[`  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`] as const],
-        ]),
+    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), [[`  ${formatCommandLine(accept)}`] as const]]),
   ]
 }
 
+const describeLimit = ({ limit, allowed, found }: Verification['passed'][number]): string =>
+  `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`
+
+const REMOVED = 'no longer found and removed: .scripstream/accepted-findings.json'
 const NEXT = 'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):'
 
 const countErrors = (findings: readonly Finding[]): number => findings.filter(({ severity }) => severity === 'error').length
@@ -172,19 +159,16 @@ const formatFindingsHead = (
 }
 
 const createChecksTable = (checks: readonly CheckFindings[], columns: number): readonly TextLine[] => {
-  const count = (severity: Severity, style: Style | undefined): Pick<TextColumn<CheckFindings>, 'align' | 'cell' | 'style'> => {
+  const count = (title: string, severity: Severity, style?: Style): TextColumn<CheckFindings> => {
     const of = ({ shown }: CheckFindings): number => shown.filter((finding) => finding.severity === severity).length
-    return { align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
+    return { title, align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
   }
+  const open: TextColumn<CheckFindings> = { title: 'open', align: 'right', cell: (row) => formatNonZero(row.open.length) }
   return renderFittingTable(
     [
       { title: 'check', align: 'left', cell: ({ check }) => check },
-      { title: 'errors', ...count('error', 'red') },
-      { title: 'warnings', ...count('warning', 'yellow') },
-      { title: 'info', drop: 1, ...count('info', undefined) },
-      ...(checks.some(({ open }) => open.length > 0)
-        ? [{ title: 'open', align: 'right', cell: ({ open }: CheckFindings) => formatNonZero(open.length) } as const]
-        : []),
+      ...[count('errors', 'error', 'red'), count('warnings', 'warning', 'yellow'), { ...count('info', 'info'), drop: 1 }],
+      ...(checks.some((one) => one.open.length > 0) ? [open] : []),
     ],
     checks,
     columns,

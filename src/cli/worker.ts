@@ -1,6 +1,5 @@
 import {
   catchError,
-  defer,
   distinctUntilChanged,
   endWith,
   filter,
@@ -18,55 +17,38 @@ import {
   throttleTime,
 } from 'rxjs'
 import { UsageError } from '../model/errors.js'
-import type { AddCommand, Command } from './dependencies.js'
-import { FLEET_ENV, type FleetFlags, resolveFleet, rethrowAsUsageError } from './fleet.js'
-import { blobsOption, engineOption, exampleText, integerOption, volatileOption } from './options.js'
-import { resolveSettings, warnOfMisspeltVariables } from './provider.js'
+import { defineCommand } from './command.js'
+import { FLEET_ENV, resolveFleet, rethrowAsUsageError } from './fleet.js'
+import { blobsOption, configFlags, engineOption, flag, integerOption, volatileOption } from './options.js'
+import { warnOfMisspeltVariables } from './provider.js'
 import { formatQuantity } from './terminal/format.js'
 import { formatText } from './terminal/print.js'
-
-interface WorkerFlags extends FleetFlags {
-  readonly name?: string
-  readonly concurrency?: number
-  readonly config?: string
-}
-
-const examples = [
-  ['scripstream worker --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'a worker for the fleet on this Redis'],
-  ['scripstream run --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'on one machine: the run itself'],
-  ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'keeps the password out of the process list'],
-] as const
-
-const WORKER_EXIT_CODES = `
-Exit codes:
-  0    stopped by a signal after the active items finished
-  2    wrong usage or configuration, or an unusable Redis
-  130  stopped at once by a second Ctrl+C; other workers take over its items
-`
-
-export const addWorker: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('worker')
-    .description('Works for runs with the same --engine, on this machine or others, until it is stopped.')
-    .addOption(engineOption())
-    .addOption(blobsOption())
-    .option('--name <name>', 'name in the report (default: host name and process)')
-    .addOption(integerOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]))
-    .option('--config <file>', 'settings file; a worker uses only its headers, and those of its hosts')
-    .addOption(volatileOption())
-    .addHelpText('after', exampleText(examples) + WORKER_EXIT_CODES)
-    .action((flags: WorkerFlags) => act(workerCommand(flags, io, dependencies)))
-}
 
 const COUNT_INTERVAL_MS = 10_000
 
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
-const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
-  defer(() => {
+export const addWorker = defineCommand({
+  name: 'worker',
+  about: 'Works for runs with the same --engine, on this machine or others, until it is stopped.',
+  flags: () => ({
+    engine: engineOption(),
+    blobs: blobsOption(),
+    name: flag('--name <name>', 'name in the report (default: host name and process)'),
+    concurrency: integerOption('--concurrency <n>', 'most items of one stream at a time (default: a fair share)', [1, 1_000]),
+    ...configFlags('settings file; a worker uses only its headers, and those of its hosts'),
+    allowVolatile: volatileOption(),
+  }),
+  examples: [
+    ['scripstream worker --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'a worker for the fleet on this Redis'],
+    ['scripstream run --engine redis://10.0.0.5:6379 --blobs /mnt/market', 'on one machine: the run itself'],
+    ['SCRIPSTREAM_ENGINE=redis://:password@10.0.0.5 scripstream worker --blobs /mnt/market', 'keeps the password out of the process list'],
+  ],
+  exits: { 0: 'stopped by a signal after the active items', 130: 'stopped at once by a second Ctrl+C; other workers take over' },
+  run: (flags, { io, dependencies, settings }) => {
     const location = resolveFleet(flags, io.env)
     if (location === undefined) throw new UsageError(`--engine: no fleet given; add --engine redis://host:6379, or set ${FLEET_ENV.engine}`)
     warnOfMisspeltVariables(io, dependencies)
-    const { headers, hosts } = resolveSettings({ config: flags.config }, io, dependencies)
+    const { headers, hosts } = settings()
     const say = (text: string): void => void io.stderr.write(formatText(text, io.stderr))
     const signal$ = io.signal$.pipe(share())
     let signals = 0
@@ -79,16 +61,8 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
       switchMap(({ fleetWorker, workerName }) => {
         const { concurrency } = flags
         const name = flags.name ?? workerName()
-        const news$ = fleetWorker({
-          ...location,
-          headers,
-          hosts,
-          name,
-          concurrency,
-          version: dependencies.version,
-          streams: dependencies.streams,
-          stop: signal$,
-        }).pipe(share())
+        const { version, streams } = dependencies
+        const news$ = fleetWorker({ ...location, headers, hosts, name, concurrency, version, streams, stop: signal$ }).pipe(share())
         const items$ = news$.pipe(
           filter(({ type }) => type === 'item-finished'),
           scan((items) => items + 1, 0),
@@ -109,4 +83,5 @@ const workerCommand: Command<WorkerFlags> = (flags, io, dependencies) =>
       }),
       finalize(() => listening.unsubscribe()),
     )
-  })
+  },
+})

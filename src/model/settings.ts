@@ -69,6 +69,7 @@ export const Settings = z.strictObject({
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
+  lake: booleanSchema.default(false).describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
   holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
   stale: z
     .enum(['note', 'fail'], { error: 'must be note or fail' })
@@ -139,10 +140,6 @@ export const Settings = z.strictObject({
     .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')
     .optional()
     .describe('file into which a run writes its metrics when it ends, for the textfile collector of node_exporter'),
-  metricsPush: z
-    .url({ protocol: /^https?$/, error: 'must be an http(s) address such as http://127.0.0.1:9091' })
-    .optional()
-    .describe('address of a Prometheus Pushgateway to which a run pushes its metrics when it ends'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 /** The types of JSON in plain words. */

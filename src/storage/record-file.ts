@@ -46,7 +46,7 @@ export const parseOwners: ParseLines = (lines, file) => {
 }
 
 const readOwner = (line: string): Row | undefined => {
-  const [, symbol, isin] = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)".*\},?$/s.exec(line) ?? []
+  const [, symbol, isin] = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/.exec(line) ?? []
   return symbol === undefined ? undefined : { Symbol: symbol, ISIN: isin }
 }
 
@@ -65,7 +65,7 @@ export async function* readRecords(path: string, file: string, parse = parseLine
       isOpen = true
       text = text.slice('[\n'.length)
     }
-    isClosed = /^(?:.*\n)?\]\n?$/s.test(text)
+    isClosed = /(?:^|\n)\]\n?$/.test(text.slice(-3))
     yield parse(isClosed ? text.slice(0, text.lastIndexOf(']')) : text, file).filter(isRow)
     text = ''
   }

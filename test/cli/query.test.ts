@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
-import { chooseStatement, printResult, type StatementInput } from '../../src/cli/query/query.js'
+import { chooseStatement, printResult, type StatementInput } from '../../src/cli/query/print.js'
 import { guardStream } from '../../src/cli/terminal/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
 

@@ -5,8 +5,8 @@ import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
 import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
-import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean, wrap } from '../terminal/text.js'
+import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
 
@@ -24,26 +24,19 @@ export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns
   ...checks.flatMap((check) => formatCheck(check, columns)),
   [],
   ...settingLines(settings, columns),
-  ...(probes.length === 0 ? [] : providerLines(probes, columns)),
+  ...(probes.length === 0 ? [] : [[], [['The provider', 'bold'] as const]]),
+  ...(probes.length === 0 ? [] : wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns)),
+  ...(probes.length === 0 ? [] : renderFittingTable(PROBE_COLUMNS, probes, columns)),
+  ...formatProblems(probes, columns),
   [],
   ...summarizeChecks(checks, probes, columns),
 ]
 
-const providerLines = (probes: readonly Probe[], columns: number): readonly TextLine[] => [
-  [],
-  [['The provider', 'bold']],
-  ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
-  ...renderFittingTable(PROBE_COLUMNS, probes, columns),
-  ...formatProblems(probes, columns),
-]
-
 const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {
-  const mark = result === 'ok' ? '' : `${result}: `
   const [head = '', ...others] = found.split('\n')
-  const [first = '', ...more] = wrap(`  ${mark}${what}: ${clean(head)}`, columns)
+  const mark = result === 'ok' ? '' : `${result}: `
   return [
-    [['  '], [mark, STYLES[result]], [first.slice(2 + mark.length)]],
-    ...more.map((line): TextLine => [[line]]),
+    ...wrapTitled([`  ${mark}`, STYLES[result]], `${what}: ${clean(head)}`, columns),
     ...others.flatMap((line) => wrapLines(`    ${clean(line)}`, columns)),
   ]
 }

@@ -1,96 +1,103 @@
-import { Option } from 'commander'
-import { defer, type Observable } from 'rxjs'
+import { defer, map, Observable } from 'rxjs'
+import type { QueryResult } from '../../analysis/query.js'
 import type { View } from '../../analysis/tables/view.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
+import type { Day } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/define-stream.js'
-import type { AddCommand, Command, CommandContext } from '../dependencies.js'
+import { type Answer, defineCommand, type Input } from '../command.js'
 import { describeInstall } from '../install.js'
-import { dayOption, exampleText, type FolderFlags, integerOption, readText } from '../options.js'
-import { resolveSettings } from '../provider.js'
-import { printJson, printLines } from '../terminal/print.js'
-import { readSize, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
+import { printWarning } from '../terminal/print.js'
+import { type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
-import { chooseStatement, type Format, formats, queryCommand } from './query.js'
+import { chooseStatement, formats, type PrintOptions, printResult } from './print.js'
 
-interface QueryInput extends FolderFlags {
-  readonly file?: string
-  readonly format?: Format
-  readonly rows: number
-  readonly json?: boolean
+export const addQuery = defineCommand({
+  name: 'query',
+  about: 'Queries the collected files with SQL; without a statement, shows the tables.',
+  args: [['[statement]', 'one SQL statement that reads, or the name of a saved or worked one; - for stdin']],
+  flags: () => ({
+    save: flag('--save <name>', 'save the statement in the folder, and do not run it'),
+    examples: flag('--examples', 'show saved and worked statements'),
+    file: flag('-f, --file <file>', 'read the statement from a file'),
+    ...folderFlags(),
+    format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', formats),
+    rows: integerOption('--rows <n>', 'rows shown, the first and last half', [1, 100_000], 40),
+    asOf: dayOption('--as-of <day>', 'as the folder stood on that day ("scripstream history")'),
+    cache: flag('--no-cache', 'read the outputs only, not their copies in lake/'),
+    json: jsonFlag('the list of tables as JSON; else as --format json').conflicts('format'),
+  }),
+  examples: [
+    ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
+    ['scripstream query "select day, stage from history.surveillance where symbol = \'TCS\'"', 'a list on all recorded days'],
+    ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
+    ['scripstream query breakouts', 'a worked or saved statement by its name; --examples shows them'],
+  ],
+  notes: (columns) =>
+    [
+      'Reads the files in place and nothing else: a statement that writes, changes settings, or reads other files is refused.',
+      `Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}`,
+    ].flatMap((text) => wrap(text, columns, 0)),
+  endsBySignal: true,
+  run: (flags, input) => {
+    const { json = false, format, file, save, rows, cache = true, asOf } = flags
+    if (flags.examples) return listQueries(input)
+    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readText)
+    if (save !== undefined) return saveStatement(save, sql, input)
+    if (sql === undefined) return showTables(input)
+    return answerQuery({ sql, format: json ? 'json' : format, rows, cache, asOf }, input)
+  },
+})
+
+interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
+  readonly sql: string
+  /** Whether the lake is used. */
   readonly cache: boolean
-  readonly asOf?: string
-  readonly save?: string
-  readonly examples?: boolean
+  /** The day as of which tables are read. */
+  readonly asOf: Day | undefined
 }
 
-const examples = [
-  ['scripstream query', 'the tables and their columns, with units'],
-  ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
-  ['scripstream query --as-of 2026-02-10 "select * from surveillance"', 'the lists as they stood on that day'],
-  ['scripstream query "select day, stage from history.surveillance where symbol = \'TCS\'"', 'a list on all recorded days'],
-  ['scripstream query "describe filings"', 'the columns of a table'],
-  ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
-  ['scripstream query --file screen.sql > screen.csv', 'a statement from a file'],
-  ["echo 'from deals' | scripstream query", 'a statement from stdin'],
-  ['scripstream query --examples', 'twenty worked statements, each with a name'],
-  ['scripstream query breakouts', 'a worked or saved statement by its name'],
-] as const
+/** Queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
+const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependencies, settings }: Input): Observable<number> =>
+  new Observable<number>((subscriber) => {
+    let interrupt = (): void => undefined
+    const answer = async (): Promise<void> => {
+      const { out } = settings()
+      const { runQuery } = await import('../../analysis/query.js')
+      const { resolveQuery } = await import('../../analysis/saved-queries.js')
+      const { MIN_LAKE_BYTES } = await import('../../analysis/lake/lake.js')
+      const { toQueryError } = await import('../../storage/duckdb.js')
+      const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? MIN_LAKE_BYTES : undefined, asOf }
+      const query = await runQuery(await resolveQuery(sql, out), source, (stop) => (interrupt = stop))
+      for (const answer of query.answers) io.stderr.write(`${answer}\n`)
+      for (const warning of query.warnings) printWarning(clean(warning), io.stderr)
+      try {
+        if (!subscriber.closed) await printResult(query.result, { ...how, past: describePast(query, asOf) }, io)
+      } catch (error) {
+        throw toQueryError(error)
+      } finally {
+        query.close()
+      }
+    }
+    const answered = defer(answer)
+      .pipe(map(() => 0))
+      .subscribe(subscriber)
+    return () => {
+      answered.unsubscribe()
+      interrupt()
+    }
+  })
 
-const createNote = (): string => `
-A statement on stdin needs no "-", except with --json. Without a statement, on a
-terminal or with --json, the tables are shown.
+/** What JSON says of an answer as of a day: that day, the recorded day that was used, and what a reader must know about it. */
+const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined): object | undefined =>
+  asOf === undefined ? undefined : { as_of: asOf, record_of: usedDay ?? null, notes: answers }
 
-Reads the files in place and nothing else: a statement that writes, changes
-settings, or reads other files is refused. Needs DuckDB:
-${describeInstall(['@duckdb/node-api'])}
-`
-
-const QUERY_EXIT_CODES = `
-Exit codes:
-  0              done, or the reader closed the pipe
-  1              a file cannot be read
-  2              wrong usage, configuration or statement; no output folder, or
-                 DuckDB is not installed
-  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
-`
-
-export const addQuery: AddCommand = (program, { io, dependencies, act }) => {
-  const { stdout } = io
-  const printTables = async (isJson: boolean): Promise<number> => {
-    const { listViews } = await import('../../analysis/tables/index.js')
-    const tables = listTables(dependencies.streams)
-    const all = [...tables, ...listViews(tables)]
-    if (isJson) printJson(tableDocument(all), stdout)
-    else printLines(tableLines(all, readSize(stdout).columns), stdout)
-    return 0
-  }
-  program
-    .command('query')
-    .description('Queries the collected files with SQL; without a statement, shows the tables.')
-    .argument('[statement]', 'one SQL statement that reads, or the name of a saved or worked one; - for stdin')
-    .option('--save <name>', 'save the statement in the folder under a name instead of running it')
-    .option('--examples', 'show saved and worked statements')
-    .option('-f, --file <file>', 'read the statement from a file')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .addOption(new Option('--format <how>', 'output format (default: table on a terminal, csv elsewhere)').choices(formats))
-    .addOption(integerOption('--rows <n>', 'rows shown in a table, the first and the last half', [1, 100_000]).default(40))
-    .addOption(dayOption('--as-of <day>', 'answer as the folder stood on that day; see "scripstream history"'))
-    .option('--no-cache', 'read the outputs only, not their copies in lake/')
-    .addOption(new Option('--json', 'the list of tables as JSON; with a statement, the same as --format json').conflicts('format'))
-    .addHelpText('after', () => createNote() + exampleText(examples) + QUERY_EXIT_CODES)
-    .action((typed: string | undefined, { json = false, format, file, save, examples: isList, ...rest }: QueryInput) =>
-      act(
-        defer(() => {
-          if (isList) return listQueries(rest, json, { io, dependencies })
-          const sql = chooseStatement({ typed, file, json }, io.stdin, readText)
-          if (save !== undefined) return saveCommand({ ...rest, name: save, sql }, io, dependencies)
-          if (sql === undefined) return printTables(json)
-          return queryCommand({ ...rest, sql, format: json ? 'json' : format }, io, dependencies)
-        }),
-      ),
-    )
+const showTables = async ({ dependencies: { streams } }: Input): Promise<Answer> => {
+  const { listViews } = await import('../../analysis/tables/index.js')
+  const tables = listTables(streams)
+  const all = [...tables, ...listViews(tables)]
+  return { json: tableDocument(all), lines: (columns) => tableLines(all, columns) }
 }
 
 /** All tables for people: the meaning of a row, the files, and each column with type and unit. */
@@ -104,27 +111,19 @@ const describeTable = (table: Table | View, columns: number): readonly TextLine[
   const all = listColumns(table)
   const room = Math.max(...all.map(({ name }) => name.length))
   const facts = [table.comment, `from ${listSources(table).join(', ')}`]
-  return [
-    [[table.name, 'bold']],
-    ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')),
-    ...all.flatMap(({ name, type, comment }) => {
-      const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
-      // On a narrow terminal, the comment has lines of its own.
-      if (columns - margin < MIN_COMMENT_WIDTH)
-        return [
-          [
-            [`  ${name}  `, 'cyan'],
-            [type, 'dim'],
-          ] as TextLine,
-          ...wrapLines(`      ${comment}`, columns),
-        ]
-      const [first = '', ...more] = wrap(comment, columns - margin)
-      return [
-        [[`  ${padEnd(name, room)}  `, 'cyan'], [`${padEnd(type, 9)}  `, 'dim'], [first]] as TextLine,
-        ...more.map((line): TextLine => [[' '.repeat(margin) + line.trim()]]),
-      ]
-    }),
-  ]
+  const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
+  // On a narrow terminal, the comment has lines of its own.
+  const isNarrow = columns - margin < MIN_COMMENT_WIDTH
+  const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
+    const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
+    const head: TextLine = [
+      [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
+      [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
+      [first],
+    ]
+    return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+  }
+  return [[[table.name, 'bold']], ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')), ...all.flatMap(describe)]
 }
 
 const MIN_COMMENT_WIDTH = 20
@@ -139,43 +138,22 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
   }))
 
 /** Shows saved statements and worked ones. */
-const listQueries = (
-  flags: FolderFlags,
-  isJson: boolean,
-  { io, dependencies }: Pick<CommandContext, 'io' | 'dependencies'>,
-): Observable<number> =>
-  defer(async () => {
-    const { out } = resolveSettings(flags, io, dependencies)
-    const { listSavedQueries } = await import('../../analysis/saved-queries.js')
-    const { workedQueries } = await import('../../analysis/worked-queries.js')
-    const all = [...(await listSavedQueries(out)), ...workedQueries]
-    const { columns } = readSize(io.stdout)
-    if (isJson) printJson(all, io.stdout)
-    else
-      printLines(
-        all.flatMap(({ name, about, sql }, index): readonly TextLine[] => [
-          ...(index === 0 ? [] : [[] as TextLine]),
-          [[clean(name), 'bold']],
-          ...wrapLines(`  ${about}`, columns, 'dim'),
-          ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
-        ]),
-        io.stdout,
-      )
-    return 0
-  })
-
-interface SaveFlags extends FolderFlags {
-  readonly name: string
-  readonly sql: string | undefined
+const listQueries = async ({ settings }: Input): Promise<Answer> => {
+  const { listSavedQueries } = await import('../../analysis/saved-queries.js')
+  const { workedQueries } = await import('../../analysis/worked-queries.js')
+  const all = [...(await listSavedQueries(settings().out)), ...workedQueries]
+  const describe = ({ name, about, sql }: (typeof all)[number], columns: number): readonly TextLine[] => [
+    [[clean(name), 'bold']],
+    ...wrapLines(`  ${about}`, columns, 'dim'),
+    ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
+  ]
+  return { json: all, lines: (columns) => all.flatMap((one, index) => [...(index === 0 ? [] : [[]]), ...describe(one, columns)]) }
 }
 
 /** Saves a statement under a name. */
-const saveCommand: Command<SaveFlags> = ({ name, sql, ...flags }, io, dependencies) =>
-  defer(async () => {
-    if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
-    const { out } = resolveSettings(flags, io, dependencies)
-    const { saveQuery } = await import('../../analysis/saved-queries.js')
-    await saveQuery({ name, sql, out, streams: dependencies.streams })
-    printLines([[[`Saved; to run it: scripstream query ${name}`]]], io.stdout)
-    return 0
-  })
+const saveStatement = async (name: string, sql: string | undefined, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
+  if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
+  const { saveQuery } = await import('../../analysis/saved-queries.js')
+  await saveQuery({ name, sql, out: settings().out, streams })
+  return { text: `Saved; to run it: scripstream query ${name}\n` }
+}

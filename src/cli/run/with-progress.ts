@@ -1,7 +1,7 @@
 import { catchError, concatMap, defer, finalize, map, type Observable, of, Subscription, take, tap, throwError } from 'rxjs'
 import type { ProcessIo } from '../dependencies.js'
 import { whileServing } from '../provider.js'
-import { openPage, toPortError } from '../serve/page-server.js'
+import { openPage, toPortError } from '../serve.js'
 import { formatText } from '../terminal/print.js'
 import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/progress.js'
 import { chooseGlyphs } from '../terminal/terminal.js'

@@ -7,7 +7,7 @@ const VARIABLES_NOTE = 'SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTRE
 /** A workflow that keeps the folder in the cache of the host. */
 const githubActions = (given: DailyJob): string => {
   const job = { ...given, out: './data', config: undefined, variables: {}, offsets: [0] }
-  const crons = listAttempts(job).map((attempt) => `    - cron: '${toCronTime(attempt)}'\n`)
+  const crons = listCronTimes(job).map((time) => `    - cron: '${time}'\n`)
   const commands = listCommands(job)
   // An entry of the cache is never overwritten: each attempt of a run has its own.
   const key = `'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
@@ -109,42 +109,36 @@ export interface DailyJob {
 
 const INDIA_OFFSET_MINUTES = 330
 const MINUTES_PER_DAY = 1_440
-
-/** A time of a day as hour and minute, and whether it falls on the day before or after (-1, 0, 1). */
-const toClock = (minutes: number): { readonly hour: number; readonly minute: number; readonly dayShift: number } => {
-  const dayShift = Math.floor(minutes / MINUTES_PER_DAY)
-  const rest = minutes - dayShift * MINUTES_PER_DAY
-  return { hour: Math.floor(rest / 60), minute: rest % 60, dayShift }
-}
-
-/** The time of the job in India, as `18:30`. */
-export const formatClock = ({ minuteOfDay }: DailyJob): string => {
-  const { hour, minute } = toClock(minuteOfDay)
-  return `${padTwo(hour)}:${padTwo(minute)}`
-}
-
-/** The local time of the job. Of a zone with daylight saving, the later one: the job must not start before the data is there. */
-const toLocalClock = ({ minuteOfDay, offsets }: DailyJob) =>
-  toClock(Math.max(...offsets.map((offset) => minuteOfDay - INDIA_OFFSET_MINUTES + offset)))
-
-/** When the job starts, for cron. */
-export const toCronTime = (job: DailyJob): string => {
-  const { hour, minute, dayShift } = toLocalClock(job)
-  return `${minute} ${hour} * * ${toWeekdays(dayShift).join(',')}`
-}
-
 /** By then everything of a session is published, also price bands and deals (20:00). */
 const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 
-/** The job of each attempt of an evening. */
-export const listAttempts = (job: DailyJob): readonly DailyJob[] =>
-  [job.minuteOfDay, Math.max(job.minuteOfDay + 60, ALL_PUBLISHED_MINUTE)].map((minuteOfDay) => ({ ...job, minuteOfDay }))
+/** The minutes after midnight of both attempts of an evening, in India. */
+const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
 
-/** The days of the week of trading sessions (Monday is 1) as the local clock sees them. */
-const toWeekdays = (dayShift: number): readonly number[] => [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
+/** A time as `18:30`. */
+const formatClock = (minutes: number): string => `${padTwo(Math.floor(minutes / 60))}:${padTwo(minutes % 60)}`
+
+/**
+ * A time in India as the local clock has it, and the weekdays of trading sessions (Monday is 1). Of a zone with daylight saving, the later
+ * time: the job must not start before the data is there.
+ */
+const toLocalTimes = ({ offsets }: DailyJob, minutes: number) => {
+  const local = Math.max(...offsets) + minutes - INDIA_OFFSET_MINUTES
+  const dayShift = Math.floor(local / MINUTES_PER_DAY)
+  const rest = local - dayShift * MINUTES_PER_DAY
+  const weekdays = [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7)
+  return { hour: Math.floor(rest / 60), minute: rest % 60, weekdays }
+}
+
+/** When both attempts start, for cron. */
+const listCronTimes = (job: DailyJob): readonly string[] =>
+  listAttempts(job).map((attempt) => {
+    const { hour, minute, weekdays } = toLocalTimes(job, attempt)
+    return `${minute} ${hour} * * ${weekdays.join(',')}`
+  })
 
 /** The commands of a day: the later ones run only if the earlier ones succeeded. */
-export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (readonly string[])[] => {
+const listCommands = ({ out, config, exportTo }: DailyJob): readonly (readonly string[])[] => {
   const settings = config === undefined ? [] : ['--config', config]
   return [
     ['run', '--quiet', '--out', out, ...settings],
@@ -153,37 +147,35 @@ export const listCommands = ({ out, config, exportTo }: DailyJob): readonly (rea
   ]
 }
 
-export const toShell = (job: DailyJob, program: readonly string[] = job.program): string =>
+const toShell = (job: DailyJob, program: readonly string[] = job.program): string =>
   [
     ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quoteShell(value)}`),
     ...listCommands(job).map((args) => [...program, ...args].map(quoteShell).join(' ')),
   ].join(' && ')
 
 const HOLIDAYS = 'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.'
+const NOTIFY =
+  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.'
 const SECOND_ATTEMPT =
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.'
 
-/** What a person must know about an entry, as lines of a comment. */
+/** What a person must know about an entry, line by line. */
 const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
   ...[HOLIDAYS, SECOND_ATTEMPT],
   ...(config === undefined
     ? []
-    : [
-        `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
-        'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
-      ]),
+    : [`The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`, NOTIFY]),
   ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
 ]
 
-/** The same as lines that begin with `#`. */
-export const commentEntry = (job: DailyJob): string =>
+const commentEntry = (job: DailyJob): string =>
   describeEntry(job)
     .map((line) => `# ${line}\n`)
     .join('')
 
 const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
-  const lines = listAttempts(job).map((attempt) => `${toCronTime(attempt)} ${command}\n`)
+  const lines = listCronTimes(job).map((time) => `${time} ${command}\n`)
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
 ${commentEntry(job)}${lines.join('')}`
 }
@@ -229,13 +221,13 @@ const xmlComment = (job: DailyJob): string =>
     .join('\n')
 
 const launchd = (job: DailyJob): string => {
-  const days = listAttempts(job).flatMap((attempt) => {
-    const { hour, minute, dayShift } = toLocalClock(attempt)
-    return toWeekdays(dayShift).map(
-      (day) =>
-        `    <dict><key>Weekday</key><integer>${day}</integer><key>Hour</key><integer>${hour}</integer><key>Minute</key><integer>${minute}</integer></dict>`,
-    )
-  })
+  const starts = listAttempts(job)
+    .map((attempt) => toLocalTimes(job, attempt))
+    .flatMap(({ hour, minute, weekdays }) => weekdays.map((weekday) => ({ Weekday: weekday, Hour: hour, Minute: minute })))
+  const toDict = (values: object): string =>
+    `    <dict>${Object.entries(values)
+      .map(([name, value]) => `<key>${name}</key><integer>${value}</integer>`)
+      .join('')}</dict>`
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
@@ -248,7 +240,7 @@ ${xmlComment(job)} -->
   <array><string>/bin/sh</string><string>-c</string><string>${escapeXml(toShell(job))}</string></array>
   <key>StartCalendarInterval</key>
   <array>
-${days.join('\n')}
+${starts.map(toDict).join('\n')}
   </array>
 </dict>
 </plist>
@@ -263,20 +255,19 @@ const taskScheduler = (job: DailyJob): string => {
     ...listCommands(job).map((args) => [...job.program, ...args].map(quoteWindows).join(' ')),
   ].join(' && ')
   const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
-${xmlComment(job)} -->
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <Triggers>
-${listAttempts(job)
-  .map(
+  const triggers = listAttempts(job).map(
     (attempt) => `    <CalendarTrigger>
       <StartBoundary>2026-01-01T${formatClock(attempt)}:00+05:30</StartBoundary>
       <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
     </CalendarTrigger>
 `,
   )
-  .join('')}  </Triggers>
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
+${xmlComment(job)} -->
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers>
+${triggers.join('')}  </Triggers>
   <Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy></Settings>
   <Actions>
     <Exec>

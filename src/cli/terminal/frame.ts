@@ -63,11 +63,11 @@ const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: Fra
 }
 
 const chooseMark = ({ state }: StreamStats, glyphs: Glyphs): readonly [string, Style] => {
-  if (state === 'running') return [glyphs.run, 'cyan']
-  if (state === 'failed') return [glyphs.bad, 'red']
-  if (state === 'success') return [glyphs.ok, 'green']
-  if (state === 'partial') return [glyphs.warn, 'yellow']
-  return [state === 'waiting' ? glyphs.wait : glyphs.off, 'dim']
+  const marks: Partial<Record<StreamStats['state'], readonly [string, Style]>> = {
+    ...{ running: [glyphs.run, 'cyan'], failed: [glyphs.bad, 'red'], success: [glyphs.ok, 'green'], partial: [glyphs.warn, 'yellow'] },
+    waiting: [glyphs.wait, 'dim'],
+  }
+  return marks[state] ?? [glyphs.off, 'dim']
 }
 
 const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, progress }: FrameContext): TextLine => {
@@ -125,7 +125,7 @@ const pausedLines = ({ progress, now, glyphs, size }: FrameContext): readonly Te
   const pauses = progress.stats.pausedHosts()
   const text = pausedHostsText(pauses, now, ` ${glyphs.dot} `)
   const texts = width(text) + 2 < size.columns ? [text] : pauses.map((one) => pausedHostsText([one], now, ''))
-  return text === '' ? [] : texts.map((one): TextLine => [[`  ${one}`, 'yellow']])
+  return texts.flatMap((one): readonly TextLine[] => (one === '' ? [] : [[[`  ${one}`, 'yellow']]]))
 }
 
 /** The paused hosts or endpoints, with reason and remaining time; empty if there are none. */
@@ -136,16 +136,9 @@ export const pausedHostsText = (pauses: readonly PausedHosts[], now: number, gap
 
 const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number): string => {
   const left = formatCountdown(Math.max(1, until - now))
-  switch (why) {
-    case 'refuses':
-      return `rate limited, wait ${left}`
-    case 'pages':
-      return `sends HTML instead of data, wait ${left}`
-    case 'down': {
-      const giveUp = giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
-      return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
-    }
-  }
+  if (why !== 'down') return `${why === 'refuses' ? 'rate limited' : 'sends HTML instead of data'}, wait ${left}`
+  const giveUp = giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
+  return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
 }
 
 /** The line of the selected streams. Where it is too long, the least important parts are left out. */
@@ -158,10 +151,9 @@ export const overallLine = (
   const ended = sum((stream) => Number(hasEnded(stream)))
   const failed = sum(({ state }) => Number(state === 'failed'))
   const [lost, limited] = [sum((stream) => stream.lost), sum(({ rateLimited }) => rateLimited)]
-  const items =
-    total === undefined || total === 0
-      ? formatQuantity(done, 'item')
-      : `${formatCount(Math.min(done, total))}/${formatQuantity(total, 'item')}`
+  const count = formatQuantity(total || done, 'item')
+  const items = total ? `${formatCount(Math.min(done, total))}/${count}` : count
+  const requests = sum((stream) => stream.requests)
   // In the order of the line; the number says how important a part is.
   const parts: readonly (readonly [importance: number, text: string, style?: TextSpan[1]])[] = [
     [9, `${Math.floor(share * 100)} %`, 'bold'],
@@ -173,14 +165,7 @@ export const overallLine = (
     [7, failed > 0 ? `${failed} failed` : '', 'red'],
     [6, lost > 0 ? `${formatCount(lost)} lost` : '', 'red'],
     [2, limited > 0 ? `${formatCount(limited)} x 429` : '', 'yellow'],
-    [
-      0,
-      formatQuantity(
-        sum((stream) => stream.requests),
-        'request',
-      ),
-      'dim',
-    ],
+    [0, formatQuantity(requests, 'request'), 'dim'],
   ]
   const lineFrom = (least: number): TextLine =>
     parts

@@ -14,9 +14,6 @@ export type TextSpan = readonly [text: string, style?: Style | undefined]
 /** A line before it is coloured and cut to the terminal. */
 export type TextLine = readonly TextSpan[]
 
-const DEFAULT_COLUMNS = 80
-const DEFAULT_ROWS = 24
-
 /** The size of a terminal, read for each drawing: windows are resized. */
 export interface TerminalSize {
   readonly columns: number
@@ -24,10 +21,7 @@ export interface TerminalSize {
 }
 
 // Some terminals report 0 at first.
-export const readSize = ({ columns, rows }: TerminalStream): TerminalSize => ({
-  columns: columns || DEFAULT_COLUMNS,
-  rows: rows || DEFAULT_ROWS,
-})
+export const readSize = ({ columns, rows }: TerminalStream): TerminalSize => ({ columns: columns || 80, rows: rows || 24 })
 
 /** Whether lines can be redrawn: a terminal with cursor moves, and no build log. */
 export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
@@ -70,19 +64,8 @@ export const paintLine = (spans: TextLine, columns: number, stream: TerminalStre
   return line
 }
 
-export interface Glyphs {
-  readonly full: string
-  readonly rest: string
-  readonly ok: string
-  readonly bad: string
-  readonly warn: string
-  readonly run: string
-  readonly wait: string
-  readonly off: string
-  readonly dot: string
-}
-
-const UNICODE: Glyphs = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
+const UNICODE = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
+export type Glyphs = Readonly<typeof UNICODE>
 const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
 
 /** Blocks and ticks for a UTF-8 locale or an unset one, otherwise ASCII. */
@@ -137,24 +120,17 @@ const CELL_GAP = '  '
 export const fitColumns = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextColumn<Row>[] => {
   const next = Math.min(...columns.map(({ drop = Number.POSITIVE_INFINITY }) => drop))
   if (next === Number.POSITIVE_INFINITY || measureWidest(renderTable(columns, rows)) <= room) return columns
-  return fitColumns(
-    columns.filter(({ drop }) => drop !== next),
-    rows,
-    room,
-  )
+  const fewer = columns.filter(({ drop }) => drop !== next)
+  return fitColumns(fewer, rows, room)
 }
 
 /** A table in lines of `room`: columns are left out in their order, and then the last one is cut. */
 export const renderFittingTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextLine[] => {
   const fitting = fitColumns(columns, rows, room)
-  const others = measureWidest(renderTable(fitting.slice(0, -1), rows)) + CELL_GAP.length
-  const lastRoom = Math.max(1, room - others)
-  return renderTable(
-    fitting.map((column, index) =>
-      index === 0 || index < fitting.length - 1 ? column : { ...column, cell: (row: Row) => cut(column.cell(row), lastRoom) },
-    ),
-    rows,
-  )
+  const last = fitting.at(-1)
+  if (fitting.length < 2 || last === undefined) return renderTable(fitting, rows)
+  const lastRoom = Math.max(1, room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length)
+  return renderTable([...fitting.slice(0, -1), { ...last, cell: (row) => cut(last.cell(row), lastRoom) }], rows)
 }
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
@@ -173,4 +149,4 @@ export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: read
   )
 }
 
-export const measureWidest = (lines: readonly TextLine[]): number => Math.max(0, ...lines.map(measureLine))
+const measureWidest = (lines: readonly TextLine[]): number => Math.max(0, ...lines.map(measureLine))

@@ -1,5 +1,4 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { Panel } from '../../../api/about.js'
 import type {
   Announcement,
   Breadth,
@@ -11,7 +10,8 @@ import type {
   MarketAnswer,
   Mover,
   NewsRow,
-} from '../../../api/market.js'
+  Panel,
+} from '../../../../show/answers.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../parts/format.js'
 import { changeText, choices, emptyLine, panel } from '../../parts/panel.js'
 import { balanceChart, shareBar, sparkLine } from '../../parts/small-charts.js'

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { CHECKS, checkNames } from '../analysis/verify/finding.js'
+import { EXIT_CODES } from './command.js'
+import type { Dependencies } from './dependencies.js'
+
+/** The texts of `scripstream help TOPIC`. */
+export const topics: Readonly<Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>> = {
+  settings: (program, { settingRows }) => [
+    'Settings (precedence: flag, environment, file, default):',
+    ...settingRows.flatMap(({ name, env, default: usual, description }) => [
+      `  ${name}${env === '' ? '' : `  (${env})`}`,
+      `      ${description}${usual === '' ? '' : `; default ${usual}`}`,
+    ]),
+    '',
+    'More flags of "scripstream run":',
+    ...(program.commands.find((command) => command.name() === 'run')?.options ?? []).flatMap(
+      ({ flags, description, hidden, argChoices }) =>
+        hidden ? [`  ${flags}`, `      ${description}${argChoices ? `: ${argChoices.join(', ')}` : ''}`] : [],
+    ),
+  ],
+  'exit-codes': () => ['Exit codes:', ...Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(15)}${meaning}`)],
+  checks: () => ['Checks of "scripstream verify":', ...checkNames.flatMap((name) => [`  ${name}`, `      ${CHECKS[name]}`])],
+}
