@@ -1,5 +1,5 @@
 /**
- * Where outputs are stored: a folder, the memory, NDJSON; the exports to DuckDB, Parquet and PostgreSQL; the types of a storage of your own.
+ * Where outputs are stored: a folder, the memory, NDJSON; the types of a storage of your own.
  *
  * @module scripstream/sinks
  * @public
@@ -37,10 +37,6 @@ export type {
 export type { FileChunk } from '../src/storage/file-system.js'
 export { createTail, type FileStore, parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
-export { duckdb } from './duckdb.js'
-export type { Export, ExportOptions, LoadedTable } from './export.js'
 export { folder } from './folder.js'
 export { callbackStorage, type MemoryFiles, memory, memorySession } from './memory.js'
 export { type LineWriter, ndjson } from './ndjson.js'
-export { parquet } from './parquet.js'
-export { type PostgresOptions, postgres } from './postgres.js'

@@ -38,6 +38,7 @@ describe('settings', () => {
       fetchOhlcv: true,
       forceUpdate: true,
       history: true,
+      lake: false,
       stale: 'note',
       newsLimit: 50,
       retries: 2,

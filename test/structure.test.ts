@@ -41,8 +41,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],
-  web: [...REGISTRY_AND_BELOW, 'analysis'],
-  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'web'],
+  show: [...REGISTRY_AND_BELOW, 'analysis'],
+  web: [...REGISTRY_AND_BELOW, 'analysis', 'show'],
+  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'show', 'web'],
 }
 
 const layerOf = (file: string): string => {
@@ -162,8 +163,8 @@ const ownTime = (sources: Sources): readonly string[] =>
 /** Flags and calls of the command in string literals of the library, whose errors name settings; the command and its page add the advice. */
 const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
   Object.entries(sources)
-    // The README of the recorded days names the command that checks them.
-    .filter(([file]) => !['cli', 'web'].includes(layerOf(file)) && file !== 'src/storage/history/guide.ts')
+    // The READMEs of the recorded days and of the lake name commands.
+    .filter(([file]) => !['cli', 'web'].includes(layerOf(file)) && posix.basename(file) !== 'guide.ts')
     .flatMap(([file, text]) => {
       const source = typescript.createSourceFile(file, text, typescript.ScriptTarget.ES2022)
       const found: string[] = []

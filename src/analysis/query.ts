@@ -24,6 +24,8 @@ export interface Source {
   readonly room?: Readonly<Record<string, string>>
   /** Files of other listed stocks are not read; all if absent. */
   readonly symbol?: string | undefined
+  /** Names of tables that are read as empty. */
+  readonly without?: ReadonlySet<string>
 }
 
 /** A running statement. */
@@ -48,7 +50,7 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  { out, tables, lakeFrom, asOf, symbol, room = {} }: Source,
+  { out, tables, lakeFrom, asOf, symbol, without, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out, symbol)
@@ -61,9 +63,11 @@ export const runQuery = async (
     const statement = await checkStatement(duck.connection, sql, all)
     used = statement.used
     const warnings = new Set<string>()
-    const lake = lakeFrom === undefined || symbol !== undefined ? undefined : { minBytes: lakeFrom }
+    // What is read in part must not be stored.
+    const isPart = symbol !== undefined || (without?.size ?? 0) > 0
+    const lake = lakeFrom === undefined || isPart ? undefined : { minBytes: lakeFrom }
     const { isListing } = statement
-    const source = { tables, folder, lake, past: asOf, used, isListing, warn: (text: string) => void warnings.add(text) }
+    const source = { tables, folder, lake, past: asOf, used, isListing, without, warn: (text: string) => void warnings.add(text) }
     const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(symbol === undefined ? folder : await openFolder(out), tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })

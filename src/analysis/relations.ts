@@ -1,18 +1,18 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
-import { buildSelect } from '../storage/table-views.js'
+import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
-import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
+import { readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -28,6 +28,8 @@ export interface RelationSource {
   readonly isListing?: boolean
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
+  /** Names of tables that are read as empty. */
+  readonly without?: ReadonlySet<string> | undefined
 }
 
 /** The tables and views of a statement. */
@@ -36,6 +38,8 @@ export interface Relations {
   readonly files: readonly string[]
   /** The files of the lake among them, by table. */
   readonly stored: ReadonlyMap<string, LakeTable>
+  /** The tables without files. */
+  readonly empty: ReadonlySet<string>
   /** The recorded day that is used. */
   readonly usedDay?: Day
   /** Which records answer, where they are not of the day that is asked for. */
@@ -64,7 +68,7 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  if (needed.views.length > 0) await setRunDay(connection, opened.usedDay ?? past ?? runDay)
+  await setVariables(connection, { views: needed.views, root: folder.root, day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
   await setRewritten(connection, needed.views, records)
   const seen = await fillFirstSeen(needed.views, { ...source, ...records })
@@ -82,8 +86,8 @@ export const openRelations = async (
   ])
   const read = [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)]
   const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
-  const { usedDay, answers } = opened
-  return { files, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
+  const { usedDay, answers, empty } = opened
+  return { files, empty, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
 }
 
 type Selects = readonly (readonly [relation: Columned, select: string])[]
@@ -102,25 +106,30 @@ const createRelations = async (connection: DuckDBConnection, { isListing, writeV
 
 const isHistoryTable = (relation: Columned): relation is HistoryTable => 'table' in relation
 
-interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files'> {
+interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files' | 'empty'> {
   readonly selects: Selects
   /** The SQL of the view with the candles, if the lake has them. */
   readonly candleDays?: string | undefined
 }
 
-const openPresent = async (tables: readonly Table[], { folder }: RelationSource, lake: Lake): Promise<OpenedTables> => {
+const openPresent = async (tables: readonly Table[], { folder, without }: RelationSource, lake: Lake): Promise<OpenedTables> => {
   const selects: (readonly [Table, string])[] = []
+  const files: string[] = []
+  const empty = new Set<string>()
   for (const table of tables) {
+    if (without?.has(table.name)) {
+      selects.push([table, buildEmptySelect(table)])
+      continue
+    }
     const file = (await lake.read(table)) ?? (await lake.writeTable(table))
     selects.push([table, file?.select ?? (await buildSelect(table, folder))])
+    const own = file ? [] : await listPaths([table], folder)
+    files.push(...own)
+    if (file ? file.inputs.bytes === 0 : own.length === 0) empty.add(table.name)
   }
-  const files = await listPaths(
-    tables.filter(({ name }) => !lake.stored.has(name)),
-    folder,
-  )
   const unique = lake.stored.get('candles')?.unique
   const candleDays = unique && `SELECT symbol, date AS day, open, high, low, close, volume FROM (${unique})`
-  return { files, selects, candleDays }
+  return { files, empty, selects, candleDays }
 }
 
 /** Candles of the lake, if it has them, until the day; other tables as they stood then. */
@@ -133,6 +142,7 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
   return {
     files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
+    empty: new Set([...present.empty, ...readers.flatMap(([{ name }, { files }]) => (files.length === 0 ? [name] : []))]),
     selects: [
       ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
       ...readers.map(([table, { select }]) => [table, select] as const),
@@ -146,14 +156,3 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
 /** The paths of all files of some tables. */
 export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
-
-const readRunDay = async (root: string): Promise<Day | undefined> => {
-  const report = await readReport(root)
-  return report && toDay(Date.parse(report.asOf))
-}
-
-/** The day that snapshots are about: that of the run, on a weekend the Friday before. */
-const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
-  if (runDay === undefined) return
-  await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
-}

@@ -6,9 +6,9 @@ import { Worker } from 'node:worker_threads'
 import type { RecordedChecks } from '../analysis/verify/recorded-checks.js'
 import { CollectError, UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
+import type { ShowAnswers, ShowRequest, ShowRunner } from '../show/index.js'
 import { toSpillFolder } from '../storage/duckdb.js'
-import type { QueryRequest } from '../web/api/query.js'
-import type { QueryRunner } from '../web/data/query.js'
+import type { QueryRunner } from '../web/server/query.js'
 import type { RunWork } from '../web/server/serve.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { ToolRunner, ToolTask } from './mcp/tools.js'
@@ -21,7 +21,12 @@ const ANSWER = '--answer'
 const MAX_BYTES = 2_000_000_000
 const MAX_DATA_KB = 1_850_000
 
-type Task = ToolTask | { readonly query: QueryRequest } | { readonly changes: 'last-run' } | { readonly checks: 'present-files' }
+type Task =
+  | ToolTask
+  | { readonly query: Parameters<QueryRunner>[0] }
+  | ShowRequest
+  | { readonly changes: 'last-run' }
+  | { readonly checks: 'present-files' }
 type Reply = { readonly answer: unknown } | { readonly refusal: string }
 
 /**
@@ -32,7 +37,7 @@ type Reply = { readonly answer: unknown } | { readonly refusal: string }
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
-): Required<RunWork> & { readonly ask: QueryRunner; readonly callTool: ToolRunner } => {
+): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
   let isBusy = false
   return {
     ask: async (query, signal) => {
@@ -44,6 +49,9 @@ export const createAnswerProcesses = (
         isBusy = false
       }
     },
+    // JSON has no undefined.
+    show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) =>
+      ((await runTask<ShowAnswers[Kind] | null>(settings, request)) ?? undefined) as ShowAnswers[Kind],
     callTool: (task, signal) => runTask(settings, task, signal),
     compare: () => runTask(settings, { changes: 'last-run' }),
     check: async () => {
@@ -149,7 +157,11 @@ export const answerTask = async (
       // Null, because JSON has no undefined.
       return (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
     }
-    const { createQueryRunner } = await import('../web/data/query.js')
+    if ('show' in task) {
+      const { createShowRunner, openMarketFolder } = await import('../show/index.js')
+      return (await createShowRunner(openMarketFolder({ root: out, exchange, streams }))(task)) ?? null
+    }
+    const { createQueryRunner } = await import('../web/server/query.js')
     return createQueryRunner({ root: out, exchange, streams })(task.query, new AbortController().signal)
   }
   const reply: Reply = await answer().then(

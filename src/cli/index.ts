@@ -7,6 +7,7 @@ import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addHistory } from './history.js'
 import { addInit } from './init.js'
+import { addLake } from './lake.js'
 import { addGraph, addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
@@ -30,6 +31,7 @@ export const commands: readonly AddCommand[] = [
   addShow,
   addServe,
   addMcp,
+  addLake,
   addExport,
   addVerify,
   addDiff,

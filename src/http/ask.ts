@@ -1,4 +1,4 @@
-import { Observable, type Observer, type Subscriber, Subscription, type TeardownLogic, take, timer } from 'rxjs'
+import { Observable, type Observer, type Subscriber, Subscription, take, timer } from 'rxjs'
 import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/attempt.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { BadAnswerError, CollectError, type HostClosedError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
@@ -89,6 +89,9 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
 class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<HttpReply>, AwaitedReply {
   readonly item: string
   readonly failFast: boolean
+  readonly isList: boolean
+  readonly idleMs: number
+  readonly totalMs: number
   /** While an attempt is sent. A transport that ends at once may still emit after its reply was refused. */
   transfer: LinkTransfer | undefined
   private hasWorker = false
@@ -107,20 +110,12 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     private readonly subscriber: Subscriber<Answer>,
   ) {
     super(route.limiter)
+    const { isList = false, timeoutMs } = route.shared
     this.item = given.item
     this.failFast = given.failFast
-  }
-
-  get isList(): boolean {
-    return this.route.shared.isList ?? false
-  }
-
-  get idleMs(): number {
-    return this.route.shared.timeoutMs
-  }
-
-  get totalMs(): number {
-    return this.idleMs * TOTAL_FACTOR
+    this.isList = isList
+    this.idleMs = timeoutMs
+    this.totalMs = timeoutMs * TOTAL_FACTOR
   }
 
   begin(): void {
@@ -130,6 +125,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
 
   private attempt(): void {
     const { around } = this.limiter
+    if (this.subscriber.closed) return
     if (around === undefined) {
       this.acquireWorker()
       return
@@ -147,43 +143,37 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   }
 
   private acquireWorker(): void {
-    if (this.hasWorker) {
-      this.enqueue()
-      return
-    }
     const start = (): void => {
       this.hasWorker = true
       this.enqueue()
     }
-    this.waitFor(() => this.given.slot.acquire(start))
+    if (this.hasWorker) this.enqueue()
+    else this.wait().add(this.given.slot.acquire(start))
   }
 
-  /** Ends the last wait, and begins another one, which may end at once. */
-  private waitFor(begin: () => TeardownLogic): void {
+  /** Ends the last wait, and begins another one, which may end before it is added. */
+  private wait(): Subscription {
     this.waiting?.unsubscribe()
-    const waiting = new Subscription()
-    this.waiting = waiting
-    waiting.add(begin())
+    this.waiting = new Subscription()
+    if (this.subscriber.closed) this.waiting.unsubscribe()
+    return this.waiting
   }
 
   protected send(): void {
-    const { input, item } = this.given
     const { endpoint, toRequest, shared } = this.route
     const { watch, clock, onRequestEvent, redact } = shared
+    const { item } = this
     try {
       const attempt = this.attempts++
       if (attempt > 0) onRequestEvent('retried', item)
       onRequestEvent('requested')
-      const request = toRequest(input)
+      const request = toRequest(this.given.input)
       this.sent = request
-      if (watch === undefined) this.transmit(request)
-      else {
-        const at = clock()
-        const follower = watch.begin?.({ endpoint, at, url: redact(request.url), item, attempt })
-        this.watched = { at, follower, status: undefined, bytes: 0, ms: undefined }
-        if (follower) follower.run(() => this.transmit(request))
-        else this.transmit(request)
-      }
+      const at = watch ? clock() : 0
+      const follower = watch?.begin?.({ endpoint, at, url: redact(request.url), item, attempt })
+      if (watch) this.watched = { at, follower, status: undefined, bytes: 0, ms: undefined }
+      if (follower) follower.run(() => this.transmit(request))
+      else this.transmit(request)
     } catch (error) {
       this.fail(error)
     }
@@ -191,15 +181,17 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
 
   private transmit(request: HttpRequest): void {
     const { limiters, deadlines, transport } = this.route.shared
+    // An observer of the request may have cancelled it.
+    if (this.subscriber.closed) return
     const transfer = new LinkTransfer(limiters.link)
-    this.transfer = transfer
     const arrived = (): void => {
       transfer.isComplete = true
       // While the host recovers, retries of started items go before requests of new ones.
       if (!this.isUnhealthy()) this.releaseWorker()
     }
+    this.transfer = transfer
     deadlines.add(this)
-    this.waitFor(() => transport({ ...request, arrived, transfer }).subscribe(this))
+    this.wait().add(transport({ ...request, arrived, transfer }).subscribe(this))
   }
 
   next(reply: HttpReply): void {
@@ -252,7 +244,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     }
     // Its worker can do other work.
     this.releaseWorker()
-    this.waitFor(() => timer(pauseMs).subscribe(() => this.endAttempt(failure)))
+    this.wait().add(timer(pauseMs).subscribe(() => this.endAttempt(failure)))
   }
 
   private addExchange(error: CollectError, reply: HttpReply | undefined): CollectError {
@@ -278,7 +270,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   private retry(failure: unknown): void {
     this.retryDelay ??= createRetryDelay(this.route.shared.policy)
     const delay$ = this.retryDelay(failure).pipe(take(1))
-    this.waitFor(() => delay$.subscribe({ next: () => this.attempt(), error: (error: unknown) => this.subscriber.error(error) }))
+    this.wait().add(delay$.subscribe({ next: () => this.attempt(), error: (error: unknown) => this.subscriber.error(error) }))
   }
 
   private releaseWorker(): void {
@@ -346,30 +338,18 @@ export const createRequestBuilder = <Input>(
 ): ((input: Input) => HttpRequest) => {
   const base = findAddress(settings, host)?.replace(/\/+$/, '')
   if (base === undefined) throw new UsageError(`${toAddressSetting(host)} is not set; ${name} needs it`)
-  const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings) }
-  const own = findHeaders(settings, host)
-  if (method === 'POST') {
-    const url = base + path
-    const headers = { 'content-type': 'application/json', ...usual, ...own }
-    return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
-  }
-  const headers = { ...usual, ...own }
+  const url = base + path
+  const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings), ...findHeaders(settings, host) }
+  const headers = method === 'POST' ? { 'content-type': 'application/json', ...usual } : usual
+  if (method === 'POST') return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
   return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
 }
 
 /** The headers that the interface document specifies for each endpoint. */
 const selectHeaders = (set: HeaderSet, settings: Settings): Readonly<Record<string, string>> => {
+  if (set === 'bare') return {}
+  if (set === 'browser') return { accept: '*/*', 'user-agent': USER_AGENT }
   const usual = { accept: 'application/json, text/plain, */*', 'accept-language': 'en-IN,en;q=0.9', 'user-agent': USER_AGENT }
-  switch (set) {
-    case 'bare':
-      return {}
-    case 'browser':
-      return { accept: '*/*', 'user-agent': USER_AGENT }
-    case 'usual':
-      return usual
-    case 'origin': {
-      const site = findAddress(settings, 'web') ?? findAddress(settings, 'analytics')
-      return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
-    }
-  }
+  const site = set === 'origin' ? (findAddress(settings, 'web') ?? findAddress(settings, 'analytics')) : undefined
+  return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
 }

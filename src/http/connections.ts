@@ -5,6 +5,7 @@ import type { Dispatcher, ProxyAgent } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
 import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { getOrAdd } from '../model/map.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createTransport, type HttpDispatcher, type Route } from './exchange.js'
 import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
@@ -33,23 +34,36 @@ interface Connections {
 }
 
 /** Opens keep-alive connections, or sends through the given dispatcher. */
-export const openConnections = ({
-  dispatcher,
-  settings,
-  maxConnections = new Map(),
-  keepsContext = false,
-  env = process.env,
-}: ConnectionOptions = {}): Connections => {
+export const openConnections = (options: ConnectionOptions = {}): Connections => {
+  const { dispatcher, settings, maxConnections, keepsContext = false, env = process.env } = options
+  const routes = new Map<string, Route>()
+  // Most requests of a stream share one address.
+  const targets = new Map<string, { readonly route: Route; readonly path: string }>()
+  const { connect, abandon } = createConnector()
   let createProxyAgent: typeof ProxyAgent | undefined
-  const { findTarget, close } = createTargets(maxConnections, (origin, options) => {
+  const open = (origin: string): Route => {
     if (dispatcher) return { origin, agent: dispatcher }
+    const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
     const proxy = createProxyAgent && findProxy(origin, env)
-    if (createProxyAgent && proxy) {
-      const own = openProxied(createProxyAgent, proxy, options)
-      return { origin, agent: own, own, proxy }
-    }
-    return keepsContext ? openBoundPool(origin, options) : openPool(origin, options)
-  })
+    if (!createProxyAgent || !proxy) return keepsContext ? openBoundPool(origin, options) : openPool(origin, options)
+    const own = openProxied(createProxyAgent, proxy, options)
+    return { origin, agent: own, own, proxy }
+  }
+  const findTarget = ({ method, url: address }: HttpRequest) => {
+    const known = targets.get(address)
+    if (known) return known
+    const { origin, pathname, search } = new URL(address)
+    const target = { route: getOrAdd(routes, origin, () => open(origin)), path: `${pathname}${search}` }
+    // Only POSTs share addresses; each GET may have its own.
+    if (method === 'POST') targets.set(address, target)
+    return target
+  }
+  const close = (): void => {
+    for (const { own } of routes.values()) void own?.destroy()
+    routes.clear()
+    targets.clear()
+    abandon()
+  }
   const send = createTransport(findTarget, settings)
   if (dispatcher || !hasProxy(env)) return { send, close }
   // Loaded on demand: most machines need no proxy.
@@ -101,35 +115,6 @@ const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect:
     ...{ ...options, uri: url, proxyTunnel: false, proxyTls: { timeout: CONNECT_TIMEOUT_MS } },
     factory: (origin, given) => new Pool(origin, { ...options, ...given }),
   })
-
-/** Finds the destination of each request; opens a pool for each new origin. */
-const createTargets = (maxConnections: ReadonlyMap<string, number>, open: (origin: string, options: Pool.Options) => Route) => {
-  const routes = new Map<string, Route>()
-  // Most requests of a stream share one address.
-  const targets = new Map<string, { readonly route: Route; readonly path: string }>()
-  const { connect, abandon } = createConnector()
-  const findRoute = (origin: string): Route => {
-    const route = routes.get(origin) ?? open(origin, { connections: maxConnections.get(origin) ?? null, pipelining: 1, connect })
-    routes.set(origin, route)
-    return route
-  }
-  const findTarget = ({ method, url: address }: HttpRequest) => {
-    const known = targets.get(address)
-    if (known) return known
-    const url = new URL(address)
-    const target = { route: findRoute(url.origin), path: `${url.pathname}${url.search}` }
-    // Only POSTs share addresses; each GET may have its own.
-    if (method === 'POST') targets.set(address, target)
-    return target
-  }
-  const close = (): void => {
-    for (const { own } of routes.values()) void own?.destroy()
-    routes.clear()
-    targets.clear()
-    abandon()
-  }
-  return { findTarget, close }
-}
 
 /** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
 const createConnector = (): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {

@@ -183,6 +183,7 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
   const described = describeSchema(shape)
   const whole = { mask: toMask(described.kinds), field: 'the answer', expected: described.expected }
   const root = createShapeNode([], '', described)
+  const nodes = listNodes(root)
   const check: ShapeCheck = { required, differences: new Map(), number: 0, item: '', answer: undefined, problems: [] }
   let asExpected = 0
 
@@ -218,7 +219,7 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
       asExpected += 1
     },
     listDrifts: (): readonly Drift[] =>
-      [...check.differences.values(), ...listNodes(root).flatMap((node) => listLacking(node, asExpected))].map(toDrift),
+      [...check.differences.values(), ...nodes.flatMap((node) => listLacking(node, asExpected))].map(toDrift),
   }
 }
 
@@ -336,7 +337,7 @@ const hasField = (record: Row, field: KnownField): boolean => {
 
 /** The fields of a node that (nearly) all answers of the run lack. `others`: answers that had all fields and were not checked. */
 const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDifference, 'last'>[] =>
-  [...node.known.values()]
+  node.perAnswer
     .filter((field) => isLacking(field, node, others))
     .map((field) => {
       const { isNull, answers, records, example } = field.absence

@@ -62,24 +62,20 @@ export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'm
  *   read: (text) => json(Rows)(text).data ?? [],
  * })
  */
-export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => ({
-  ...endpoint,
-  headers: endpoint.headers ?? 'usual',
-  method: 'POST',
-})
+export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => define(endpoint, 'POST')
 
 /**
  * Defines an endpoint whose whole request is its URL.
  *
  * @example get({ name: 'daily', host: 'archive', path: '/daily/{day}.csv', input: z.strictObject({ day: z.string() }), read: csv(['SYMBOL']) })
  */
-export const get = <Input extends Record<string, string>, Answer>(
-  endpoint: EndpointDefinition<Input, Answer>,
-): Endpoint<Input, Answer> => ({
-  ...endpoint,
-  headers: endpoint.headers ?? 'usual',
-  method: 'GET',
-})
+export const get = <Input extends Record<string, string>, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> =>
+  define(endpoint, 'GET')
+
+const define = <Input, Answer>(
+  { headers = 'usual', ...endpoint }: EndpointDefinition<Input, Answer>,
+  method: 'GET' | 'POST',
+): Endpoint<Input, Answer> => ({ ...endpoint, headers, method })
 
 /** The schema of a part of a request that is always the same. */
 export const exactly = <const T>(value: T): z.ZodType<T> =>

@@ -31,18 +31,11 @@ interface Sender {
 /** Creates a transport that sends through the routes which `findTarget` returns, and follows redirects to the addresses in `settings`. */
 export const createTransport = (findTarget: Sender['findTarget'], settings: Settings | undefined): Transport => {
   const sender = { findTarget, redirect: settings && createRedirect(settings), budget: createBodyBudget(), schedule: createTimeSlicer() }
-  return (request) => new Observable((subscriber) => new Exchange(request, { sender, subscriber, hop: 0 }).send())
+  return (request) => new Observable((subscriber) => new Exchange(sender, request, subscriber).send())
 }
 
 /** Header fields of a reply by name, in lower case. */
 type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
-
-interface ExchangeContext {
-  readonly sender: Sender
-  readonly subscriber: Subscriber<HttpReply>
-  /** The number of redirects before. */
-  readonly hop: number
-}
 
 /**
  * One request and its reply so far: the handler that undici calls, and the share of the memory budget. undici's own promises and an
@@ -57,23 +50,25 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
   private status = 0
   private headers: ReplyHeaders = {}
   private proxy: NetworkProxy | undefined
+  /** The number of redirects before. */
+  private hop = 0
 
   constructor(
-    private readonly request: HttpRequest,
-    private readonly context: ExchangeContext,
+    private readonly sender: Sender,
+    private request: HttpRequest,
+    private readonly subscriber: Subscriber<HttpReply>,
   ) {
     this.transfer = request.transfer ?? { bytesAt: 0 }
+    subscriber.add(this)
   }
 
   send(): void {
-    const { sender, subscriber } = this.context
     const { method, headers: given, body = null, timeoutMs } = this.request
-    const { route, path } = sender.findTarget(this.request)
+    const { route, path } = this.sender.findTarget(this.request)
     const { origin, agent, own, proxy } = route
     this.proxy = proxy
     // The agent of a proxy adds a header, and a dispatcher of the app may change them.
     const headers = proxy || !own ? { ...given } : given
-    subscriber.add(this)
     try {
       agent.dispatch({ origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, this)
     } catch (error) {
@@ -84,7 +79,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
 
   /** Cancels the request, or frees the memory of its reply. */
   unsubscribe(): void {
-    this.context.sender.budget.release(this)
+    this.sender.budget.release(this)
     if (this.isOver) return
     this.isOver = true
     this.controller?.abort(new Error('cancelled'))
@@ -118,13 +113,13 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.chunks.push(chunk)
     this.transfer.bytesAt = asyncScheduler.now()
-    this.context.sender.budget.take(this, chunk.length)
+    this.sender.budget.take(this, chunk.length)
     if (this.bytes > MAX_BODY_BYTES) controller.abort(new TransportError('too_large', `the answer is larger than ${MAX_BODY_BYTES} bytes`))
   }
 
   onResponseEnd(): void {
     const encoding = this.headers['content-encoding']
-    // `splice` empties the list, which is in the old generation too and would keep the chunks.
+    // Emptied, not replaced: the list is in the old generation too, and would keep the chunks until the next major GC.
     const chunks = this.chunks.splice(0)
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
     if (encoding === 'gzip') gunzip(body, { maxOutputLength: MAX_BODY_BYTES }, (error, whole) => this.finish(error, whole))
@@ -143,16 +138,20 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
       this.fail(error)
       return
     }
-    const { sender, subscriber, hop } = this.context
-    this.isOver = true
+    const { sender, subscriber, request } = this
     if (this.headers['content-encoding'] !== undefined) sender.budget.take(this, body.length)
     const reply = toHttpReply(this.status, this.headers, body)
-    const next = sender.redirect?.(reply, this.request, hop)
+    const next = sender.redirect?.(reply, request, this.hop)
     if (next) {
       sender.budget.release(this)
-      new Exchange(next, { sender, subscriber, hop: hop + 1 }).send()
+      this.request = next
+      this.hop += 1
+      this.status = 0
+      this.controller = undefined
+      this.send()
       return
     }
+    this.isOver = true
     const emit = (): void => {
       subscriber.next(reply)
       subscriber.complete()
@@ -162,15 +161,15 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
       emit()
       return
     }
-    this.request.arrived?.()
+    request.arrived?.()
     sender.schedule(emit)
   }
 
   private fail(error: unknown): void {
     if (this.isOver) return
     this.isOver = true
-    this.context.sender.budget.release(this)
-    this.context.subscriber.error(toTransportError(error, this.status !== 0, this.proxy))
+    this.sender.budget.release(this)
+    this.subscriber.error(toTransportError(error, this.status !== 0, this.proxy))
   }
 }
 

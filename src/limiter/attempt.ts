@@ -1,9 +1,28 @@
 import { asyncScheduler, type Observable } from 'rxjs'
-import { formatError, type HostClosedError, HostDownError, TransportError } from '../model/errors.js'
+import {
+  BadAnswerError,
+  type CollectError,
+  formatError,
+  type HostClosedError,
+  HostDownError,
+  HttpError,
+  ThrottledError,
+  TransportError,
+  type TransportReason,
+} from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
-import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { Limiter, Permit, QueuedRequest } from './limiter.js'
-import { computeRefusalPause, hasTrouble, isDown, isRefusing, type LimiterSettings } from './state.js'
+import {
+  answered,
+  computeRefusalPause,
+  type HealthSignal,
+  hasTrouble,
+  inconclusive,
+  isDown,
+  isRefusing,
+  type LimiterSettings,
+  type TroubleSignal,
+} from './state.js'
 
 /** Limits the requests of all streams of a run to one endpoint: by the limits of the host and by those of the endpoint. */
 export interface HostLimiter {
@@ -95,7 +114,7 @@ export abstract class LimitedRequest implements QueuedRequest {
 
   /** The attempt was answered. */
   protected countAnswer(): void {
-    recordReply(this.limiter.host.link, asyncScheduler.now() - this.startedAt)
+    this.limiter.host.link.onReply(asyncScheduler.now() - this.startedAt)
     this.release(answered)
   }
 
@@ -105,7 +124,7 @@ export abstract class LimitedRequest implements QueuedRequest {
    */
   protected countFailure(error: unknown): { readonly failure: unknown; readonly pauseMs: number | undefined } {
     const { host, endpoint } = this.limiter
-    const failure = reclassifyTimeout(error, host.link, this.idleMs)
+    const failure = host.link.reclassify(error, this.idleMs)
     const signal = classifyError(failure)
     this.release(this.findCause(signal))
     const isOutage = signal.kind === 'trouble' && !this.failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
@@ -190,36 +209,64 @@ export class ItemFailures {
   }
 }
 
-/** Measurements of the network link, shared by all hosts of a run. They tell a saturated link from a host that is down. */
-export interface NetworkLink {
-  /** When the last bytes arrived from any host, epoch milliseconds. */
-  bytesAt: number
-  /** Requests answered so far. */
-  served: number
-  /** Moving average (EWMA) of the time to a complete reply; undefined before the first. */
-  answerMs: number | undefined
+const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
+  connect: 'unreachable',
+  dns: 'unreachable',
+  reset: 'gateway',
+  protocol: 'gateway',
+  truncated: 'item',
 }
 
-export const createNetworkLink = (): NetworkLink => ({ bytesAt: 0, served: 0, answerMs: undefined })
+const classifyError = (error: unknown): HealthSignal => {
+  if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
+  if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
+  if (error instanceof HttpError) {
+    if (!error.isTemporary) return answered
+    return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
+  }
+  if (!(error instanceof TransportError)) return inconclusive
+  if (error.reason === 'slow') return { kind: 'slow' }
+  if (error.reason === 'deadline') return toTrouble(error, error.hasBegun ? 'slow' : 'gateway')
+  const sign = SIGNS[error.reason]
+  return sign === undefined ? inconclusive : toTrouble(error, sign)
+}
+
+const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterMs?: number): TroubleSignal => ({
+  kind: 'trouble',
+  sign,
+  reason: formatError(error),
+  causes: error.causes,
+  retryAfterMs,
+})
 
 /** EWMA weight of the newest reply. */
 const EWMA_WEIGHT = 0.1
 /** Above this share of the timeout, the average reply time means that some requests time out by load alone. */
 const SATURATED_SHARE = 1 / 4
 
-const recordReply = (link: NetworkLink, ms: number): void => {
-  link.served += 1
-  link.answerMs = link.answerMs === undefined ? ms : link.answerMs + EWMA_WEIGHT * (ms - link.answerMs)
-}
+/** Measurements of the network link, shared by all hosts of a run. They tell a saturated link from a host that is down. */
+export class NetworkLink {
+  /** When the last bytes arrived from any host, epoch milliseconds. */
+  bytesAt = 0
+  /** Requests answered so far. */
+  served = 0
+  /** Moving average (EWMA) of the time to a complete reply; undefined before the first. */
+  answerMs: number | undefined
 
-/** Turns a timeout on a saturated link into `slow`: the limiter lowers concurrency instead of blaming the host, and retries. */
-const reclassifyTimeout = (error: unknown, { bytesAt, answerMs }: NetworkLink, idleMs: number): unknown => {
-  if (!(error instanceof TransportError) || error.reason !== 'deadline') return error
-  // Other bytes arrive, and every reply is slow.
-  const isSaturated = bytesAt > asyncScheduler.now() - idleMs && (answerMs === undefined || answerMs > idleMs * SATURATED_SHARE)
-  if (!isSaturated) return error
-  const { detail, hasBegun, request } = error
-  return new TransportError('slow', `${detail} on a saturated network link`, { cause: error, hasBegun, request })
+  onReply(ms: number): void {
+    this.served += 1
+    this.answerMs = this.answerMs === undefined ? ms : this.answerMs + EWMA_WEIGHT * (ms - this.answerMs)
+  }
+
+  /** Turns a timeout on a saturated link into `slow`: the limiter lowers concurrency instead of blaming the host, and retries. */
+  reclassify(error: unknown, idleMs: number): unknown {
+    if (!(error instanceof TransportError) || error.reason !== 'deadline') return error
+    const isReceiving = this.bytesAt > asyncScheduler.now() - idleMs
+    const isSlow = this.answerMs === undefined || this.answerMs > idleMs * SATURATED_SHARE
+    if (!isReceiving || !isSlow) return error
+    const { detail, hasBegun, request } = error
+    return new TransportError('slow', `${detail} on a saturated network link`, { cause: error, hasBegun, request })
+  }
 }
 
 /** The transfer of one reply; its bytes also count for the link. */

@@ -1,16 +1,28 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
-import { createNetworkLink, type HostContext, type HostLimiter, ItemFailures, type NetworkLink } from './attempt.js'
+import { type HostContext, type HostLimiter, ItemFailures, NetworkLink } from './attempt.js'
 import { createStopwatch, Limiter } from './limiter.js'
 import { computeLimit, computeRate } from './rate.js'
-import { type BackoffStatus, isDown, isRefusing, type LimiterSettings, type LimiterState, toBackoffStatus } from './state.js'
+import { type BackoffStatus, isDown, isRefusing, type LimiterState, toBackoffStatus } from './state.js'
 
-/** The state of a limiter: of a host, or of one endpoint of it. */
-export interface LimiterStatus extends LimiterReading {
+/** The state of a limiter at one instant: of a host, or of one endpoint of it. */
+export interface LimiterStatus {
   /** The services that share it, because they have the same base address. */
   readonly hosts: readonly Host[]
   /** Absent for the host as a whole. */
   readonly endpoint?: string
+  /** Requests that were sent and have no complete reply yet. */
+  readonly inFlight: number
+  /** Requests in the queue. A request of an endpoint that waits for its host counts for both. */
+  readonly waiting: number
+  /** The most requests in flight; infinite if not limited. */
+  readonly maxInFlight: number
+  /** The most requests a second; infinite if not limited. */
+  readonly maxPerSecond: number
+  /** No request is sent for now: a back-off, or an open circuit. */
+  readonly isHeld: boolean
+  /** The circuit breaker; `half-open` while one request checks whether the host works again. */
+  readonly circuit: 'closed' | 'half-open' | 'open'
 }
 
 export type LimiterRegistry = ReturnType<typeof createLimiters>
@@ -18,6 +30,15 @@ export type LimiterRegistry = ReturnType<typeof createLimiters>
 /** The identity of a host: its base address, or the service name if none is set. */
 export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
+
+/** A host, its limiter, and those of its endpoints. */
+interface KnownHost {
+  readonly host: Host
+  readonly hosts: readonly Host[]
+  readonly context: HostContext
+  readonly byEndpoint: Map<string, HostLimiter>
+  readonly members: { readonly limiter: Limiter; readonly endpoint?: string; readonly summary: ReturnType<typeof createHostSummary> }[]
+}
 
 /**
  * The limiters of one run. Services with the same base address share them. `onBackoff` is called when services, or one endpoint of them,
@@ -27,74 +48,50 @@ export const createLimiters = (
   settings: Settings,
   onBackoff: (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void = () => undefined,
 ) => {
-  const all = new Map<
-    string,
-    { readonly host: Host; readonly hosts: readonly Host[]; readonly limiters: ReturnType<typeof createHostLimiters> }
-  >()
-  const link = createNetworkLink()
-  const findLimiters = (host: Host): ReturnType<typeof createHostLimiters> => {
-    const address = toHostAddress(settings, host)
-    return getOrAdd(all, address, () => {
-      const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-      const maxRate = Math.min(...hosts.map((other) => settings.hosts[other]?.maxRate ?? Number.POSITIVE_INFINITY))
-      const onHostBackoff = (status: BackoffStatus | undefined, endpoint?: string): void => onBackoff(hosts, status, endpoint)
-      const limiters = createHostLimiters(host, settings, { link, maxRate, onBackoff: onHostBackoff })
-      return { host, hosts, limiters }
-    }).limiters
+  const all = new Map<string, KnownHost>()
+  const link = new NetworkLink()
+  const openLimiter = ({ host, hosts, members }: Omit<KnownHost, 'context'>, now: () => number, endpoint?: string): Limiter => {
+    const summary = createHostSummary(endpoint === undefined || endpoint === host ? host : `${host} ${endpoint}`)
+    const maxRates = endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
+    const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
+      summary.onChange(before, after, at)
+      onBackoff(hosts, toBackoffStatus(after, at), endpoint)
+    }
+    const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), onChange })
+    members.push({ limiter, summary, ...(endpoint === undefined ? {} : { endpoint }) })
+    return limiter
+  }
+  const openHost = (host: Host, address: string): KnownHost => {
+    const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
+    const known = { host, hosts, byEndpoint: new Map(), members: [] }
+    const now = createStopwatch()
+    const context = { limiter: openLimiter(known, now), endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
+    return { ...known, context }
+  }
+  const openEndpoint = (known: KnownHost, name: string): HostLimiter => {
+    const { context } = known
+    const endpoint = openLimiter(known, context.now, name)
+    context.endpoints.push(endpoint)
+    return { endpoint, host: context }
   }
   return {
-    forEndpoint: ({ host, name }: { readonly host: Host; readonly name: string }) => findLimiters(host).forEndpoint(name),
+    forEndpoint: ({ host, name }: { readonly host: Host; readonly name: string }): HostLimiter => {
+      const address = toHostAddress(settings, host)
+      const known = getOrAdd(all, address, () => openHost(host, address))
+      return getOrAdd(known.byEndpoint, name, () => openEndpoint(known, name))
+    },
     /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
     link,
     /** Lines for the report, of each host that delayed requests. */
-    warnings: () => [...all.values()].flatMap(({ host, limiters }) => limiters.warnings().map((text) => ({ host, text }))),
+    warnings: () =>
+      [...all.values()].flatMap(({ host, members, context }) =>
+        members.flatMap(({ limiter, summary }) => summary.toWarnings(limiter.state, context.now()).map((text) => ({ host, text }))),
+      ),
     /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
     status: (): readonly LimiterStatus[] =>
-      [...all.values()].flatMap(({ hosts, limiters }) => limiters.readings().map((reading) => ({ hosts, ...reading }))),
-  }
-}
-
-/** The limiters of all endpoints of a host. The callback receives each back-off as it begins or grows, and `undefined` when it ends. */
-export const createHostLimiters = (
-  name: string,
-  settings: LimiterSettings,
-  {
-    link = createNetworkLink(),
-    onBackoff = () => undefined,
-    maxRate,
-  }: { link?: NetworkLink; onBackoff?: (status: BackoffStatus | undefined, endpoint?: string) => void; maxRate?: number } = {},
-) => {
-  const now = createStopwatch()
-  const summaries: (() => readonly string[])[] = []
-  const open = (endpoint?: string): Limiter => {
-    const summary = createHostSummary(endpoint === undefined || endpoint === name ? name : `${name} ${endpoint}`)
-    const limiter = new Limiter({
-      ...{ name: endpoint ?? name, settings, now },
-      maxRate: endpoint === undefined ? maxRate : undefined,
-      onChange: (before, after, at) => {
-        summary.onChange(before, after, at)
-        onBackoff(toBackoffStatus(after, at), endpoint)
-      },
-    })
-    summaries.push(() => summary.toWarnings(limiter.state, now()))
-    return limiter
-  }
-  const host: HostContext = { limiter: open(), endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
-  const limiters = new Map<string, HostLimiter>()
-  const createForEndpoint = (name: string): HostLimiter => {
-    const endpoint = open(name)
-    host.endpoints.push(endpoint)
-    return { endpoint, host }
-  }
-  return {
-    forEndpoint: (endpoint: string): HostLimiter => getOrAdd(limiters, endpoint, () => createForEndpoint(endpoint)),
-    /** Lines for the report. */
-    warnings: (): readonly string[] => summaries.flatMap((summarize) => summarize()),
-    /** The limiter of the host, then those of its endpoints. */
-    readings: (): readonly (LimiterReading & { readonly endpoint?: string })[] => [
-      readLimiter(host.limiter, now()),
-      ...host.endpoints.map((limiter) => ({ endpoint: limiter.name, ...readLimiter(limiter, now()) })),
-    ],
+      [...all.values()].flatMap(({ hosts, members, context }) =>
+        members.map(({ limiter, summary: _, ...endpoint }) => ({ hosts, ...endpoint, ...readLimiter(limiter, context.now()) })),
+      ),
   }
 }
 
@@ -128,31 +125,11 @@ const createHostSummary = (name: string) => {
 
 const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 
-/** The state of a limiter at one instant. */
-export interface LimiterReading {
-  /** Requests that were sent and have no complete reply yet. */
-  readonly inFlight: number
-  /** Requests in the queue. A request of an endpoint that waits for its host counts for both. */
-  readonly waiting: number
-  /** The most requests in flight; infinite if not limited. */
-  readonly maxInFlight: number
-  /** The most requests a second; infinite if not limited. */
-  readonly maxPerSecond: number
-  /** No request is sent for now: a back-off, or an open circuit. */
-  readonly isHeld: boolean
-  /** The circuit breaker; `half-open` while one request checks whether the host works again. */
-  readonly circuit: 'closed' | 'half-open' | 'open'
-}
-
-/** Reads a limiter, for metrics. */
-const readLimiter = (limiter: Limiter, now: number): LimiterReading => {
-  const { state, waiting } = limiter
-  return {
-    inFlight: state.inFlight,
-    waiting,
-    maxInFlight: computeLimit(state.rate.inFlight, now),
-    maxPerSecond: computeRate(state.rate, now),
-    isHeld: isDown(state) || isRefusing(state, now),
-    circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
-  }
-}
+const readLimiter = ({ state, waiting }: Limiter, now: number): Omit<LimiterStatus, 'hosts' | 'endpoint'> => ({
+  inFlight: state.inFlight,
+  waiting,
+  maxInFlight: computeLimit(state.rate.inFlight, now),
+  maxPerSecond: computeRate(state.rate, now),
+  isHeld: isDown(state) || isRefusing(state, now),
+  circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
+})

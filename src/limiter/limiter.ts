@@ -34,7 +34,7 @@ interface LimiterOptions {
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
   /** Requests a second. */
-  readonly maxRate?: number | undefined
+  readonly maxRate?: number
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 

@@ -1,10 +1,8 @@
 import type { Candle, Candles } from '../model/candle.js'
 import { formatThousands } from '../model/text.js'
 import { toDay } from '../model/trading-day.js'
-import { type CandleArrays, candleAt, isSameDay, toCandleDay, toDayNumber } from './candle-file.js'
+import { type CandleArrays, candleAt, DAY_SECONDS, isSameDay, toCandleDay, toDayNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
-
-const DAY_SECONDS = 86_400
 
 /** Why a candle is impossible; undefined if it is possible. */
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {

@@ -1,5 +1,5 @@
 import { CANDLE_COLUMNS, type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
-import { asBuffer } from '../model/text.js'
+import { asBuffer } from '../model/stored.js'
 import { type Day, toDay } from '../model/trading-day.js'
 
 const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
@@ -174,7 +174,7 @@ const formatCandles = (candles: Candles): string | Uint8Array =>
   candles.csv ?? Array.from(candles, (candle) => `${candle.join(',')}\n`).join('')
 
 const INDIA_OFFSET_SECONDS = 19_800
-const DAY_SECONDS = 86_400
+export const DAY_SECONDS = 86_400
 
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
 export const toDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / DAY_SECONDS)

@@ -147,12 +147,12 @@ const findNewCandles = (rows: Candles, { recent, newest }: StoredHistory, { fact
     const stored = recent.get(toDayNumber(candle[0]))
     if (stored === undefined) return candle[0] > newest
     if (findCandleFault(candle) !== undefined && findCandleFault(stored) === undefined) return true
-    return PRICES.some((column) => isChanged(stored[column], candle[column]))
+    return PRICE_COLUMNS.some((column) => isChanged(stored[column], candle[column]))
   }
   return newest === 0 ? [] : pairWithPrevious([...rows]).filter(isNew)
 }
 
-const PRICES = [1, 2, 3, 4] as const
+const PRICE_COLUMNS = [1, 2, 3, 4] as const
 const CLOSE = 4
 
 interface Compared {

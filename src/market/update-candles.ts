@@ -159,13 +159,13 @@ const addLater = (rows: Candles, update: Update): Observable<ItemResult<Candle>>
   )
 }
 
-const PRICES = ['open', 'high', 'low', 'close'] as const
+const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
 
 /** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
 const describeJoinChange = (stored: Candle, answered: Candle, isFinal: boolean): string | undefined => {
   if (stored[0] !== answered[0]) return 'is missing from the answer'
-  const wrong = PRICES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
-  return isFinal && wrong >= 0 ? `differs (${PRICES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+  const wrong = PRICE_NAMES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
+  return isFinal && wrong >= 0 ? `differs (${PRICE_NAMES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
 }
 
 /** The end of a stored candle file to which later candles can be appended. */

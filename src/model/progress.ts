@@ -45,7 +45,8 @@ const RATE_WINDOW_MS = 20_000
 const BYTES_WINDOW_MS = 5_000
 /** Only this much of a pause, or of the time that the process was stopped, counts, so that the rate from before stays usable. */
 const MAX_COUNTED_PAUSE_MS = 5_000
-const SAMPLE_MS = 500
+/** A sample is taken about this often. */
+export const SAMPLE_MS = 500
 const MIN_SAMPLE = { ms: 1_000, items: 3 } as const
 /** A change of the expected end below this is ignored: the remaining time counts down and does not jump. */
 const END_TOLERANCE = { ms: 1_500, share: 0.15 } as const
@@ -132,11 +133,11 @@ const updateTrack = (track: Track, stream: StreamStats, { now, isPaused }: { rea
   const { time } = track
   if (time - (samples.at(-1)?.time ?? 0) >= SAMPLE_MS) samples.push({ time, done })
   while (samples.length > 2 && time - (samples[1]?.time ?? time) >= RATE_WINDOW_MS) samples.shift()
-  track.perSecond = computeRate(track, done)
+  track.perSecond = measureRate(track, done)
   track.endsAt = isPaused ? undefined : estimateEnd(track, stream)
 }
 
-const computeRate = ({ samples: [first], time }: Track, done: number): number | undefined => {
+const measureRate = ({ samples: [first], time }: Track, done: number): number | undefined => {
   if (first === undefined || time - first.time < MIN_SAMPLE.ms || done - first.done < MIN_SAMPLE.items) return undefined
   return ((done - first.done) * 1_000) / (time - first.time)
 }

@@ -28,8 +28,11 @@ export const Rows = z.looseObject({ data: RecordList.nullable() })
 export const MaybeRows = z.looseObject({ data: RecordList.nullish() })
 
 /** A copy without the fields that are undefined: in documents and events, such a field is absent. */
-export const omitUndefined = <const T extends object>(fields: T): OmitUndefined<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as OmitUndefined<T>
+export const omitUndefined = <const T extends object>(fields: T): OmitUndefined<T> => {
+  const defined: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) defined[name] = value
+  return defined as OmitUndefined<T>
+}
 
 type OmitUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>

@@ -69,6 +69,7 @@ export const Settings = z.strictObject({
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
+  lake: booleanSchema.default(false).describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
   holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
   stale: z
     .enum(['note', 'fail'], { error: 'must be note or fail' })

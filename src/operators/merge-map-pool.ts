@@ -78,13 +78,6 @@ const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (erro
   const returning = new Set<() => void>()
   let freeWorkers = workers
   let isHandingOut = false
-  const resumeNext = (): boolean => {
-    const [start] = returning
-    if (start === undefined) return false
-    returning.delete(start)
-    start()
-    return true
-  }
   /** A loop, not recursion: synchronous work must not grow the stack. */
   const handOut = (): void => {
     if (isHandingOut) return
@@ -93,9 +86,14 @@ const createWorkerPool = (workers: number, beginNext: () => boolean, fail: (erro
       while (freeWorkers > 0) {
         // Taken before: what begins may end at once, and release it.
         freeWorkers -= 1
-        if ((returning.size > 0 && resumeNext()) || beginNext()) continue
-        freeWorkers += 1
-        break
+        const [start] = returning.size > 0 ? returning : []
+        if (start) {
+          returning.delete(start)
+          start()
+        } else if (!beginNext()) {
+          freeWorkers += 1
+          break
+        }
       }
     } catch (error) {
       fail(error)

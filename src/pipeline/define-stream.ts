@@ -200,19 +200,22 @@ export const toFilePath = (output: Pick<Output, 'file'>, exchange: string, item:
 
 /** The SQL tables over the outputs of streams, in display order. */
 export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
-  streams
-    .flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ facts, output, work }))))
-    .sort((one, other) => getPosition(one.facts) - getPosition(other.facts))
-    .map(({ facts: { about, position, columns, ...facts }, output, work }) => ({
-      ...facts,
-      comment: about,
-      shape: SHAPES[output.shape],
-      files: listFiles(output, work),
-      ...findItems(output),
-      columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
-    }))
+  sortByPosition(
+    streams.flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ ...facts, output, work })))),
+  ).map(({ about, position, columns, output, work, ...facts }) => ({
+    ...facts,
+    comment: about,
+    shape: SHAPES[output.shape],
+    files: listFiles(output, work),
+    ...findItems(output),
+    columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
+  }))
 
-const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: TableFacts): number => position
+/** Streams or tables in the order of lists and reports; those without a position come last. */
+export const sortByPosition = <P extends { readonly position?: number | undefined }>(all: readonly P[]): readonly P[] => {
+  const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: P): number => position
+  return [...all].sort((one, other) => getPosition(one) - getPosition(other))
+}
 
 const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
   'rows-in-one-file': 'array',

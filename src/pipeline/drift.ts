@@ -29,7 +29,7 @@ export const saveDrift = ({ drift, session, redact }: Pick<RunContext, 'drift' |
 }
 
 /** Adds schema drift to a report. Drift that no one has accepted turns a complete run into a partial one. */
-export const addDrift = (report: RunReport, run: RunContext): Observable<RunReport> => {
+export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunReport> => {
   const { plan, storage, accept } = run
   const found = saveDrift(run)
   if (found.length === 0) return of(report)

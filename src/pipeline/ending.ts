@@ -20,7 +20,7 @@ import {
 import type { RunEvent } from '../model/event.js'
 import type { RunReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
-import { addDrift } from './drift.js'
+import { judgeDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
 import { addFreshness, hasWholeSession } from './freshness.js'
 import { CriticalFailureError } from './graph.js'
@@ -57,14 +57,12 @@ const keepHistory = (report: RunReport, { plan, session }: RunContext): Observab
   )
 }
 
-type RunEnd = 'whole' | 'interrupted'
-
 type RunFinishedEvent = Extract<RunEvent, { readonly type: 'run-finished' }>
 
-/** Ends the run early when `stop$` emits: no further item begins, and active items get 5 s to finish. */
+/** Emits whether the run came to its end. Ends it early when `stop$` emits: no further item begins, and active items get 5 s to finish. */
 export const stopOn =
   (stop$: Observable<unknown> = NEVER, activity: Activity) =>
-  (end$: Observable<unknown>): Observable<RunEnd> =>
+  (end$: Observable<unknown>): Observable<boolean> =>
     end$.pipe(
       takeUntil(
         stop$.pipe(
@@ -75,14 +73,14 @@ export const stopOn =
           switchMap(() => race(activity.idle$, timer(MAX_DRAIN_MS))),
         ),
       ),
-      map((): RunEnd => 'whole'),
-      defaultIfEmpty<RunEnd, RunEnd>('interrupted'),
+      map(() => true),
+      defaultIfEmpty(false),
     )
 
 /** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
-export const finishRun =
+export const finishWithReport =
   (run: RunContext) =>
-  (ended$: Observable<RunEnd>): Observable<RunEvent> => {
+  (isWhole$: Observable<boolean>): Observable<RunEvent> => {
     const { plan, stats, storage, session, redact, clock } = run
     const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run)
     const store = (report: RunReport): Observable<RunFinishedEvent> =>
@@ -90,7 +88,7 @@ export const finishRun =
         ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
       }).pipe(
         concatMap((missing) =>
-          addDrift(addFailedCounts(report, missing), run).pipe(
+          judgeDrift(addFailedCounts(report, missing), run).pipe(
             concatMap((whole) => keepHistory(whole, run)),
             concatMap((whole) => storeReport(storage, whole, missing)),
           ),
@@ -106,9 +104,9 @@ export const finishRun =
         }),
       )
     }
-    return ended$.pipe(
-      concatMap((ended) =>
-        ended === 'whole'
+    return isWhole$.pipe(
+      concatMap((isWhole) =>
+        isWhole
           ? judge(stats.report(clock())).pipe(concatMap(finished))
           : judge(stats.report(clock(), { outcome: 'interrupted' })).pipe(concatMap(store)),
       ),

@@ -36,16 +36,6 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
 export const isStream = (value: unknown): value is StreamDefinition =>
   isRow(value) && typeof value.name === 'string' && isRow(value.work) && Array.isArray(value.endpoints) && Array.isArray(value.outputs)
 
-interface Positioned {
-  readonly position?: number | undefined
-}
-
-/** Streams or tables in the order of lists and reports; those without a position come last. */
-export const sortByPosition = <P extends Positioned>(all: readonly P[]): readonly P[] =>
-  [...all].sort((one, other) => getPosition(one) - getPosition(other))
-
-const getPosition = ({ position = Number.MAX_SAFE_INTEGER }: Positioned): number => position
-
 const SortBy = z.strictObject({
   key: z.custom((key) => typeof key === 'function', 'must be a function'),
   direction: z.enum(['ascending', 'descending']).optional(),

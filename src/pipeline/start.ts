@@ -19,7 +19,7 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, type Redact, redactError } from '../model/redact.js'
-import { finishRun, isFinal, stopOn } from './ending.js'
+import { finishWithReport, isFinal, stopOn } from './ending.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
@@ -191,7 +191,7 @@ const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observabl
       runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishRun(run),
+        finishWithReport(run),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync'
 import { isRow, type Row, toNumber } from '../model/row.js'
 import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumns, type Table } from '../model/table.js'
-import { type Day, readDay } from '../model/trading-day.js'
+import { readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
@@ -39,24 +39,24 @@ const createRowMaker = (table: Table, label: string): ((record: Row) => readonly
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
   const restOfDocument = createRest(table, 'document')
-  const toDay = createDayReader()
-  const readers = columns.map((column) => ({ name: column.name, read: createReader(column, { label, toDay }) }))
-  const empty: Readonly<Record<string, Value>> = Object.fromEntries(listColumns(table).map(({ name }) => [name, null]))
-  const toRow = (record: unknown, document: Row): TableRow => {
-    // A copy has room for all columns at once: an object that grows by one column after the other is copied each time.
-    const row: Record<string, Value> = { ...empty }
+  const readers = columns.map((column) => ({ name: column.name, read: createReader(column, label) }))
+  const toRow = (record: unknown, document: Row, restOf?: Row): TableRow => {
+    const row: Record<string, Value> = {}
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
     for (const { name, read } of readers) {
       const value = read(fields, document)
       if (value === MISFIT) mayMisfit = true
-      else row[name] = value
+      row[name] = value === MISFIT ? null : value
     }
-    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(lists && restOfDocument(document, mayMisfit), restOfRow(record, mayMisfit)) : record)
+    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record)
     return row
   }
   if (lists === undefined) return (record) => [toRow(record, {})]
-  return (document) => lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document)))
+  return (document) => {
+    const rest = restOfDocument(document, true)
+    return lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document, rest)))
+  }
 }
 
 /** A single record counts as a list of one. */
@@ -82,25 +82,8 @@ const mergePatch = (target: unknown, patch: unknown): unknown => {
 /** A value that does not fit its column. */
 const MISFIT = Symbol('misfit')
 
-/** Reads the day of a text, as `readDay`. */
-type ReadDay = (text: string) => Day | undefined
-
-/** Most rows of a list have one of a few days. */
-const createDayReader = (): ReadDay => {
-  const days = new Map<string, Day | undefined>()
-  return (text) => {
-    if (!days.has(text)) days.set(text, readDay(text))
-    return days.get(text)
-  }
-}
-
-interface Reading {
-  readonly label: string
-  readonly toDay: ReadDay
-}
-
 /** Creates a function that reads the value of a column: the first of its keys that is there. */
-const createReader = (column: TableColumn, { label, toDay }: Reading): ((row: Row, document: Row) => Value | typeof MISFIT) => {
+const createReader = (column: TableColumn, label: string): ((row: Row, document: Row) => Value | typeof MISFIT) => {
   const { from } = column
   if ('file' in from) {
     const value = from.file === 'label' ? (column.convert?.value(label) ?? label) : null
@@ -112,7 +95,7 @@ const createReader = (column: TableColumn, { label, toDay }: Reading): ((row: Ro
     const source = ofRow ? row : document
     for (const find of finders) {
       const found = find(source)
-      if (found !== undefined && found !== null) return toValue(column, found, toDay) ?? MISFIT
+      if (found !== undefined && found !== null) return toValue(column, found) ?? MISFIT
     }
     return null
   }
@@ -132,7 +115,7 @@ const toJson = (value: unknown): string => {
 }
 
 /** The value of a column; null if it does not fit. */
-export const toValue = ({ type, convert }: TableColumn, found: unknown, toDay: ReadDay = readDay): Value => {
+export const toValue = ({ type, convert }: TableColumn, found: unknown): Value => {
   // Most values are of the type of their column.
   if (convert === undefined && typeof found === 'number' && (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found))))
     return found
@@ -147,9 +130,9 @@ export const toValue = ({ type, convert }: TableColumn, found: unknown, toDay: R
     case 'BIGINT':
       return toWhole(text)
     case 'DATE':
-      return toDay(text.slice(0, 10)) ?? null
+      return readDay(text.slice(0, 10)) ?? null
     case 'TIMESTAMP':
-      return toTimestamp(text.slice(0, 19), toDay)
+      return toTimestamp(text.slice(0, 19))
   }
 }
 
@@ -162,9 +145,9 @@ const toWhole = (text: string): Value => {
 
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d)?)?\s*$/
 
-const toTimestamp = (text: string, toDay: ReadDay): string | null => {
-  const [, day = '', minute = '00:00', second = ':00'] = TIMESTAMP.exec(text) ?? []
-  return toDay(day) === undefined ? null : `${day} ${minute}${second}`
+const toTimestamp = (text: string): string | null => {
+  const [, day, minute = '00:00', second = ':00'] = TIMESTAMP.exec(text) ?? []
+  return readDay(day) === undefined ? null : `${day} ${minute}${second}`
 }
 
 /**

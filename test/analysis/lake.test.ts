@@ -1,6 +1,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wholeLake } from '../../src/analysis/lake/whole-lake.js'
+import { listViews } from '../../src/analysis/tables/index.js'
+import { listTables } from '../../src/pipeline/define-stream.js'
+import { streams } from '../../streams/registry.js'
+import { openPlain } from './history/known-answers.js'
 import { collected, duckdb, objectsOf, rowsOf } from './support.js'
 
 describe.skipIf(!duckdb)('the lake, for a query', () => {
@@ -95,5 +101,57 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     writeFileSync(lake(), '')
     expect(await rowsOf('select count(*) > 0 from candles', out, 0)).toEqual([['true']])
     rmSync(lake())
+  })
+})
+
+describe.skipIf(!duckdb)('the whole lake', () => {
+  let [out, remove] = ['', (): void => undefined]
+  beforeAll(async () => {
+    ;({ out, remove } = await collected(8, 60))
+  }, 60_000)
+  afterAll(() => remove())
+  const write = () => lastValueFrom(wholeLake({ streams }).write(out).pipe(toArray()))
+  const inodes = () => Object.fromEntries(names.map((name) => [name, statSync(join(out, 'lake', name, `${name}.parquet`)).ino]))
+  const tables = listTables(streams)
+  const names = [...tables, ...listViews(tables)].map(({ name }) => name)
+
+  it('has every table and view of a query, sorted by symbol and day, for DuckDB alone', async () => {
+    const loaded = await write()
+    expect(loaded.map(({ table }) => table)).toEqual(names)
+    const lake = await openPlain(out, 'lake')
+    for (const name of names) {
+      const rows = await rowsOf(`select * from ${name} order by all`, out)
+      const read = await lake.ask(`select * from ${name} order by all`)
+      // Sums of numbers depend on their order.
+      const isSame = (one: string, other = '') => one === other || Math.abs(Number(one) / Number(other) - 1) < 1e-9
+      const differences = rows.filter((row, place) => !row.every((value, index) => isSame(String(value), read[place]?.[index])))
+      expect(differences, name).toEqual([])
+      expect(rows, name).toHaveLength(loaded.find(({ table }) => table === name)?.rows ?? -1)
+    }
+    const file = "read_parquet('candles_adjusted/candles_adjusted.parquet', file_row_number = true)"
+    const unsorted = `select count(*) from (select (symbol, day) < lag((symbol, day)) over (order by file_row_number) as is_less from ${file}) where is_less`
+    expect(await lake.ask(unsorted)).toEqual([['0']])
+    lake.close()
+  })
+
+  it('is written again only where outputs have changed, and without what a kill has left', async () => {
+    const before = inodes()
+    await write()
+    expect(inodes()).toEqual(before)
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[]')
+    const left = join(out, 'lake', '.deals.parquet.01234567-0123-0123-0123-0123456789ab.tmp')
+    writeFileSync(left, 'half')
+    await write()
+    const changed = names.filter((name) => inodes()[name] !== before[name])
+    expect(changed).toEqual(expect.arrayContaining(['deals', 'deals_valued', 'events', 'screener']))
+    expect(changed).not.toEqual(expect.arrayContaining(['candles']))
+    expect(existsSync(left)).toBe(false)
+  })
+
+  it('stays as it is if an output is damaged, and says which', async () => {
+    const before = inodes()
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{"sym":"A"},{"s')
+    await expect(write()).rejects.toThrow(/bulk_block_deals/)
+    expect(inodes()).toEqual(before)
   })
 })

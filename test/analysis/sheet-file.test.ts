@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { replaceFile } from '../../src/analysis/replace-file.js'
-import { loadSheetWriter } from '../../src/analysis/sheet-file.js'
-import { tableFile } from '../../src/analysis/table-file.js'
+import { replaceFile } from '../../src/analysis/export/replace-file.js'
+import { loadSheetWriter } from '../../src/analysis/export/sheet-file.js'
+import { tableFile } from '../../src/analysis/export/table-file.js'
 import type { ShownColumn } from '../../src/model/table.js'
 import { type DuckDb, openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
@@ -96,6 +96,7 @@ describe.skipIf(!duckdb)('a workbook', () => {
       'sid',
       'fno',
       'extra',
+      'as_of',
       'A',
       'INE009A01021',
       'B &amp; C',

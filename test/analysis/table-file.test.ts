@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tableFile } from '../../src/analysis/table-file.js'
+import { tableFile } from '../../src/analysis/export/table-file.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { streams } from '../../streams/registry.js'
@@ -31,7 +31,7 @@ describe.skipIf(!duckdb)('a file of the screener', () => {
     const expected = await objectsOf('from screener order by symbol, day', out)
     for (const format of ['json', 'csv', 'parquet'])
       expect(await write(`deep/screener.${format}`)).toMatchObject({ table: 'screener', rows: 12, leftOut: 0, isSkipped: false })
-    expect(JSON.parse(read('deep/screener.json'))).toEqual(expected)
+    expect(JSON.parse(read('deep/screener.json'))).toEqual(expected.map((row) => ({ ...row, as_of: '2026-02-12' })))
     const rows = parse(read('deep/screener.csv'), { columns: true }) as readonly Record<string, string>[]
     expect(rows.map(({ isin, close_inr }) => [isin, Number(close_inr)])).toEqual(expected.map(({ isin, close_inr }) => [isin, close_inr]))
     const { connection, close } = await openDuckDb()

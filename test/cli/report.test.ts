@@ -5,7 +5,7 @@ import { marketHtml } from '../../src/cli/report/market-html.js'
 import { readMarket } from '../../src/cli/report/read-market.js'
 import { addDays } from '../../src/model/trading-day.js'
 import { streams } from '../../streams/registry.js'
-import { candleFile, marketWith, report, stock } from '../web/data/support.js'
+import { candleFile, marketWith, report, stock } from '../show/support.js'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const

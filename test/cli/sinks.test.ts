@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
+import { Settings } from '../../src/model/settings.js'
 import { duckdb } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport, settingsFile } from './support.js'
 
@@ -54,6 +55,14 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
         (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
       ),
     )
+  })
+
+  it('is the lake if the settings say so', async () => {
+    const io = createTestIo()
+    const loadSettings = () => Settings.parse({ out: '/nowhere', lake: true })
+    const event$ = of({ type: 'run-finished', report: runReport() } as const)
+    expect(await runProgram(['run', '--out', '/nowhere'], io, createTestDependencies(event$, { loadSettings }))).toBe(1)
+    expect(io.err.text()).toContain('To load it without new requests: scripstream lake --out /nowhere\n')
   })
 
   it('is reported without the secrets of its address', async () => {

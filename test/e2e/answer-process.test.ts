@@ -8,7 +8,7 @@ import { readRecordedChecks } from '../../src/analysis/verify/recorded-checks.js
 import { toRunLogEntry } from '../../src/model/run-log.js'
 import { duckdb, folderWith } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
-import { stock } from '../web/data/support.js'
+import { stock } from '../show/support.js'
 import { main, start } from './command.js'
 
 const isLinux = process.platform === 'linux'
@@ -27,16 +27,19 @@ const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
   })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const origin = /http:\S+\d/.exec(String(line))?.[0] ?? ''
+  // It is read first, in a process of its own.
+  await fetch(`${origin}/api/market`)
   const ask = async (sql: string, signal?: AbortSignal) => {
     const headers = { 'content-type': 'application/json', origin }
     const response = await fetch(`${origin}/api/query`, { method: 'POST', headers, body: JSON.stringify({ sql }), signal: signal ?? null })
     return { status: response.status, body: (await response.json()) as { readonly rows?: unknown; readonly error?: string } }
   }
-  // A thread of such a process notes only its priority.
+  // A thread of such a process notes only its priority. The first answer is the market.
   const listProcesses = () =>
     readFileSync(join(out, 'processes.txt'), 'utf8')
       .split('\n')
       .filter((line) => line.startsWith('serve'))
+      .toSpliced(1, 1)
   return { pid: child.pid ?? 0, origin, out, ask, listProcesses }
 }
 

@@ -1,21 +1,22 @@
 import { gzipSync } from 'node:zlib'
-import { firstValueFrom, noop, Observable, of, tap } from 'rxjs'
+import { concat, firstValueFrom, NEVER, noop, Observable, of, Subject, takeUntil, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
 import { createAsk } from '../../src/http/ask.js'
-import type { Transport } from '../../src/http/transport.js'
+import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
 import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
+import { itWithMarbles } from '../support/marbles.js'
 import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
 
-const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://static') => {
+const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://static', backoffMs = 0) => {
   const events: string[] = []
-  const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs: 0, throttleMs: 0 })
+  const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs, throttleMs: 0 })
   const ask = askFreely({
     transport,
     settings,
@@ -29,7 +30,7 @@ const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://st
 }
 
 /** Replies in order; the last reply repeats. */
-const inTurn = (...replies: readonly ReturnType<typeof replying>[]): Transport => {
+const inTurn = (...replies: readonly Observable<HttpReply>[]): Transport => {
   let turn = 0
   return () => {
     const reply = replies[Math.min(turn, replies.length - 1)] ?? replying('')
@@ -161,6 +162,33 @@ describe('a request through ask', () => {
     await firstValueFrom(answer$)
     await firstValueFrom(answer$)
     expect(events).toEqual(['requested', 'requested'])
+  })
+
+  it('ends an attempt with its first reply, whatever a transport emits after it in the same turn', async () => {
+    const { ask, events } = createTestAsk(inTurn(concat(replying('<html>'), replying('{"data":[1]}')), replying('{"data":[2]}')))
+    expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [2] })
+    expect(events).toEqual(['requested', 'retried', 'requested'])
+  })
+
+  itWithMarbles('sends each attempt after the end of the last one, and none after it is unsubscribed', (m) => {
+    const sent = [m.cold('--#', undefined, new TransportError('reset', 'gone')), m.cold('-')] as const
+    const { ask } = createTestAsk(inTurn(...sent), 1_000, 'http://static', 8)
+    m.expect(ask(call, INPUT), '---------!').toBeObservable('-')
+    m.expect(sent[0]).toHaveSubscriptions('^-!')
+    m.expect(sent[1]).toHaveSubscriptions('------^--!')
+  })
+
+  it('sends nothing when an observer of its start cancels it', () => {
+    const sent: unknown[] = []
+    const settings = settingsOf({ urls: { static: 'http://static' } })
+    const cancel$ = new Subject<void>()
+    const ask = askFreely({
+      ...{ settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0 },
+      transport: (request) => NEVER.pipe(tap({ subscribe: () => sent.push(request) })),
+      onRequestEvent: () => cancel$.next(),
+    })
+    ask(call, INPUT).pipe(takeUntil(cancel$)).subscribe()
+    expect(sent).toEqual([])
   })
 
   it('passes on an unexpected error without a retry', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { scanJson } from '../../src/model/json-text.js'
+import { scanJson } from '../../src/config.js'
 
 const isJson = (text: string): boolean => {
   try {

@@ -1,11 +1,10 @@
 // An app that passes on options as it has them, `undefined` too: compiled with `exactOptionalPropertyTypes`.
 import { of } from 'rxjs'
 import * as lib from 'scripstream'
-import { diff, type QueryOptions, query, verify } from 'scripstream/analysis'
+import { diff, duckdb, parquet, postgres, type QueryOptions, query, verify } from 'scripstream/analysis'
 import { type FleetOptions, fleet, type WorkerOptions } from 'scripstream/fleet'
 import { deadline, retryAfter429 } from 'scripstream/operators'
 import { serveSimulator } from 'scripstream/simulator'
-import { duckdb, parquet, postgres } from 'scripstream/sinks'
 import { streams } from 'scripstream/streams'
 import { createTrial } from 'scripstream/testing'
 

@@ -36,13 +36,6 @@ describe('a collector', () => {
 describe('a wrong option', () => {
   const misspelt = (options: object) => options as RunOptions
 
-  it('that is misspelt is refused, with the one that is meant', () => {
-    const options = { settings: {}, storages: memory() } as CollectorOptions
-    const why =
-      'unknown option: "storages" (did you mean storage?); options: settings, streams, storage, engine, dispatcher, transport, log, telemetry, clock, random'
-    expect(() => createCollector(options)).toThrow(why)
-  })
-
   it.each([
     [{ dispatcher: {} }, 'invalid dispatcher: it must have the method dispatch'],
     [{ storage: null }, 'invalid storage: it must have the method openSession'],

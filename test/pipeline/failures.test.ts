@@ -63,6 +63,19 @@ describe('the report of a failed stream', () => {
       expect(scripts['master-data']).not.toHaveProperty('code')
     })
 
+  for (const { count, rows, outcome } of [
+    { count: 20, rows: [], outcome: 'failed' },
+    { count: 19, rows: [], outcome: 'success' },
+    { count: 30, rows: ['news S7'], outcome: 'success' },
+  ])
+    itWithMarbles(`is ${outcome} with ${count} items, of which ${rows.length} have rows`, (m) => {
+      const stocks = Array.from({ length: count }, (_, index) => `S${index}`)
+      const answers = (call: string) => of(rows.some((one) => one === call) ? ok({ a: 1 }) : ok())
+      const { outcome: end, error, items } = reportOf(m, { streams: [tiny('news')], stocks, answers }).scripts.news ?? {}
+      expect([end, items?.empty]).toEqual([outcome, count - rows.length])
+      expect(error).toBe(outcome === 'failed' ? 'all 20 items were empty' : undefined)
+    })
+
   itWithMarbles('has the code of the stream that it depends on; a failed run has that of the master list', (m) => {
     const list = tinyOnce('list', { offers: () => [] })
     const rows = tiny('rows', { work: { ...tiny('rows').work, of: 'list' } })

@@ -2,7 +2,7 @@ import { map, NEVER, of, timer } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { itWithMarbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
-import { ok, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import { ok, page, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 
 const outcome = map(({ outcome }: { readonly outcome: string }) => outcome)
 const core = { phase: 'core' } as const
@@ -84,16 +84,10 @@ describe('the order of a run', () => {
 })
 
 describe('the barrier', () => {
-  itWithMarbles('passes when there are no streams besides the master list', (m) => {
-    const collector = tinyCollector(m, { streams: [] })
-
-    m.expect(collector.run().pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
-  })
-
-  itWithMarbles('passes when there is nothing to run at all', (m) => {
-    const collector = tinyCollector(m, { streams: [tinyOnce('later')] })
-
-    m.expect(collector.run({ only: [] }).pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
+  itWithMarbles('passes when there is nothing but the master list, or nothing at all, to run', (m) => {
+    m.expect(tinyCollector(m, { streams: [] }).run().pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
+    const idle = tinyCollector(m, { streams: [tinyOnce('later')] })
+    m.expect(idle.run({ only: [] }).pipe(outcome)).toBeObservable('(a|)', { a: 'complete' })
   })
 
   itWithMarbles('passes when no stock is selected', (m) => {
@@ -142,5 +136,43 @@ describe('the barrier', () => {
 
     expect(outcomes).toStrictEqual(['partial'])
     expect(collector.dropped).toHaveLength(3)
+  })
+})
+
+describe('the critical step', () => {
+  for (const { how, reply, asked, times } of [
+    { how: 'is refused', reply: status(403), asked: [0], times: 1 },
+    { how: 'keeps failing', reply: status(503), asked: [0, 375, 1_125], times: 3 },
+    { how: 'answers a page', reply: page, asked: [0, 375, 1_125], times: 6 },
+  ])
+    itWithMarbles(`ends the run as failed, without another request, when it ${how}`, (m) => {
+      const collector = tinyCollector(m, {
+        streams: [tinyOnce('first', core), tiny('news'), tinyOnce('later'), tiny('ohlcv', candles)],
+        stocks: [],
+        answers: () => of(reply),
+      })
+      const lines = recordEvents(m, collector.events())
+      m.flush()
+
+      expect(collector.requested.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
+      expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
+      expect(
+        lines
+          .filter((line) => !line.includes('warning'))
+          .slice(-3)
+          .map((line) => line.replace(/^\d+ /, '')),
+      ).toStrictEqual(['stream-finished master-data failed', 'run-finished failed', 'COMPLETE'])
+    })
+
+  itWithMarbles('reports why it failed, and that the others were skipped', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
+    const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
+      error,
+      scripts.news?.outcome,
+    ])
+
+    m.expect(collector.run().pipe(why)).toBeObservable('(a|)', {
+      a: ['master-data failed: POST static /master-data: the provider answered 403 (empty body)', 'skipped'],
+    })
   })
 })

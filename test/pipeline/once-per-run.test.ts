@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe } from 'vitest'
 import { HttpError } from '../../src/model/errors.js'
 import { oncePerRun } from '../../src/pipeline/item.js'
-import { itWithMarbles, marbles } from '../support/marbles.js'
+import { itWithMarbles } from '../support/marbles.js'
 
 describe('oncePerRun', () => {
   itWithMarbles('sends the request for the first subscriber, and gives all later ones the same answer', (m) => {
@@ -36,14 +36,6 @@ describe('oncePerRun', () => {
     m.expect(other).toHaveSubscriptions('                  ^-!')
   })
 
-  itWithMarbles('does not share requests with another run', (m) => {
-    const answer = m.cold<string>('-(a|)')
-
-    m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
-    m.expect(oncePerRun()('build id', () => answer)).toBeObservable('-(a|)')
-    m.expect(answer).toHaveSubscriptions(['^!', '^!'])
-  })
-
   itWithMarbles('continues while a subscriber waits, and aborts when the last one unsubscribes', (m) => {
     const answer = m.cold<string>('-----(a|)')
     const shared = oncePerRun()
@@ -62,17 +54,5 @@ describe('oncePerRun', () => {
     m.expect(fetchShared(), '      ^!').toBeObservable('-')
     m.expect(fetchShared(), '      --^').toBeObservable('----(a|)')
     m.expect(answer).toHaveSubscriptions(['^!', '--^-!'])
-  })
-
-  it('sends no request without a subscriber', () => {
-    let requests = 0
-    const shared = oncePerRun()
-    marbles((m) => {
-      const answer = m.cold<string>('-(a|)')
-      shared('build id', () => answer)
-      m.flush()
-      requests = answer.subscriptions.length
-    })()
-    expect(requests).toBe(0)
   })
 })

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { perRowOf } from '../../src/pipeline/define-stream.js'
-import { type PlannedStream, planRun, type Selection, selectPhase } from '../../src/pipeline/plan.js'
-import { tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
+import { checkRequirements, type PlannedStream, planRun, type Selection, selectPhase } from '../../src/pipeline/plan.js'
+import { countConnections } from '../../src/pipeline/run-services.js'
+import { createCall, tiny, tinyMaster, tinyOnce } from '../support/tiny.js'
 
 const nothing = () => {
   throw new Error('nothing is asked while planning')
@@ -121,4 +122,77 @@ describe('the plan of a run', () => {
       /ranks is requested, but FETCH_OHLCV/,
     )
   })
+})
+
+const news = { ...createCall('news'), host: 'news' } as const
+const sheet = { ...createCall('sheet'), host: 'sheet' } as const
+const needy = [
+  tinyMaster,
+  tiny('market-news', { endpoints: [createCall('a'), news] }),
+  tiny('lists', { endpoints: [sheet, sheet], requires: ['sheetId', 'asmTabId'] }),
+]
+const checking = (given: SettingsInput, selection: Selection = {}) => {
+  const settings = Settings.parse(given)
+  return () => checkRequirements(planRun(needy, settings, selection), settings)
+}
+const every: SettingsInput = {
+  urls: { static: 'http://a.test', news: 'http://b.test', sheet: 'http://c.test' },
+  sheetId: 'sheet',
+  asmTabId: '0',
+}
+
+describe('checkRequirements', () => {
+  it('passes if all required settings are present', () => {
+    expect(checking(every)).not.toThrow()
+  })
+
+  it('names every missing setting once, with its variable, its streams and the remedy', () => {
+    const lines = [
+      'not set:',
+      '  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, market-news',
+      '  SCRIPSTREAM_NEWS_URL (urls.news), needed by market-news',
+      '  SCRIPSTREAM_SHEET_URL (urls.sheet), needed by lists',
+      '  SCRIPSTREAM_SHEET_ID (sheetId), needed by lists',
+      '  SCRIPSTREAM_ASM_TAB_ID (asmTabId), needed by lists',
+      'Set the variables, or the names in brackets in scripstream.config.json.',
+    ]
+
+    const paths = ['urls.static', 'urls.news', 'urls.sheet', 'sheetId', 'asmTabId']
+    const issues = paths.map((path, index) => ({ path, message: `${lines[index + 1]}`.trim() }))
+
+    expect(checking({})).toThrow(new UsageError(lines.join('\n'), { code: 'missing-setting', issues }))
+  })
+
+  it('does not require settings of skipped streams', () => {
+    const { urls, ...others } = every
+
+    expect(checking({ urls: { static: 'http://a.test' } }, { only: ['master-data'] })).not.toThrow()
+    expect(checking({ urls, ...others }, { skip: ['lists'] })).not.toThrow()
+    expect(checking({ urls }, { skip: ['lists'] })).not.toThrow()
+    expect(checking({ urls })).toThrow(/SCRIPSTREAM_SHEET_ID/)
+  })
+
+  it('requires the settings of an indirectly added stream', () => {
+    expect(checking({ urls: { news: 'http://b.test' } }, { only: ['market-news'] })).toThrow(/needed by master-data, market-news/)
+  })
+})
+
+it('an origin gets one connection per worker of every endpoint on it, for all its hosts', () => {
+  const settings = Settings.parse({
+    urls: { static: 'http://one.test/static', news: 'http://one.test/news', ticks: 'http://two.test' },
+    workers: { filings: 20, news: 3 },
+  })
+  const both = [createCall('old'), createCall('new')]
+  const needy = [
+    tinyMaster,
+    tiny('filings', { endpoints: both }),
+    tiny('news', { endpoints: [{ ...createCall('news'), host: 'news' }] }),
+    tiny('candles', { workers: 15, endpoints: [{ ...createCall('candles'), host: 'ticks' }] }),
+    tiny('others', { workers: 7 }),
+  ]
+  const plan = planRun(needy, settings, { skip: ['others'] })
+  expect([...countConnections(plan, settings)]).toEqual([
+    ['http://one.test', tinyMaster.workers + 2 * 20 + 3],
+    ['http://two.test', 15],
+  ])
 })

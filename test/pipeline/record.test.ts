@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { planRun } from '../../src/pipeline/plan.js'
-import { createIdentity, findDifference, isPartOf, VERSION } from '../../src/pipeline/record.js'
+import { createIdentity, findDifference, isPartOf, reuseReport, VERSION } from '../../src/pipeline/record.js'
+import { runReport, scriptReport } from '../cli/support.js'
+import { itWithMarbles } from '../support/marbles.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
 const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
@@ -94,5 +96,27 @@ describe('a part of a run', () => {
     ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
   ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
     expect(isPartOf(wanted, other, holidays)).toBe(expected)
+  })
+})
+
+describe('a run whose files are up to date', () => {
+  itWithMarbles('reports the complete run with zero time, zero requests and every item adopted', (m) => {
+    const items = { success: 3, empty: 2, skipped: 1, rate_limit: 0, error: 0 }
+    const news = scriptReport({ durationMs: 9_000, requests: 7, retries: 2, rateLimited: 1, items, takenOver: 1, files: 3, bytes: 30 })
+    const report = runReport({ finishedAt: '2026-02-12T14:31:00.000Z', durationMs: 60_000, scripts: { news } })
+    const times = { startedAt: Date.parse('2026-02-12T15:00:00Z'), finishedAt: Date.parse('2026-02-12T15:00:00.070Z') }
+    m.expect(reuseReport(report, times)).toBeObservable('(a|)', {
+      a: {
+        type: 'run-finished',
+        report: {
+          ...report,
+          startedAt: '2026-02-12T15:00:00.000Z',
+          finishedAt: '2026-02-12T15:00:00.070Z',
+          durationMs: 70,
+          finishedBefore: '2026-02-12T14:31:00.000Z',
+          scripts: { news: { ...news, durationMs: 0, requests: 0, retries: 0, rateLimited: 0, takenOver: 6 } },
+        },
+      },
+    })
   })
 })

@@ -32,14 +32,6 @@ const createStats = (...events: readonly RunEvent[]) => {
 const reportOf = (...events: readonly RunEvent[]) => createStats(...events).report(9_000)
 
 describe('the report of a run', () => {
-  it('counts the stored files of an interrupted run', () => {
-    const stats = createRunStats()
-    stats.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'news', state: 'waiting' }] })
-    stats.record({ type: 'stream-started', at: 0, stream: 'news' })
-    for (const bytes of [10, 20]) stats.record({ type: 'stored', stream: 'news', bytes })
-    expect(stats.report(1, { outcome: 'interrupted' }).scripts.news).toMatchObject({ files: 2, bytes: 30 })
-  })
-
   it('contains the run, its times, and every stream, with zeros if nothing happened', () => {
     const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, takenOver: 0, files: 0, bytes: 0, problems: [] }
     const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
@@ -88,31 +80,38 @@ describe('the report of a run', () => {
       expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status, reason: 'why' }])
     })
 
-  it('is partial if an item is degraded, which is counted besides its status', () => {
-    const { outcome, scripts } = reportOf(begin, itemFinished('empty', { degraded: 'lodr: the provider answered 503' }), finish)
-
-    expect([outcome, scripts.news?.degraded, scripts.news?.items.empty]).toStrictEqual(['partial', 1, 1])
-    expect(scripts.news?.problems).toStrictEqual([{ item: 'A', status: 'empty', reason: 'lodr: the provider answered 503' }])
-  })
-
-  it('is partial if a stream failed, and states why', () => {
-    const { outcome, scripts } = reportOf(begin, { ...finish, outcome: 'failed', error: 'no tier' })
-
-    expect([outcome, scripts.news?.outcome, scripts.news?.error]).toStrictEqual(['partial', 'failed', 'no tier'])
-  })
-
-  it('stays complete with warnings', () => {
-    const { outcome, scripts } = reportOf(begin, { type: 'warning', stream: 'news', text: '3 rows were left out' }, finish)
-
-    expect([outcome, scripts.news?.problems]).toStrictEqual(['complete', [{ reason: '3 rows were left out' }]])
-  })
-
-  it('is partial if stored data was retained because an answer looked wrong', () => {
-    const refusal = { type: 'warning', stream: 'news', text: 'shrink: 20 of 60 items answered nothing', code: 'shrink' } as const
-    const { outcome, scripts } = reportOf(begin, refusal, finish)
-
-    expect([outcome, scripts.news?.outcome]).toStrictEqual(['partial', 'partial'])
-    expect(scripts.news?.problems).toStrictEqual([{ code: 'shrink', reason: refusal.text }])
+  it.each<[string, RunEvent, string, object]>([
+    [
+      'is partial if an item is degraded, which is counted besides its status',
+      itemFinished('empty', { degraded: 'lodr: 503' }),
+      'partial',
+      {
+        degraded: 1,
+        items: expect.objectContaining({ empty: 1 }),
+        problems: [{ item: 'A', status: 'empty', reason: 'lodr: 503' }],
+      },
+    ],
+    [
+      'stays complete with warnings',
+      { type: 'warning', stream: 'news', text: '3 rows were left out' },
+      'complete',
+      { problems: [{ reason: '3 rows were left out' }] },
+    ],
+    [
+      'is partial if stored data was retained because an answer looked wrong',
+      { type: 'warning', stream: 'news', text: 'shrink: 20 of 60', code: 'shrink' },
+      'partial',
+      { outcome: 'partial', problems: [{ code: 'shrink', reason: 'shrink: 20 of 60' }] },
+    ],
+    [
+      'is partial if a stream failed, and states why',
+      { ...finish, outcome: 'failed', error: 'no tier' } as RunEvent,
+      'partial',
+      { outcome: 'failed', error: 'no tier' },
+    ],
+  ])('%s', (_, event, outcome, news) => {
+    const end = event.type === 'stream-finished' ? [] : [finish]
+    expect(reportOf(begin, event, ...end)).toMatchObject({ outcome, scripts: { news } })
   })
 
   it('uses a given outcome of the run', () => {

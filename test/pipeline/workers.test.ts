@@ -46,18 +46,6 @@ describe('the workers of a stream', () => {
     m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
   })
 
-  itWithMarbles('take the stocks in the order of the master list', (m) => {
-    const collector = tinyCollector(m, {
-      stocks: five,
-      streams: [tiny('news', { workers: 2 })],
-      answers: () => m.cold('-(r|)', { r: row }),
-    })
-    recordEvents(m, collector.events())
-    m.flush()
-
-    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '1 news C', '1 news D', '2 news E'])
-  })
-
   itWithMarbles('are as many as the settings specify', (m) => {
     const answer = m.cold('---(r|)', { r: row })
     const collector = tinyCollector(m, {
@@ -93,17 +81,6 @@ describe('the workers of a stream', () => {
       },
     )
     fc.assert(property)
-  })
-
-  itWithMarbles('continue if answers come synchronously', (m) => {
-    const many = Array.from({ length: 3_000 }, (_, place) => `S${place}`)
-    const collector = tinyCollector(m, { stocks: many, streams: [tiny('news'), tiny('filings')], answers: () => of(row) })
-    const counts = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => [
-      scripts.news?.items.success,
-      scripts.filings?.items.success,
-    ])
-
-    m.expect(collector.run().pipe(counts)).toBeObservable('(a|)', { a: [3_000, 3_000] })
   })
 
   itWithMarbles('continue if answers come synchronously after busy workers', (m) => {

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { serveMetrics } from '../../src/cli/run/metrics-server.js'
 import { createCollector } from '../../src/collector.js'
-import type { LimiterReading } from '../../src/limiter/limiter-registry.js'
+import type { LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { TransportError, UsageError } from '../../src/model/errors.js'
 import type { Drift, RunReport } from '../../src/model/report.js'
 import type { LiveRun } from '../../src/pipeline/event-bus.js'
@@ -142,8 +142,8 @@ describe('the metrics of a run', () => {
     const metrics = createMetrics()
     const status = { inFlight: 2, waiting: 5, maxInFlight: 8, maxPerSecond: Number.POSITIVE_INFINITY, isHeld: true, circuit: 'half-open' }
     const limiters = [status, { ...status, inFlight: 1, waiting: 3, endpoint: 'n', isHeld: false, circuit: 'closed' }].map((one) => ({
+      ...(one as LimiterStatus),
       hosts: ['static'],
-      ...(one as LimiterReading),
     }))
     const { event, over } = metrics.telemetry({ limiters: () => limiters })
     const gauges = ['requests_in_flight', 'requests_waiting', 'host_held', 'circuit_state', 'limiter_requests_in_flight_limit']

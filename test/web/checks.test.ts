@@ -14,7 +14,7 @@ import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { streams } from '../../streams/registry.js'
 import { folderWith } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
-import { stock } from './data/support.js'
+import { stock } from '../show/support.js'
 import { followLive, send, started, startServer } from './support.js'
 
 const move = (symbol: string, day: string): TrackedFinding => ({

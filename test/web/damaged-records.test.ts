@@ -11,8 +11,8 @@ import { readRunRecords } from '../../src/storage/run-records.js'
 import type { PageServer } from '../../src/web/server/serve.js'
 import { folderWith } from '../analysis/support.js'
 import { createTestDependencies, createTestIo, runReport, scriptReport } from '../cli/support.js'
+import { stock } from '../show/support.js'
 import { serveFolder } from '../support/page-server.js'
-import { stock } from './data/support.js'
 import { send } from './support.js'
 
 const STATE = '.scripstream'
@@ -50,7 +50,7 @@ const damaged = (document: unknown): fc.Arbitrary<unknown> => {
     .map(([path, by]) => put(document, path, by))
 }
 
-const PATHS = ['/api/state', '/api/runs', '/api/runs/r1', '/api/runs/r2', '/api/market', '/api/stock/A', '/api/live']
+const PATHS = ['/api/state', '/api/runs', '/api/runs/r1', '/api/runs/r2', '/api/market/lists', '/api/live']
 
 describe('a folder with damaged records of runs', () => {
   let [out, server] = ['', undefined as PageServer | undefined]

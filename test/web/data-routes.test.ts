@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { duckdb, folderWith } from '../analysis/support.js'
-import { candleFile, stock } from './data/support.js'
+import { candleFile, stock } from '../show/support.js'
 import { type Answer, send, startServer } from './support.js'
 
 const SECRET = 'ohlcv-of-nobody'

@@ -48,7 +48,8 @@ export const listHistoryTables = (tables: readonly Table[]): readonly HistoryTab
   }))
 
 /** Whether the files of a table are lists, and none of them is one of a stock or an index. */
-const isRecorded = ({ shape, files }: Table): boolean => shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
+export const isRecorded = ({ shape, files }: Table): boolean =>
+  shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
 
 export interface PastDay {
   readonly folder: TableFolder

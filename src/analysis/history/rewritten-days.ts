@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
-import { describeDamage, type History, type Warn } from '../../storage/history/record.js'
+import { describeDamage, type History, type RewrittenRow, type Warn } from '../../storage/history/record.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from '../tables/candles.js'
 import type { View } from '../tables/view.js'
 
@@ -13,9 +13,12 @@ export const setRewritten = async (
 ): Promise<void> => {
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
   history.damages.map(describeDamage).forEach(warn)
-  const all = history.records.flatMap(({ rewritten = [] }) => rewritten)
-  // Of two on a day the later one counts.
-  const newest = new Map(all.map((row) => [`${row.day} ${row.stream} ${row.item}`, row]))
-  const rows = [...newest.values()].map((row) => ({ ...row, is_later: until !== undefined && row.day > until }))
+  const rows = listRewritten(history).map((row) => ({ ...row, is_later: until !== undefined && row.day > until }))
   await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${quoteText(JSON.stringify(rows))}::JSON AS ${REWRITTEN_TYPE})`)
+}
+
+/** Of two on a day the later one counts. */
+export const listRewritten = ({ records }: History): readonly RewrittenRow[] => {
+  const all = records.flatMap(({ rewritten = [] }) => rewritten)
+  return [...new Map(all.map((row) => [`${row.day} ${row.stream} ${row.item}`, row])).values()]
 }

@@ -9,8 +9,8 @@ import { statFile } from '../../storage/file-system.js'
 import { forEachYielding } from '../../storage/output-files.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
+import { replaceFile } from '../export/replace-file.js'
 import type { TableReader } from '../history/as-of.js'
-import { replaceFile } from '../replace-file.js'
 import { addNeeded, listViews } from '../tables/index.js'
 import { isView, type View } from '../tables/view.js'
 
@@ -32,6 +32,7 @@ type Relation = Columned & Pick<Table, 'key'>
 export interface LakeTable extends TableReader {
   /** Of candles: reads each day once, the last one of the file. */
   readonly unique: string
+  readonly inputs: Inputs
 }
 
 /** What the content of a file depends on. */
@@ -86,10 +87,12 @@ export const openLake = (
   const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
     const path = toLakePath(folder.root, nameLakeFile(relation.name))
     if (statFile(path) === undefined) return undefined
-    return (await readKey(connection, path)) === (await inputs.describe(relation)).key ? buildReader(relation, path) : undefined
+    const described = await inputs.describe(relation)
+    return (await readKey(connection, path)) === described.key ? buildReader(relation, path, described) : undefined
   }
   const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
-    const { key } = await inputs.describe(relation)
+    const described = await inputs.describe(relation)
+    const { key } = described
     const path = toLakePath(folder.root, nameLakeFile(relation.name))
     const write = async (temporary: string): Promise<void> => {
       await copyRows(connection, temporary, { relation, select, key })
@@ -97,7 +100,7 @@ export const openLake = (
         throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
     }
     await replaceFile(path, write, { workFolder: toLakePath(folder.root) })
-    return buildReader(relation, path)
+    return buildReader(relation, path, described)
   }
   const keep = async (relation: Columned, open: () => Promise<LakeTable | undefined>): Promise<LakeTable | undefined> => {
     const file = await open().catch((error: unknown) => {
@@ -117,12 +120,7 @@ export const openLake = (
     writeTable: async (table: Table) => {
       if (!(await isWritten(table, true))) return undefined
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
-      return keep(table, () =>
-        copy('sound').catch((error: unknown) => {
-          if (!/CSV Error|Conversion Error/i.test(formatError(error))) throw error
-          return copy('any')
-        }),
-      )
+      return keep(table, () => copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))))
     },
     /** Writes the rows of a view that was created. */
     writeView: async (view: View) => {
@@ -158,6 +156,8 @@ const createInputs = (folder: TableFolder, tables: readonly Table[], context = '
   }
 }
 
+const isReaderError = (error: unknown): boolean => /CSV Error|Conversion Error/i.test(formatError(error))
+
 export type Lake = ReturnType<typeof openLake>
 
 /** The size of the files of a table, and a hash that changes with any of them and with the SQL that reads them. */
@@ -183,10 +183,10 @@ const readKey = (connection: DuckDBConnection, path: string): Promise<string | u
     () => undefined,
   )
 
-const buildReader = (relation: Columned, path: string): LakeTable => {
+const buildReader = (relation: Columned, path: string, inputs: Inputs): LakeTable => {
   const names = listColumns(relation).map(({ name }) => quoteName(name))
   const select = `SELECT ${names.join(', ')} FROM read_parquet(${quoteText(path)})`
-  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL` }
+  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs }
 }
 
 interface NewFile {

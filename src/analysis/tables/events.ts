@@ -37,7 +37,7 @@ export const filingsUnique = defineView({
   name: 'filings_unique',
   about:
     'filings without repetitions: one row for each stock, time, title and document, although only one path of the provider gives an id',
-  needs: ['filings'],
+  needs: ['filings', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
     col('symbol', 'VARCHAR', 'trading symbol of the requested stock'),
@@ -50,7 +50,8 @@ export const filingsUnique = defineView({
     col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
     col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),
   ],
-  from: "FROM filings GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')",
+  // Not every filing has an ISIN; the symbol is that of its file.
+  from: "FROM (SELECT f.* REPLACE (coalesce(NULLIF(f.isin, ''), s.isin) AS isin) FROM filings AS f LEFT JOIN symbol_isins AS s USING (symbol)) GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')",
 })
 
 /** The name of this view. Its days are in the history: `fillFirstSeen` puts the SQL that reads them in place of `undated`. */
@@ -98,15 +99,15 @@ export const firstSeen = defineView({
 })
 
 const EVENT_SELECTS = [
-  "SELECT isin, symbol, day, filed_at, 'filing', coalesce(caption, descriptor), descriptor, NULL, NULL FROM filings_unique",
-  "SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, sentiment, NULL, NULL FROM news",
-  "SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, NULL, NULL FROM announcements",
+  "SELECT isin, symbol, day, filed_at, 'filing', coalesce(caption, descriptor), descriptor, NULL, NULL, url, NULL FROM filings_unique",
+  "SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, sentiment, NULL, NULL, NULL, summary FROM news",
+  "SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, NULL, NULL, NULL, NULL FROM announcements",
   `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
-    'crore rupees' FROM deals_valued`,
-  `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share')
+    'crore rupees', NULL, NULL FROM deals_valued`,
+  `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share'), NULL, NULL
     FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM corporate_actions) LEFT JOIN symbol_isins AS s USING (symbol)`,
   `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
-    if(to_percent IS NULL, NULL, 'percent') FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
+    if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
 /** Everything dated about a stock. */
@@ -124,6 +125,8 @@ export const events = defineView({
     col('detail', 'VARCHAR', 'kind of filing or announcement, sentiment of news, exchange of a deal, terms of an action, series of a band'),
     col('value', 'DOUBLE', 'its value in the unit beside it; negative for a sale'),
     col('unit', 'VARCHAR', 'unit of the value'),
+    col('url', 'VARCHAR', 'address of the document of a filing'),
+    col('summary', 'VARCHAR', 'text of news'),
   ],
-  from: `FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit) WHERE day IS NOT NULL`,
+  from: `FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit, url, summary) WHERE day IS NOT NULL`,
 })

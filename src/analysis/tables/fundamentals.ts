@@ -16,6 +16,10 @@ const pickFigure = (figure: string, convert = toNumber): string => `max(${conver
 /** The last day of a month in the form YYYYMM. */
 const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
 
+/** The quarter of the financial year that a day is in. */
+export const nameQuarter = (day: string): string =>
+  `'Q' || ((month(${day}) + 8) % 12 // 3 + 1) || ' FY' || right(CAST(year(${day} + INTERVAL 9 MONTH) AS VARCHAR), 2)`
+
 const QUARTER_BLOCKS = `SELECT isin, symbol, 'consolidated' AS basis, quarters AS block FROM fundamentals
   UNION ALL SELECT isin, symbol, 'standalone', json_extract(extra, '$.incomeStat_sq') FROM fundamentals`
 
@@ -31,12 +35,7 @@ export const quarters = defineView({
     ...identity('last day of the quarter'),
     col('basis', 'VARCHAR', 'consolidated or standalone'),
     col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
-    col(
-      'quarter',
-      'VARCHAR',
-      'quarter of the financial year from April to March, such as Q3 FY26',
-      `'Q' || ((month(day) + 8) % 12 // 3 + 1) || ' FY' || right(CAST(year(day + INTERVAL 9 MONTH) AS VARCHAR), 2)`,
-    ),
+    col('quarter', 'VARCHAR', 'quarter of the financial year from April to March, such as Q3 FY26', nameQuarter('day')),
     col('sales_cr', 'DOUBLE', 'sales, crore rupees'),
     col('revenue_cr', 'DOUBLE', 'revenue with other income, crore rupees'),
     col('ebitda_cr', 'DOUBLE', 'earnings before interest, tax, depreciation and amortisation, crore rupees'),

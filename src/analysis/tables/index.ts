@@ -4,6 +4,7 @@ import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsValued, events, filingsUnique, firstSeen } from './events.js'
 import { quarters, ratios, shareholding } from './fundamentals.js'
+import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
 import { symbolIsins, symbols } from './symbols.js'
 import { isView, type View } from './view.js'
@@ -25,6 +26,7 @@ const ALL: readonly View[] = [
   firstSeen,
   events,
   breadth,
+  indexPrices,
   screener,
 ]
 

@@ -1,11 +1,11 @@
 import { Option } from 'commander'
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
-import type { Export, LoadedTable } from '../../../sinks/export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../analysis/export/define-export.js'
 import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { formatCommandLine } from '../command-line.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { exampleText, type FolderFlags } from '../options.js'
+import { dayOption, exampleText, type FolderFlags, trimDistinct } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -14,15 +14,19 @@ import { readSize, renderFittingTable, type TextLine, wrapLines, wrapTitled } fr
 import { clean } from '../terminal/text.js'
 import { createExport, readTarget, type Target } from './targets.js'
 
-interface ExportFlags extends FolderFlags {
+export interface ExportFlags extends FolderFlags {
   readonly to: readonly Target[]
   readonly schema?: string
+  readonly tables?: readonly string[]
+  readonly asOf?: ExportOptions['asOf']
   readonly json?: boolean
   readonly quiet?: boolean
 }
 
 const examples = [
-  ['scripstream export --to market.duckdb', 'all tables into one DuckDB file'],
+  ['scripstream export --to market.duckdb', 'all tables and what is derived from them into one DuckDB file'],
+  ['scripstream export --to market.duckdb --tables screener,candles', 'two of them'],
+  ['scripstream export --to feb.duckdb --as-of 2026-02-10', 'as they stood on that day; see "scripstream history"'],
   ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
   ['scripstream export --to screener.xlsx --to events.parquet', 'single tables: csv, json, parquet, xlsx'],
   ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
@@ -31,11 +35,14 @@ const examples = [
 
 const createNote = (): string => `
 A file with the name of a table, such as screener.csv, gets this table; query lists
-the tables. Everything else is loaded as a whole:
+the tables. Everything else gets all tables, or those in --tables. What has changed
+is first written to lake/ in the output folder.
 
 Replaces the tables with the contents of the folder, in one transaction (for
 Parquet: finished folders are moved into place). After a failure, the earlier
 data is still there. A table without source files is skipped and keeps its rows.
+PostgreSQL: only rows that differ are written, and only tables that have changed.
+The column as_of is the day of the outputs.
 Of two candles of one day, the last one in the file counts; a candle with an
 unreadable day is left out. Everything else at the target stays.
 Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}
@@ -43,7 +50,7 @@ For PostgreSQL also: ${describeInstall(['postgres'])}
 For Excel (.xlsx) also: ${describeInstall(['write-excel-file'])}
 `
 
-const EXPORT_EXIT_CODES = `
+export const EXPORT_EXIT_CODES = `
 Exit codes:
   0              loaded
   1              an output cannot be read, or a target cannot be written
@@ -55,7 +62,7 @@ Exit codes:
 export const addExport: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('export')
-    .description('Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.')
+    .description('Loads the collected files, and what is derived from them, into DuckDB, Parquet, PostgreSQL or single files.')
     .requiredOption(
       '--to <target>',
       'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
@@ -63,6 +70,10 @@ export const addExport: AddCommand = (program, { io, dependencies, act }) => {
     )
     .option('--out <dir>', 'output folder (default: ./data)')
     .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
+    .option('--tables <names>', 'only these tables, such as screener,candles (default: all)', (text: string) =>
+      trimDistinct(text.split(',')),
+    )
+    .addOption(dayOption('--as-of <day>', 'load the tables as they stood on that day'))
     .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
     .option('--json', 'print the loaded tables as JSON')
     .addOption(new Option('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'))
@@ -78,11 +89,12 @@ export interface ExportResult {
 }
 
 /** Loads the output folder into each target, one after the other, and prints the loaded tables. */
-const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
+export const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
   defer(() => {
     const { out } = resolveSettings(flags, io, dependencies)
+    const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const loading = flags.to.map((target) =>
-      defer(() => createExport(target, { ...flags, ...dependencies })).pipe(concatMap((sink) => runExport(sink, out))),
+      defer(() => createExport(target, { ...flags, ...dependencies, warn })).pipe(concatMap((sink) => runExport(sink, out))),
     )
     return concat(warnMissingFiles(out, io), ...loading)
   }).pipe(

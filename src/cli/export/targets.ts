@@ -1,4 +1,4 @@
-import type { Export, ExportOptions } from '../../../sinks/export.js'
+import type { Export, ExportOptions } from '../../analysis/export/define-export.js'
 import { UsageError } from '../../model/errors.js'
 
 /** Targets at a path. */
@@ -9,12 +9,15 @@ export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`
 
 /** The destination of an export. */
 export interface Target {
-  readonly kind: (typeof PATHS)[number] | 'postgres' | 'file'
-  /** A file, a folder or an address; empty for the PostgreSQL of the environment. */
+  readonly kind: (typeof PATHS)[number] | 'postgres' | 'file' | 'lake'
+  /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
   /** The target as typed on the command line. */
   readonly typed: string
 }
+
+/** The lake of the output folder. */
+export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 
 const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
 
@@ -34,21 +37,23 @@ export const readTarget = (flag: string, text: string): Target => {
 /** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
 export const createExport = async (
   { kind, location }: Target,
-  { schema, streams }: ExportOptions & { readonly schema?: string | undefined },
+  { schema, ...options }: ExportOptions & { readonly schema?: string | undefined },
 ): Promise<Export> => {
   const { loadDuckDb } = await import('../../storage/duckdb.js')
   loadDuckDb()
   switch (kind) {
     case 'duckdb':
-      return (await import('../../../sinks/duckdb.js')).duckdb(location, { streams })
+      return (await import('../../analysis/export/duckdb.js')).duckdb(location, options)
     case 'parquet':
-      return (await import('../../../sinks/parquet.js')).parquet(location, { streams })
+      return (await import('../../analysis/export/parquet.js')).parquet(location, options)
+    case 'lake':
+      return (await import('../../analysis/lake/whole-lake.js')).wholeLake(options)
     case 'file':
-      return (await import('../../analysis/table-file.js')).tableFile(location, { streams })
+      return (await import('../../analysis/export/table-file.js')).tableFile(location, options)
     case 'postgres': {
-      const { assertPostgresInstalled, postgres } = await import('../../../sinks/postgres.js')
+      const { assertPostgresInstalled, postgres } = await import('../../analysis/export/postgres.js')
       assertPostgresInstalled()
-      return postgres(location, { streams, ...(schema === undefined ? {} : { schema }) })
+      return postgres(location, { ...options, schema })
     }
   }
 }

@@ -1,5 +1,4 @@
-import type { Panel } from '../../web/api/about.js'
-import type { Breadth, ListsAnswer, MarketAnswer, Mover } from '../../web/api/market.js'
+import type { Breadth, ListsAnswer, MarketAnswer, Mover, Panel } from '../../show/answers.js'
 import { formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../web/page/parts/format.js'
 import { escapeHtml } from '../brief/html.js'
 import { clean } from '../terminal/text.js'
@@ -36,7 +35,8 @@ export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuit
       formatNumber(valueCr, 2),
     ]),
   ]
-    .filter((part) => part !== '')
+    // Several parts may lack the same.
+    .filter((part, place, all) => part !== '' && all.indexOf(part) === place)
     .join('\n')
     .concat('\n')
 

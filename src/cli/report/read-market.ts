@@ -1,9 +1,10 @@
-import type { ListsAnswer, MarketAnswer } from '../../web/api/market.js'
-import { createMarketReader, readMarketLists } from '../../web/data/market.js'
-import { type DataSource, openMarketFolder } from '../../web/data/market-folder.js'
+import type { ListsAnswer, MarketAnswer } from '../../show/answers.js'
+import { type DataSource, openMarketFolder } from '../../show/folder.js'
+import { readMarketLists } from '../../show/lists.js'
+import { readMarket as readPrices } from '../../show/market.js'
 
 /** The market as the page shows it. Loaded only by this command. */
 export const readMarket = async (source: DataSource): Promise<MarketAnswer & ListsAnswer> => {
   const folder = openMarketFolder(source)
-  return { ...(await createMarketReader(folder)()), ...(await readMarketLists(folder)) }
+  return { ...(await readPrices(folder)), ...(await readMarketLists(folder)) }
 }

@@ -1,10 +1,10 @@
 import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
-import { createRunProgress, type RunProgress } from '../../model/progress.js'
+import { createRunProgress, type RunProgress, SAMPLE_MS } from '../../model/progress.js'
 import type { Telemetry } from '../../pipeline/event-bus.js'
 import { forecastStreams } from '../../pipeline/plan.js'
 import { createLiveFile } from '../../storage/run-state.js'
 import type { LiveRunState } from '../../web/api/live.js'
-import { createRunView, type RunView } from '../../web/server/live-run.js'
+import { createRunView, type RunView } from '../../web/server/run-view.js'
 import type { RunCommandContext } from './flags.js'
 
 /** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
@@ -17,7 +17,6 @@ export interface RunFollower {
   readonly whileRunning: <T>() => MonoTypeOperatorFunction<T>
 }
 
-const SAMPLE_MS = 500
 const PAGE = 'the page of the run'
 
 export const followProgress = ({

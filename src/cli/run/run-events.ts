@@ -1,4 +1,4 @@
-import { defer, map, type Observable, of, switchMap } from 'rxjs'
+import { defer, filter, map, type Observable, of, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { escapeUnprintable } from '../../model/text.js'
 import type { AllTelemetry, Telemetry } from '../../pipeline/event-bus.js'
@@ -14,7 +14,7 @@ import { combineLogs } from './log-file.js'
 import { toMetricLabels } from './metrics-export.js'
 import { guardRealVsSimulated } from './source.js'
 
-/** Starts the run with its logger, metrics, engine and provider; emits its events. */
+/** Starts the run with its logger, metrics, engine and provider; emits its events, but for those of single items. */
 export const createRunEvents = (
   context: RunCommandContext,
   { display, page }: { readonly display: ProgressDisplay; readonly page: Telemetry },
@@ -30,6 +30,8 @@ export const createRunEvents = (
       return whileServing(serve, () => event$)
     }),
     guardRealVsSimulated(dependencies.storage(settings), { out: settings.out, isSimulated: flags.simulate !== undefined }),
+    // Requests, items and files are read from the statistics.
+    filter(({ type }) => type !== 'requested' && type !== 'item-finished' && type !== 'stored'),
   )
 }
 

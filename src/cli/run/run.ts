@@ -1,5 +1,6 @@
 import { defer, type Observable, of, switchMap } from 'rxjs'
 import type { Command } from '../dependencies.js'
+import { LAKE } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
 import { nameOrigin, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
 import { clean } from '../terminal/text.js'
@@ -34,7 +35,8 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
     const { flags, settings, io, dependencies } = context
     const run = readRunOptions(flags, settings)
     resolveFleet(flags.fleet, io.env)
-    return checkSinks(flags.sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run } })))
+    const sinks = settings.lake ? [LAKE, ...flags.sinks] : flags.sinks
+    return checkSinks(sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, flags: { ...flags, run, sinks } })))
   }).pipe(nameOrigin(context.origins), reportError(context))
 
 const startOrRetry = (context: RunCommandContext): Observable<number> =>

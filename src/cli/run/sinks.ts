@@ -1,5 +1,5 @@
 import { catchError, concat, concatMap, defer, forkJoin, map, type Observable, of, tap, toArray } from 'rxjs'
-import type { ExportOptions } from '../../../sinks/export.js'
+import type { ExportOptions } from '../../analysis/export/define-export.js'
 import { formatError } from '../../model/errors.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
@@ -57,8 +57,8 @@ const printSinkFailure = (one: SinkResult, again: readonly string[], { stderr }:
 }
 
 /** The arguments that load the outputs of a run again. */
-const buildExportArgs = ({ typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
-  ...['export', '--to', typed],
+const buildExportArgs = ({ kind, typed }: Target, { out, config }: Pick<RunFlags, 'out' | 'config'>): readonly string[] => [
+  ...(kind === 'lake' ? ['lake'] : ['export', '--to', typed]),
   ...(out === undefined ? [] : ['--out', out]),
   ...(config === undefined ? [] : ['--config', config]),
 ]

@@ -24,9 +24,10 @@ const buildViews = (history: History): string => {
   const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
   // A table may have no day but those of a clock that was ahead.
   const answers = tables.map((table) => [table, listAnswers(history, table)] as const).filter(([, own]) => own.some(({ chosen }) => chosen))
-  const views = answers.map(
-    ([table, own]) => `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(table, own), ALL_COLUMNS)};`,
-  )
+  const views = answers.map(([table, own]) => {
+    const none = `error(${quoteText(`${table} has no record until the chosen day; the first one is of ${own[0]?.day}`)})`
+    return `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(own, none), ALL_COLUMNS)};`
+  })
   // Last, because they need the files of all days: without one of them, the views above are there.
   const all = answers.map(([table]) => {
     const days = chooseEachDay(history, table).map(toDayFiles)
@@ -41,14 +42,16 @@ const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles 
   names: [whole, changes].flatMap((file) => file?.name ?? []),
 })
 
-/** The files of the newest day until `as_of`. */
-const chooseFiles = (table: string, answers: readonly DayAnswer[]): string => {
-  const none = `error(${quoteText(`${table} has no record until the chosen day; the first one is of ${answers[0]?.day}`)})`
+/** The SQL of the files of the newest day until `as_of`; `none`: what is read before the first day. */
+export const chooseFiles = (answers: readonly DayAnswer[], none: string, toPath = (name: string): string => name): string => {
   const toFiles = ({ chosen, damage }: DayAnswer): string =>
-    damage ? `error(${quoteText(`${damage.file} is damaged`)})` : chosen ? quoteList(toDayFiles(chosen).names) : none
+    damage ? `error(${quoteText(`${damage.file} is damaged`)})` : chosen ? quoteList(toDayFiles(chosen).names.map(toPath)) : none
   const cases = answers.toReversed().map((answer) => `WHEN as_of_day() >= DATE '${answer.day}' THEN ${toFiles(answer)}`)
   return `CASE ${cases.join('\n  ')}\n  ELSE ${none} END`
 }
+
+/** The macro with the chosen day. */
+export const AS_OF_MACRO = "CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');"
 
 const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
 --   FROM surveillance;                            -- as of the newest recorded day
@@ -56,7 +59,7 @@ const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb
 --   FROM history.surveillance;                    -- all recorded days
 -- Each run rewrites this file.
 CREATE SCHEMA IF NOT EXISTS history;
-CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');`
+${AS_OF_MACRO}`
 
 const README = `# The recorded days
 

@@ -1,16 +1,23 @@
+import { MASTER_MAP } from '../../market/listings.js'
 import { CollectError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
+import {
+  createDocumentsReader,
+  createShowRunner,
+  type DataSource,
+  openMarketFolder,
+  REPORT,
+  readIndexChart,
+  readMarketLists,
+  type ShowRunner,
+  search,
+} from '../../show/index.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
-import { createDocumentsReader } from '../data/documents.js'
-import { createMarketReader, readMarketLists } from '../data/market.js'
-import { type DataSource, openMarketFolder } from '../data/market-folder.js'
-import type { QueryRunner } from '../data/query.js'
-import { search } from '../data/search.js'
-import { readCandles, readIndex, readIndexChart, readStock } from '../data/stock.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
+import type { QueryRunner } from './query.js'
 import type { Route } from './route.js'
 import { describeRun, toRunRow } from './runs.js'
 
@@ -36,10 +43,19 @@ const runRoutes: readonly Route[] = [
 
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs
 
+/** What is answered in another process; in this one if absent. */
+export interface AnswerWork {
+  readonly ask?: QueryRunner | undefined
+  readonly show?: ShowRunner | undefined
+}
+
 /** Everything that the server answers with data; each server has its own routes, with what they keep in memory. */
-export const createRoutes = (source: DataSource, ask?: QueryRunner) => {
+export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
-  const [readMarket, readDocuments] = [createMarketReader(folder), createDocumentsReader(folder)]
+  const show = showElsewhere ?? createShowRunner(folder)
+  const readDocuments = createDocumentsReader(folder)
+  // While a run replaces thousands of files, the market is that before it.
+  const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
   const readLists = () => readMarketLists(folder)
   let runner = ask
   const routes: readonly Route[] = [
@@ -47,22 +63,23 @@ export const createRoutes = (source: DataSource, ask?: QueryRunner) => {
     { path: '/api/market', answer: readMarket },
     { path: '/api/market/lists', answer: readLists },
     { path: '/api/market/documents', answer: readDocuments },
-    { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(readStock(folder, symbol), symbol) },
+    { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(show({ show: 'stock', name: symbol }), symbol) },
     {
       path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) => found(readCandles(folder, symbol, query.get('adjusted') !== '0'), symbol),
+      answer: ({ params: { symbol = '' }, query }) =>
+        found(show({ show: 'candles', name: symbol, isStored: query.get('adjusted') === '0' }), symbol),
     },
-    { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(readIndex(folder, name), name) },
+    { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
     { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
-    { path: '/api/queries', answer: async () => (await import('../data/query.js')).listQueries(folder) },
+    { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
     {
       method: 'POST',
       path: '/api/query',
       answer: async ({ body, signal }) => {
         const { sql, limit } = isRow(body) ? body : {}
         if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
-        runner ??= (await import('../data/query.js')).createQueryRunner(folder)
+        runner ??= (await import('./query.js')).createQueryRunner(folder)
         return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}) }, signal).catch((error: unknown) => {
           throw error instanceof CollectError ? new AnswerError(400, error.message) : error
         })
@@ -71,7 +88,7 @@ export const createRoutes = (source: DataSource, ask?: QueryRunner) => {
   ]
   return {
     routes,
-    /** Reads the market before somebody asks for it: thousands of small files, which take a second. Never rejects: the answers have its errors. */
+    /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
     prepare: async () => {
       for (const read of [readLists, readMarket, readDocuments]) await read().catch(() => undefined)
     },

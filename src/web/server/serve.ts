@@ -12,7 +12,7 @@ import { readFolderState } from './folder-state.js'
 import { AnswerError, checkRequest, setSafetyHeaders } from './guard.js'
 import { createLiveHub, type HubOptions, type LiveSource, openLiveFile } from './live-hub.js'
 import { findRoute, type Route, type RouteRequest, type Served } from './route.js'
-import { createRoutes } from './routes.js'
+import { type AnswerWork, createRoutes } from './routes.js'
 
 /** What is answered about runs in another process, or from recorded days; in this process if absent. */
 export interface RunWork {
@@ -25,12 +25,11 @@ export interface RunWork {
 export interface PageServerOptions
   extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays'>,
     Pick<HubOptions, 'wall'>,
-    RunWork {
+    RunWork,
+    AnswerWork {
   readonly workers?: Served['workers']
   /** The run of this process; without one, the run that another process has started on the folder. */
   readonly live?: LiveSource | undefined
-  /** Answers queries, in another process for example; in this one if absent. */
-  readonly ask?: Parameters<typeof createRoutes>[1]
   /** The built files of the page. */
   readonly pageFolder: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
@@ -57,9 +56,9 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, compare, check, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const { routes, prepare } = createRoutes({ root, exchange, streams }, ask)
+  const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, show })
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,

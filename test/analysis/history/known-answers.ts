@@ -60,13 +60,12 @@ export const askAsOf = async (
   }
 }
 
-/** Answers from the record with nothing but DuckDB and its `views.sql`. */
-export const openPlain = async (root: string) => {
+/** Answers from the record, or from the lake, with nothing but DuckDB and its `views.sql`. */
+export const openPlain = async (root: string, folder = join('.scripstream', 'history')) => {
   const { DuckDBInstance } = await import('@duckdb/node-api')
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
-  const history = join(root, '.scripstream', 'history')
-  await connection.run(`SET file_search_path = '${history}'`)
-  await connection.run(readFileSync(join(history, 'views.sql'), 'utf8'))
+  await connection.run(`SET file_search_path = '${join(root, folder)}'`)
+  await connection.run(readFileSync(join(root, folder, 'views.sql'), 'utf8'))
   const ask = async (sql: string, asOf?: Day): Promise<Rows> => {
     await connection.run(asOf === undefined ? 'RESET VARIABLE as_of' : `SET VARIABLE as_of = DATE '${asOf}'`)
     return (await (await connection.run(sql)).getRows()).map((row) => row.map(String))

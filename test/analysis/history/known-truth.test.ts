@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { diffDays } from '../../../src/analysis/diff/diff-days.js'
+import { wholeLake } from '../../../src/analysis/lake/whole-lake.js'
 import type { Finding } from '../../../src/analysis/verify/finding.js'
 import { verify } from '../../../src/analysis/verify/verify.js'
 import type { Day } from '../../../src/model/trading-day.js'
@@ -69,7 +71,8 @@ const toGist = ({ check, severity, symbol, day, file }: Finding): string => [che
 describe.runIf(duckdb)('ten days with known truth', () => {
   it('answer every query as of every day, whether it was recorded, missed, collected twice or late, and say so', async () => {
     const root = await collectTenDays()
-    const plain = await openPlain(root)
+    await lastValueFrom(wholeLake({ streams }).write(root))
+    const [plain, lake] = [await openPlain(root), await openPlain(root, 'lake')]
     for (const [index, day] of DAYS.entries()) {
       const used = index === MISSED ? index - 1 : index
       for (const [sql, answer] of Object.entries(ANSWERS)) {
@@ -77,6 +80,7 @@ describe.runIf(duckdb)('ten days with known truth', () => {
         expect(rows, `${sql} as of ${day}`).toEqual(answer(used))
         expect(answers, `${sql} as of ${day}`).toEqual(describeTruth(sql, index))
         if (isPlain(sql)) expect(await plain.ask(sql, day), `${sql} as of ${day}, DuckDB`).toEqual(answer(used))
+        expect(await lake.ask(sql, day), `${sql} as of ${day}, DuckDB in the lake`).toEqual(answer(used))
       }
     }
     const sql = 'select day, known_at from history.master group by all order by day'
@@ -87,6 +91,7 @@ describe.runIf(duckdb)('ten days with known truth', () => {
       'master has no record until the chosen day; the first one is of 2026-02-02',
     )
     plain.close()
+    lake.close()
   }, 60_000)
 })
 

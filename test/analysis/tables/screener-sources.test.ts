@@ -38,17 +38,19 @@ describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
     })
   })
 
-  it('a history that is shorter than 52 weeks has no price of 52 weeks', async () => {
+  it('a history that is shorter than 52 weeks counts from the listing, and if candles are missing since then it has no price of 52 weeks', async () => {
     const file = candles([
       ['2025-02-13', 80],
       ['2026-02-11', 100],
     ])
-    expect(await screen('high_52w_inr, breakout_52w, return_1y_pct, high_all_inr', { 'ohlcv_data/A.csv': file })).toEqual({
-      high_52w_inr: null,
-      breakout_52w: null,
-      return_1y_pct: null,
-      high_all_inr: 100,
+    const listed = (day: string) => ({
+      'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,${day},5,1,${ISIN},5\n`,
     })
+    const read = (more = {}) => screen('high_52w_inr, listed_days, breakout_52w, return_1y_pct', { 'ohlcv_data/A.csv': file, ...more })
+    const none = { breakout_52w: null, return_1y_pct: null }
+    expect(await read()).toEqual({ high_52w_inr: 100, listed_days: null, ...none })
+    expect(await read(listed('10-FEB-2025'))).toEqual({ high_52w_inr: 100, listed_days: 366, ...none })
+    expect(await read(listed('06-OCT-2008'))).toEqual({ high_52w_inr: null, listed_days: 6337, ...none })
   })
 
   it('years count from the newest candle, also of a stock that no longer trades', async () => {

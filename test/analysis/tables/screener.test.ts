@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addDays, addMonths } from '../../../src/model/trading-day.js'
 import { collected, duckdb, folderWith, objectsOf } from '../support.js'
 
 interface Day {
@@ -36,8 +37,12 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
   const ago = (sessions: number): Day | undefined => days.at(-1 - sessions)
   const tail = (sessions: number, end = days.length): readonly Day[] | null => (end >= sessions ? days.slice(end - sessions, end) : null)
   const daysBefore = (days: number): string => new Date(Date.parse(last.day) - days * 86_400_000).toISOString().slice(0, 10)
-  const year = days.some(({ day }) => day <= daysBefore(364)) ? days.filter(({ day }) => day >= daysBefore(364)) : null
-  const yearAgo = days.filter(({ day }) => day <= `${Number(last.day.slice(0, 4)) - 1}${last.day.slice(4)}`).at(-1)
+  const [, listed] =
+    new RegExp(`^${symbol},.*?,(\\d\\d-\\w{3}-\\d{4}),`, 'm').exec(readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')) ?? []
+  const from = [daysBefore(364), ...(listed === undefined ? ['9999'] : [addDays(new Date(`${listed} UTC`).toISOString().slice(0, 10), 10)])]
+  const year = from.some((day) => (days[0] as Day).day <= day) ? days.filter(({ day }) => day >= daysBefore(364)) : null
+  const closeAgo = (months: number) => days.filter(({ day }) => day <= addMonths(last.day, -months)).at(-1)
+  const [quarterAgo, yearAgo] = [closeAgo(3), closeAgo(12)]
   const before = tail(20, days.length - 1)
   const seven = tail(7)
   const deals = (readJson(out, 'bulk_block_deals.json') as Json[]).filter(
@@ -60,7 +65,7 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
     price_day: last.day,
     close_inr: last.close,
     change_pct: fall(ago(1)?.close ?? Number.NaN),
-    return_3m_pct: ago(63) ? fall((ago(63) as Day).close) : null,
+    return_3m_pct: quarterAgo ? fall(quarterAgo.close) : null,
     return_1y_pct: yearAgo ? fall(yearAgo.close) : null,
     from_high_52w_pct: year && fall(Math.max(...year.map(({ high }) => high))),
     from_high_all_pct: fall(Math.max(...days.map(({ high }) => high))),

@@ -9,7 +9,7 @@ import { Settings } from '../../../src/model/settings.js'
 import { acquireLock } from '../../../src/storage/lock.js'
 import { streams } from '../../../streams/registry.js'
 import { createTestDependencies, createTestIo, runReport } from '../../cli/support.js'
-import { stock } from '../../web/data/support.js'
+import { stock } from '../../show/support.js'
 import { folderWith } from '../support.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'

@@ -5,7 +5,7 @@ import { listCheckedRuns, readAcceptedStamp, readRecordedChecks, verifyAndRecord
 import { acquireLock } from '../../../src/storage/lock.js'
 import { streams } from '../../../streams/registry.js'
 import { runReport } from '../../cli/support.js'
-import { stock } from '../../web/data/support.js'
+import { stock } from '../../show/support.js'
 import { folderWith } from '../support.js'
 
 const CANDLE = '1093372200,1,2,0.5,1.5,10\n'

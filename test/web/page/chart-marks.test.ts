@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StockEvent } from '../../../src/web/api/stock.js'
+import type { StockEvent } from '../../../src/show/answers.js'
 import { groupBySession, toMarkers } from '../../../src/web/page/parts/chart-marks.js'
 
 const DAYS = ['2026-02-10', '2026-02-11', '2026-02-12']

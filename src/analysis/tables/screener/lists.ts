@@ -40,7 +40,16 @@ export const lists: ScreenerGroup = {
   columns: [
     col('asm_stage', 'VARCHAR', 'stage of additional surveillance; NULL if not listed', 'asm'),
     col('gsm_stage', 'VARCHAR', 'stage of graded surveillance; NULL if not listed', 'gsm'),
-    reading([], col('band_pct', 'DOUBLE', 'price band, percent; NULL without a band', 'm.band_percent')),
+    reading([], col('band_pct', 'DOUBLE', 'price band, percent; NULL without a band, or if unknown: see band', 'm.band_percent')),
+    reading(
+      [],
+      col(
+        'band',
+        'VARCHAR',
+        'price band such as 20 % or no band; NULL if unknown',
+        `coalesce(printf('%g %%', m.band_percent), lower(m.band))`,
+      ),
+    ),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
     col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, known('deals')),

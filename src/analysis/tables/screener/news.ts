@@ -1,3 +1,4 @@
+import { nameQuarter } from '../fundamentals.js'
 import { col, RUN_DAY } from '../view.js'
 import { reading, type ScreenerGroup } from './group.js'
 import { RECENT } from './price.js'
@@ -5,6 +6,9 @@ import { results } from './results.js'
 
 /** A common table expression: the filings, which are read once for several groups. */
 const FILED = 'filed AS (SELECT isin, day, filed_at, caption, descriptor, category, url FROM filings_unique)'
+
+/** The last day of the quarter before the newest results. */
+const RESULTS_END = "CAST(date_trunc('quarter', results_at) - INTERVAL 1 DAY AS DATE)"
 
 /** How the price moved since the newest results. */
 export const reaction: ScreenerGroup = {
@@ -38,6 +42,11 @@ export const reaction: ScreenerGroup = {
       'results_at',
       'TIMESTAMP',
       'when the results of the newest quarter were first filed or announced, India time; NULL if that was not found',
+    ),
+    col('results_quarter', 'VARCHAR', 'the quarter that had ended before, which these results are of', nameQuarter(RESULTS_END)),
+    reading(
+      ['reaction', 'results'],
+      col('figures_are_of_results', 'BIGINT', '1 if the figures are of that quarter, 0 if they are older', `quarter_end >= ${RESULTS_END}`),
     ),
     col(
       'results_base_day',
@@ -90,10 +99,15 @@ export const latest: ScreenerGroup = {
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
     col('filing', 'VARCHAR', 'title of the latest filing', 'last_filing.title'),
     col('filing_url', 'VARCHAR', 'address of its document', 'last_filing.url'),
-    col('filings_7d', 'BIGINT', 'filings of the day of the run and the 6 days before', 'if(filed_at IS NULL, NULL, filings)'),
+    col(
+      'filings_7d',
+      'BIGINT',
+      'filings of the day of the run and the 6 days before',
+      'if(EXISTS (FROM filed), coalesce(filings, 0), NULL)',
+    ),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
     col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
     col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
-    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', 'if(published_at IS NULL, NULL, t.news)'),
+    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', 'if(EXISTS (FROM news), coalesce(t.news, 0), NULL)'),
   ],
 }

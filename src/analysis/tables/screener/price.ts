@@ -1,5 +1,5 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
-import { col, RUN_DAY, type ViewColumn } from '../view.js'
+import { col, defineView, RUN_DAY, type ViewColumn } from '../view.js'
 import { reading, type ScreenerGroup } from './group.js'
 
 /** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
@@ -9,23 +9,30 @@ const DAYS = 420
 const over = (sessions: number, aggregate: string, from = 1): string =>
   `CASE WHEN count(*) >= ${sessions + from - 1} THEN ${aggregate} FILTER (n BETWEEN ${from} AND ${sessions + from - 1}) END`
 
-/** An aggregate over the sessions of 52 weeks; NULL if the history is shorter. */
-const overWeeks52 = (aggregate: string, from = 1): string =>
-  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS}) END`
+/** An aggregate over the sessions of 52 weeks. */
+const overWeeks52 = (aggregate: string, from = 1): string => `${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS})`
 
-/** The value of a column a year ago. */
-const yearAgo = (column: string): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL 1 YEAR)`
+/** A stock may trade for the first time some days after its listing. */
+const LISTING_DAYS = 10
+
+/** A value over 52 weeks, or since the listing; NULL if candles are missing before. */
+const sinceListing = (value: string): string =>
+  `if(first_recent <= price_day - ${DAYS_OF_52_WEEKS} OR first_recent <= coalesce(m.listed_on, first_recent) + ${LISTING_DAYS}, ${value}, NULL)`
+
+/** The value of a column some time ago, by the calendar. */
+const ago = (period: string, column = 'close'): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
 
 /** The value of a column some sessions ago; 1 is the newest. */
 const at = (n: number, column = 'close'): string => `max(${column}) FILTER (n = ${n})`
 
 const AVERAGES = [5, 10, 20, 50, 100, 150, 200] as const
-/** Periods of sessions; a year goes by the calendar. */
-export const RETURNS = [
-  ['1w', 5, 'a week (5 sessions)'],
-  ['1m', 21, 'a month (21 sessions)'],
-  ['3m', 63, 'three months (63 sessions)'],
-  ['6m', 126, 'six months (126 sessions)'],
+/** Periods of returns: they go by the calendar. */
+const RETURNS = [
+  ['1w', '7 DAY', 'a week'],
+  ['1m', '1 MONTH', 'a calendar month'],
+  ['3m', '3 MONTH', 'three calendar months'],
+  ['6m', '6 MONTH', 'six calendar months'],
+  ['1y', '1 YEAR', 'a calendar year'],
 ] as const
 
 const AGGREGATES = [
@@ -34,9 +41,9 @@ const AGGREGATES = [
   `${at(2)} AS close_2`,
   `${at(2, 'high')} AS high_2`,
   `${at(2, 'low')} AS low_2`,
-  ...RETURNS.map(([name, sessions]) => `${at(sessions + 1)} AS close_${name}`),
-  `${yearAgo('close')} AS close_1y`,
-  `${yearAgo('close_total_return')} AS total_1y`,
+  'min(day) AS first_recent',
+  ...RETURNS.map(([name, period]) => `${ago(period)} AS close_${name}`),
+  `${ago('1 YEAR', 'close_total_return')} AS total_1y`,
   `${at(1, 'close_total_return')} AS total_1`,
   'max_by(close, day) FILTER (year(day) < year(last_day)) AS close_ytd',
   ...AVERAGES.map((sessions) => `${over(sessions, 'avg(close)')} AS sma_${sessions}`),
@@ -55,17 +62,20 @@ const AGGREGATES = [
   `CASE WHEN count(*) >= 4 THEN ${at(1, 'high - low')} < min(high - low) FILTER (n BETWEEN 2 AND 4) END AS nr4`,
   `${over(20, 'max(high)', 2)} AS high_20_before`,
   `${over(50, 'max(high)', 2)} AS high_50_before`,
-  `${overWeeks52('max(high)', 2)} AS high_52w_before`,
+  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${overWeeks52('max(high)', 2)} END AS high_52w_before`,
+  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${overWeeks52('min(low)', 2)} END AS low_52w_before`,
   `${over(20, 'min(low)', 2)} AS low_20_before`,
   'min(n) FILTER (NOT coalesce(close > before, false)) - 1 AS up_days',
   'min(n) FILTER (NOT coalesce(close < before, false)) - 1 AS down_days',
 ]
 
 /** A common table expression: the sessions of each stock in the last year. */
-export const RECENT = `recent AS (
+const buildRecent = (candles: string): string => `recent AS (
   SELECT *, row_number() OVER w AS n, lead(close) OVER w AS before, lag(close) OVER w AS after, max(day) OVER w AS last_day
-  FROM candles_adjusted WHERE day > coalesce(${RUN_DAY}, current_date) - ${DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
+  FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
 )`
+export const RECENT = buildRecent('candles_adjusted')
+const PRICE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
 
 const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
 const flag = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
@@ -90,16 +100,23 @@ const COLUMNS = [
   col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
   col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, crore rupees', 'turnover_20'),
   col('rvol', 'DOUBLE', 'relative volume: against the average of the 20 sessions before', 'volume_1 / NULLIF(volume_20_before, 0)'),
-  ...RETURNS.map(([name, , text]) => col(`return_${name}_pct`, 'DOUBLE', `return of ${text}, percent`, change('close_1', `close_${name}`))),
-  col('return_1y_pct', 'DOUBLE', 'return since the last close at least a calendar year before, percent', change('close_1', 'close_1y')),
+  ...RETURNS.map(([name, , text]) =>
+    col(`return_${name}_pct`, 'DOUBLE', `return since the last close at least ${text} before, percent`, change('close_1', `close_${name}`)),
+  ),
   col('return_ytd_pct', 'DOUBLE', 'return since the last session of the year before, percent', change('close_1', 'close_ytd')),
   col('total_return_1y_pct', 'DOUBLE', 'return_1y_pct with dividends, percent', change('total_1', 'total_1y')),
-  col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks, rupees', 'high_52w'),
-  col('high_52w_day', 'DATE', 'day of that price, the last of several'),
-  col('low_52w_inr', 'DOUBLE', 'lowest price of 52 weeks, rupees', 'low_52w'),
-  col('low_52w_day', 'DATE', 'day of that price, the last of several'),
-  col('from_high_52w_pct', 'DOUBLE', 'close against the highest price of 52 weeks, percent', change('close_1', 'high_52w')),
-  col('from_low_52w_pct', 'DOUBLE', 'close against the lowest price of 52 weeks, percent', change('close_1', 'low_52w')),
+  col(
+    'listed_days',
+    'BIGINT',
+    `calendar days from the listing to the newest candle; below ${DAYS_OF_52_WEEKS}, the 52-week columns count from the listing`,
+    'price_day - m.listed_on',
+  ),
+  col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks or since the listing, rupees', sinceListing('high_52w')),
+  col('high_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('high_52w_day')),
+  col('low_52w_inr', 'DOUBLE', 'lowest price of 52 weeks or since the listing, rupees', sinceListing('low_52w')),
+  col('low_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('low_52w_day')),
+  col('from_high_52w_pct', 'DOUBLE', 'close against the highest price of 52 weeks, percent', change('close_1', sinceListing('high_52w'))),
+  col('from_low_52w_pct', 'DOUBLE', 'close against the lowest price of 52 weeks, percent', change('close_1', sinceListing('low_52w'))),
   col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
   col('atr_14_pct', 'DOUBLE', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
@@ -130,6 +147,8 @@ const COLUMNS = [
   flag('breakout_20', 'the close is above the highs of the 20 sessions before', 'close_1 > high_20_before'),
   flag('breakout_50', 'the close is above the highs of the 50 sessions before', 'close_1 > high_50_before'),
   flag('breakout_52w', 'the close is above the highs of the 52 weeks before', 'close_1 > high_52w_before'),
+  flag('new_high_52w', 'the high is above those of the 52 weeks before', 'high_1 > high_52w_before'),
+  flag('new_low_52w', 'the low is below those of the 52 weeks before', 'low_1 < low_52w_before'),
   flag('breakdown_20', 'the close is below the lows of the 20 sessions before', 'close_1 < low_20_before'),
   col('up_days', 'BIGINT', 'closes in a row above the one before'),
   col('down_days', 'BIGINT', 'closes in a row below the one before'),
@@ -138,10 +157,36 @@ const COLUMNS = [
 export const price: ScreenerGroup = {
   title: 'prices of candles_adjusted',
   needs: ['candles_adjusted'],
-  with: [RECENT, `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`],
+  with: [RECENT, PRICE],
   alias: 'p',
   columns: COLUMNS,
 }
+
+/** The same of indices. */
+export const indexPrices = defineView({
+  name: 'index_prices',
+  about: 'each index with its newest candle and the prices before it, in points, one row each',
+  needs: ['index_candles', 'indices'],
+  columns: [
+    col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
+    col('symbol', 'VARCHAR', 'symbol of the index', 'm.symbol'),
+    col('day', 'DATE', 'day of the run, on a weekend the Friday before', RUN_DAY),
+    col('sid', 'VARCHAR', 'id of the index, which may share its symbol', 'm.sid'),
+    col('name', 'VARCHAR', 'name of the index', 'm.name'),
+    ...COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map((column) => ({
+      ...column,
+      comment: column.comment.replace('the listing', 'the first candle').replaceAll('rupees', 'points'),
+    })),
+  ],
+  with: [
+    `items AS (SELECT symbol, sid, symbol || '/' || sid AS item, max(name) AS name, CAST(NULL AS DATE) AS listed_on FROM indices GROUP BY ALL)`,
+    buildRecent(
+      "(SELECT symbol || '/' || sid AS isin, symbol || '/' || sid AS symbol, date AS day, open, high, low, close, volume, close AS close_total_return FROM index_candles)",
+    ),
+    PRICE,
+  ],
+  from: 'FROM price AS p JOIN items AS m ON m.item = p.isin',
+})
 
 /** What needs the whole history. */
 export const history: ScreenerGroup = {

@@ -1,4 +1,4 @@
-import { col, growth, type ViewColumn } from '../view.js'
+import { col, growth, RUN_DAY, type ViewColumn } from '../view.js'
 import { reading, type ScreenerGroup } from './group.js'
 
 const PLACES = [0, 1, 2, 3, 4] as const
@@ -69,20 +69,25 @@ export const results: ScreenerGroup = {
 /** Valuation and quality. */
 export const valuation: ScreenerGroup = {
   title: 'valuation',
-  needs: ['fundamentals', 'master_data'],
-  with: ['valuation AS (SELECT isin, max(pe) AS pe, max(roe) AS roe, max(roce) AS roce FROM fundamentals GROUP BY isin)'],
+  needs: ['fundamentals', 'master_data', 'adjustments'],
+  with: [
+    `valuation AS (
+      SELECT * FROM (SELECT isin, max(roe) AS roe, max(roce) AS roce FROM fundamentals GROUP BY isin)
+      FULL JOIN (SELECT isin, max(day) AS adjusted_on FROM adjustments WHERE kind IN ('split', 'bonus') AND day <= ${RUN_DAY} GROUP BY isin) USING (isin)
+    )`,
+  ],
   alias: 'v',
   columns: [
-    reading([], col('pe', 'DOUBLE', 'price to earnings, as the master list has it', 'm.pe')),
     reading(
-      ['price', 'results'],
+      ['price', 'results', 'valuation'],
       col(
         'pe_ttm',
         'DOUBLE',
-        'close against the earnings of four quarters; NULL after a loss',
-        `CASE WHEN (${ttm('eps_inr')}) > 0 THEN close_1 / (${ttm('eps_inr')}) END`,
+        'close against the earnings of four quarters; NULL after a loss, and after a split or bonus that these earnings a share do not know',
+        `CASE WHEN (${ttm('eps_inr')}) > 0 AND coalesce(adjusted_on <= quarter_end, true) THEN close_1 / (${ttm('eps_inr')}) END`,
       ),
     ),
+    reading([], col('pe', 'DOUBLE', 'price to earnings, as the master list has it, which has it of few stocks', 'm.pe')),
     reading(
       ['results'],
       col(

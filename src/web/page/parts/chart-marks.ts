@@ -1,5 +1,5 @@
 import type { SeriesMarker } from 'lightweight-charts'
-import type { StockEvent } from '../../api/stock.js'
+import type { StockEvent } from '../../../show/answers.js'
 
 /** Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked. */
 const MAX_SESSIONS_WITH_ALL_MARKS = 300

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
-import type { CandlesAnswer } from '../../api/stock.js'
+import type { CandlesAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { About } from '../../api/about.js'
+import type { About } from '../../../show/answers.js'
 import { formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from './format.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */

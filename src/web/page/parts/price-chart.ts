@@ -8,7 +8,7 @@ import {
   type IChartApi,
   TickMarkType,
 } from 'lightweight-charts'
-import type { CandlesAnswer, StockEvent } from '../../api/stock.js'
+import type { CandlesAnswer, StockEvent } from '../../../show/answers.js'
 import { findSession, groupBySession, toMarkers } from './chart-marks.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { readColour } from './theme.js'

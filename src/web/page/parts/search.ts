@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { NamedInstrument, SearchAnswer } from '../../api/about.js'
+import type { NamedInstrument, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
 import { fetchJson, PageError } from './fetch-json.js'
 import { indexPath, stockPath } from './stock-link.js'

@@ -1,5 +1,5 @@
 import { html, type TemplateResult } from 'lit-html'
-import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../api/market.js'
+import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../../show/answers.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { waitingPanel } from '../parts/panel.js'
 import { emptyState, errorState } from '../parts/states.js'

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit-html'
-import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../api/stock.js'
+import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../../show/answers.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'

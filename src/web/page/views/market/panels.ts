@@ -1,5 +1,4 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { Panel } from '../../../api/about.js'
 import type {
   Announcement,
   Breadth,
@@ -11,7 +10,8 @@ import type {
   MarketAnswer,
   Mover,
   NewsRow,
-} from '../../../api/market.js'
+  Panel,
+} from '../../../../show/answers.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../parts/format.js'
 import { changeText, choices, emptyLine, panel } from '../../parts/panel.js'
 import { balanceChart, shareBar, sparkLine } from '../../parts/small-charts.js'
@@ -183,7 +183,7 @@ export const breadthHead = (breadth: Breadth | undefined): TemplateResult => {
   if (breadth === undefined) return html`<div class="breadth"><h1 class="soft">Market</h1><dl></dl></div>`
   const { about, listed, traded, advances, declines, unchanged, sessions } = breadth
   if (traded === 0)
-    return html`<div class="breadth"><h1>No candles yet</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
+    return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
       <h1>${describeMarket(breadth)}</h1>

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../api/stock.js'
+import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../../show/answers.js'
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
 import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
 import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
@@ -30,14 +30,8 @@ const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series,
     sector ?? '',
     industry === sector ? '' : (industry ?? ''),
     series === undefined ? '' : `series ${series}`,
-    listedOn === undefined ? '' : `listed ${toSentenceDay(listedOn)}`,
+    listedOn === undefined ? '' : `listed ${formatDay(listedOn)}`,
   ].filter((text) => text !== '')
-
-/** `06-OCT-2008` as `6 Oct 2008`. */
-const toSentenceDay = (text: string): string => {
-  const [date = '', month = '', year] = text.split('-')
-  return year === undefined ? text : `${Number(date)} ${month.slice(0, 1)}${month.slice(1).toLowerCase()} ${year}`
-}
 
 /** The close and its change, the range of 52 weeks, and the returns. */
 export const priceLine = (
@@ -46,7 +40,7 @@ export const priceLine = (
 ): TemplateResult => html`
   <div class="price">
     <span class="close">${shown}</span> ${changeArrow(changePct)} <span class="soft">${formatDay(day)}</span>
-    <span class="of52"><span class="soft">52 weeks</span> ${formatNumber(low52, 2)} ${rangeBar(low52, high52, close)} ${formatNumber(high52, 2)}</span>
+    ${low52 === undefined || high52 === undefined ? nothing : html`<span class="of52"><span class="soft">52 weeks</span> ${formatNumber(low52, 2)} ${rangeBar(low52, high52, close)} ${formatNumber(high52, 2)}</span>`}
     ${Object.entries(returns).map(([name, value]) => html`<span><span class="soft">${name}</span> ${changeText(value)}</span>`)}
     ${volume > 0 ? html`<span><span class="soft">volume</span> ${formatLarge(volume)}${volumeTimes === undefined ? nothing : html` <span class="soft">${formatNumber(volumeTimes, 1)} × usual</span>`}</span>` : nothing}
   </div>
@@ -119,10 +113,11 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
 }
 
 export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
-  const { marketCapCr, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
+  const { marketCapCr, peTtm, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
   const all: readonly (readonly [string, string])[] = [
     ['Market cap', marketCapCr === undefined ? '–' : `₹ ${formatLarge(Math.round(marketCapCr))} cr`],
-    ['P/E', formatNumber(pe, 1)],
+    ['P/E of four quarters', formatNumber(peTtm, 1)],
+    ['P/E of the provider', formatNumber(pe, 1)],
     ['Return on equity', formatPercent(roePct, 1)],
     ['Return on capital', formatPercent(rocePct, 1)],
     ['Dividend yield', formatPercent(dividendYieldPct, 2)],

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
-import type { EventKind, StockAnswer, StockEvent } from '../../../api/stock.js'
+import type { EventKind, StockAnswer, StockEvent } from '../../../../show/answers.js'
 import { formatDay, formatNumber, formatSigned } from '../../parts/format.js'
 import { emptyLine } from '../../parts/panel.js'
 import type { PageContext } from '../../view.js'

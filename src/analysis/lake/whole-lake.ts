@@ -1,0 +1,28 @@
+import { listTables } from '../../pipeline/define-stream.js'
+import { disk } from '../../storage/disk.js'
+import { quoteName } from '../../storage/duckdb.js'
+import { writeFileAtomically } from '../../storage/file-system.js'
+import { openHistory } from '../../storage/history/record.js'
+import { deleteTemporaryFiles } from '../../storage/lock.js'
+import { countRows, defineExport, type Export, type ExportOptions, loadTables } from '../export/define-export.js'
+import { readRunDay } from '../variables.js'
+import { listGuide } from './guide.js'
+import { nameLakeFile, toLakePath } from './lake.js'
+
+/**
+ * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.
+ *
+ * @example wholeLake({ streams }).write('./data').subscribe()
+ */
+export const wholeLake = (options: ExportOptions): Export =>
+  defineExport({ ...options, name: 'lake', lake: { isRequired: true } }, async (exporting) => {
+    const { connection, root, tables } = exporting
+    const loaded = await loadTables(exporting, ({ name }) => countRows(connection, quoteName(name)))
+    const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
+    // Views cannot be stored while the day of the run is unknown, or the history is damaged.
+    for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
+    const shown = { history: await openHistory(root), tables: listTables(options.streams), stored, runDay: await readRunDay(root) }
+    for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
+    await deleteTemporaryFiles(toLakePath(root))
+    return loaded.map((table) => ({ ...table, leftOut: 0, isSkipped: false }))
+  })

@@ -1,0 +1,284 @@
+/** What a part of an answer is about. */
+export interface About {
+  /** The day that the data is about, `YYYY-MM-DD`. */
+  readonly day?: string
+  /** When it was fetched, ISO 8601 in UTC. */
+  readonly fetchedAt?: string
+  /** Why something is missing, damaged or older than the last run, as a sentence. */
+  readonly problem?: string
+}
+
+/** A list with what it is about. It may be cut; `total` counts all. */
+export interface Panel<Row> {
+  readonly about: About
+  readonly rows: readonly Row[]
+  readonly total: number
+}
+
+/** A stock or an index as search and lists name it. */
+export interface NamedInstrument {
+  readonly kind: 'stock' | 'index'
+  /** What its address ends in: the symbol of a stock, the file name of an index. */
+  readonly key: string
+  readonly symbol: string
+  readonly name: string
+  readonly isin?: string
+  /** A symbol that the stock had earlier, if the search found it by that. */
+  readonly oldSymbol?: string
+}
+
+/** `GET /api/search?q=` */
+export interface SearchAnswer {
+  readonly found: readonly NamedInstrument[]
+}
+
+/** `GET /api/market`: the market on the newest session. */
+export interface MarketAnswer {
+  readonly breadth: Breadth
+  readonly gainers: Panel<Mover>
+  readonly losers: Panel<Mover>
+  /** The most traded stocks against their usual volume. */
+  readonly busiest: Panel<Mover>
+  readonly indices: Panel<IndexRow>
+}
+
+/** `GET /api/market/lists`: what the lists of the market say. They are small, so that this answer comes first. */
+export interface ListsAnswer {
+  readonly circuits: Panel<CircuitRow>
+  readonly surveillance: Panel<ListChange>
+  readonly bands: Panel<ListChange>
+  readonly deals: Panel<DealRow>
+  readonly announcements: Panel<Announcement>
+}
+
+/** `GET /api/market/documents`: filings and news of the newest day, which are in a file per stock. */
+export interface DocumentsAnswer {
+  readonly filings: Panel<Announcement>
+  readonly news: Panel<NewsRow>
+  /** The news of that day by sentiment. */
+  readonly sentiments: Readonly<Record<string, number>>
+}
+
+/** Advances and declines of the stocks that have a candle of the session. */
+export interface Breadth {
+  readonly about: About
+  /** The stocks of the master list. */
+  readonly listed: number
+  /** Those with a candle of the session. */
+  readonly traded: number
+  readonly advances: number
+  readonly declines: number
+  readonly unchanged: number
+  /** Above the highs, or below the lows, of the 52 weeks before. */
+  readonly newHighs: number
+  readonly newLows: number
+  /** Of the stocks that have such an average; absent if none has. */
+  readonly above50Pct?: number
+  readonly above200Pct?: number
+  readonly medianChangePct?: number
+  /** Close times volume, crore rupees. */
+  readonly turnoverCr: number
+  /** Advances and declines of the last sessions, oldest first. */
+  readonly sessions: readonly (readonly [day: string, advances: number, declines: number])[]
+}
+
+export interface Mover {
+  readonly symbol: string
+  readonly name: string
+  readonly close: number
+  readonly changePct: number
+  readonly volume: number
+  /** Against the average of the 20 sessions before. */
+  readonly volumeTimes?: number
+  readonly turnoverCr: number
+}
+
+export interface IndexRow {
+  readonly key: string
+  readonly symbol: string
+  readonly name: string
+  readonly day: string
+  readonly close: number
+  readonly changePct?: number
+  /** The closes of the last 60 sessions, oldest first. */
+  readonly closes: readonly number[]
+}
+
+/** A stock of a list of the whole market. */
+export interface NamedStock {
+  readonly symbol: string
+  readonly name: string
+  /** It is not in the master list of the folder. */
+  readonly hasNoPage?: true
+}
+
+export interface CircuitRow extends NamedStock {
+  readonly side: 'upper' | 'lower'
+  readonly price?: number
+  readonly changePct?: number
+  /** Whether it was not there before the last run; absent if there is nothing to compare with. */
+  readonly isNew?: boolean
+}
+
+/** A stock that entered a list, left it, or changed its place in it. */
+export interface ListChange extends NamedStock {
+  readonly change: string
+  readonly detail: string
+}
+
+export interface DealRow extends NamedStock {
+  readonly client: string
+  readonly side: 'bought' | 'sold'
+  /** Bulk or block. */
+  readonly kind: string
+  readonly quantity: number
+  readonly price: number
+  readonly valueCr: number
+}
+
+export interface Announcement {
+  readonly symbol: string
+  readonly name: string
+  /** `YYYY-MM-DD HH:MM`, India time. */
+  readonly at: string
+  readonly title: string
+  readonly kind?: string
+  readonly url?: string
+}
+
+export interface NewsRow extends Announcement {
+  readonly sentiment: string
+}
+
+/** `GET /api/stock/SYMBOL` */
+export interface StockAnswer {
+  readonly symbol: string
+  readonly name: string
+  readonly isin: string
+  /** If it was asked for by a symbol that it had earlier. */
+  readonly oldSymbol?: string
+  readonly price?: PriceFacts
+  readonly facts: StockFacts
+  readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }
+  readonly quarters: { readonly about: About; readonly basis?: 'consolidated' | 'standalone'; readonly rows: readonly Quarter[] }
+  readonly shareholding: { readonly about: About; readonly rows: readonly Holding[] }
+  readonly findings: StockFindings
+}
+
+/** The newest candle and the prices around it, in rupees of today (points of an index). */
+export interface PriceFacts {
+  readonly about: About
+  readonly day: string
+  readonly close: number
+  readonly changePct?: number
+  readonly volume: number
+  readonly volumeTimes?: number
+  /** Of the last 52 weeks, or since the listing; absent if candles are missing before. */
+  readonly high52?: number
+  readonly low52?: number
+  /** Returns in percent by `1W`, `1M`, `3M`, `6M`, `1Y`; absent without the candles. */
+  readonly returns: Readonly<Record<string, number>>
+}
+
+export interface StockFacts {
+  readonly sector?: string
+  readonly industry?: string
+  readonly series?: string
+  readonly listedOn?: string
+  readonly faceValue?: number
+  readonly hasDerivatives: boolean
+  readonly marketCapCr?: number
+  /** The close against the earnings of four quarters. */
+  readonly peTtm?: number
+  /** As the master list has it, which has it of few stocks. */
+  readonly pe?: number
+  readonly roePct?: number
+  readonly rocePct?: number
+  readonly dividendYieldPct?: number
+  /** Such as `20 %` or `no band`. */
+  readonly band?: string
+  /** Such as `from 10 % to 5 %`. */
+  readonly bandChange?: string
+  /** Stages of surveillance, such as `ASM: LTASM - I (13)`. */
+  readonly surveillance: readonly string[]
+  readonly circuit?: 'upper' | 'lower'
+  /** Which of the lists above could not be read or are old, with the reason. */
+  readonly problems: readonly string[]
+}
+
+export type EventKind = 'action' | 'filing' | 'news' | 'deal' | 'announcement'
+
+export interface StockEvent {
+  readonly day: string
+  /** `HH:MM`, India time; absent if only the day is known. */
+  readonly time?: string
+  readonly kind: EventKind
+  /** The letter of its mark on the chart. */
+  readonly mark: 'D' | 'S' | 'A' | 'F' | 'N' | 'B'
+  readonly title: string
+  readonly detail?: string
+  readonly sentiment?: string
+  /** Crore rupees; negative for a sale. */
+  readonly valueCr?: number
+  readonly url?: string
+}
+
+export interface Quarter {
+  /** Such as `Q3 FY26`. */
+  readonly quarter: string
+  readonly day: string
+  readonly salesCr?: number
+  readonly profitCr?: number
+  readonly marginPct?: number
+  readonly eps?: number
+  readonly salesGrowthPct?: number
+  readonly profitGrowthPct?: number
+}
+
+export interface Holding {
+  readonly day?: string
+  readonly promoterPct?: number
+  readonly fiiPct?: number
+  readonly diiPct?: number
+  readonly publicPct?: number
+}
+
+export interface StockFinding {
+  readonly severity: 'error' | 'warning' | 'info'
+  readonly check: string
+  readonly day?: string
+  readonly detail: string
+  /** Whether somebody has reviewed and accepted it. */
+  readonly isAccepted: boolean
+}
+
+/** What the checks of the candles found; `problems` are files that these checks could not read. */
+export interface StockFindings {
+  readonly rows: readonly StockFinding[]
+  readonly problems: readonly string[]
+}
+
+/** `GET /api/stock/SYMBOL/candles` and `GET /api/index/NAME/candles`: columns of equal length, ascending by day, each day once. */
+export interface CandlesAnswer {
+  readonly about: About
+  readonly days: readonly string[]
+  readonly open: readonly number[]
+  readonly high: readonly number[]
+  readonly low: readonly number[]
+  readonly close: readonly number[]
+  readonly volume: readonly number[]
+  /** Whether splits and bonuses changed anything; without any, both kinds of prices are the same. */
+  readonly isAdjusted: boolean
+  /** What was left out or put in order for display, as sentences. */
+  readonly cleaned: readonly string[]
+}
+
+/** `GET /api/index/NAME` */
+export interface IndexAnswer {
+  readonly key: string
+  readonly symbol: string
+  readonly name: string
+  readonly price?: PriceFacts
+  readonly findings: StockFindings
+  readonly problem?: string
+}

@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { keepLastOfDays, parseCandles, pickCandles } from '../analysis/verify/candle-series.js'
+import { findImpossibleCandles } from '../analysis/verify/odd-candles.js'
+import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { disk } from '../storage/disk.js'
+import { getErrorCode } from '../storage/file-system.js'
+import type { About, CandlesAnswer } from './answers.js'
+
+/** A candle file, put in order for display. */
+export interface ShownCandles {
+  /** Ascending by day, each day once, without impossible ones, as stored. */
+  readonly stored: CandleArrays
+  /** What was left out or put in order, as sentences. */
+  readonly cleaned: readonly string[]
+  /** As in the file, for the checks. */
+  readonly raw: CandleArrays
+  /** Why the file cannot be read, or the first defect of it. */
+  readonly fault?: string
+}
+
+/** Reads a candle file of a stock or an index. A chart needs ascending days and possible prices: other candles are left out, and named. */
+export const readShownCandles = async (root: string, file: string): Promise<ShownCandles> => {
+  const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
+    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  })
+  const { candles: raw, fault } = parseCandles(bytes)
+  const ordered = keepLastOfDays(raw)
+  const { days: impossible } = findImpossibleCandles({ symbol: '', file, candles: ordered })
+  const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
+  return {
+    stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),
+    cleaned: describeCleaning(raw, ordered, impossible.size),
+    raw,
+    ...(fault === undefined ? {} : { fault }),
+  }
+}
+
+const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: number): readonly string[] => {
+  const repeated = raw.length - ordered.length
+  const isUnordered = ordered !== raw && [...raw.day.subarray(1, raw.length)].some((day, index) => day < (raw.day[index] as number))
+  return [
+    ...(repeated > 0
+      ? [`${repeated} ${repeated === 1 ? 'candle repeats a day' : 'candles repeat a day'}: the last one in the file is shown`]
+      : []),
+    ...(isUnordered ? ['the days were not in order'] : []),
+    ...(impossible > 0 ? [`${impossible} impossible ${impossible === 1 ? 'candle is' : 'candles are'} left out`] : []),
+  ]
+}
+
+/** The factors by which the view `candles_adjusted` divides stored prices, each with the last day that it counts for; oldest first. */
+export type Factors = readonly { readonly until: string; readonly factor: number }[]
+
+interface ChartOptions {
+  readonly about: About
+  /** Undefined without any. */
+  readonly factors?: Factors
+  /** Whether prices are divided by them. */
+  readonly isAdjusted: boolean
+}
+
+/** The candles as columns for a chart. */
+export const toCandlesAnswer = (
+  { stored, cleaned, fault }: ShownCandles,
+  { about, factors = [], isAdjusted }: ChartOptions,
+): CandlesAnswer => {
+  const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
+  const divisors = days.map((day) => (isAdjusted ? (factors.find(({ until }) => day <= until)?.factor ?? 1) : 1))
+  const divide = (values: Float64Array): readonly number[] => divisors.map((factor, index) => round((values[index] as number) / factor))
+  const last = days.at(-1)
+  return {
+    // Candles are about their newest day, not about the day of the run.
+    about: last === undefined ? about : { ...about, day: last },
+    days,
+    open: divide(stored.open),
+    high: divide(stored.high),
+    low: divide(stored.low),
+    close: divide(stored.close),
+    volume: divisors.map((factor, index) => round((stored.volume[index] as number) * factor)),
+    isAdjusted: factors.length > 0,
+    cleaned: [...cleaned, ...(fault === undefined ? [] : [`the file is damaged: ${fault}`])],
+  }
+}
+
+/** Six digits after the point are more than any price has; divided prices have more, which only cost space. */
+const round = (value: number): number => Math.round(value * 1e6) / 1e6

@@ -1,0 +1,61 @@
+import { describeFreshness } from '../analysis/brief/brief.js'
+import type { RunReport } from '../model/report.js'
+import { omitUndefined } from '../model/row.js'
+import { RUN_LOG } from '../model/run-log.js'
+import { describeStale } from '../model/script-figures.js'
+import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { STATE_FOLDER } from '../pipeline/storage.js'
+import { type RunRecords, readRunRecords } from '../storage/run-records.js'
+import type { About } from './answers.js'
+import type { MarketFolder, StoredList } from './folder.js'
+
+/** What is known about the runs of a folder. */
+export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
+
+/** The file of the last run's report, in the output folder. */
+export const REPORT = `${STATE_FOLDER}/report.json`
+const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
+
+/** Reads the report of the last run and the run history. */
+export const readRunFacts = (folder: MarketFolder): Promise<RunFacts> =>
+  folder.remember('runs', [REPORT, RUNS], () => readRunRecords(folder.root))
+
+/** The day that lists are about: that of the last run, on a weekend the Friday before. */
+export const getRunDay = ({ report }: RunFacts): Day | undefined => toListDay(report?.asOf)
+
+const toListDay = (asOf: string | undefined): Day | undefined => {
+  const instant = Date.parse(asOf ?? '')
+  return Number.isNaN(instant) ? undefined : lastWeekday(toDay(instant))
+}
+
+/** What an output of a stream is about: the day and the time of the newest run that fetched it, and what is wrong with it. */
+export const describeAbout = (facts: RunFacts, stream: string, list?: Pick<StoredList, 'isMissing' | 'damage'>): About => {
+  const fetched = findFetch(facts, stream)
+  return omitUndefined({
+    day: toListDay(fetched?.asOf),
+    fetchedAt: fetched?.finishedAt,
+    problem: list?.damage ?? describeProblem(facts, stream, list?.isMissing === true),
+  })
+}
+
+const FETCHED: readonly string[] = ['success', 'partial']
+
+/** The newest run that fetched a stream. A run that resumed everything or found it up to date sent no request, and does not count. */
+const findFetch = ({ report, runs }: RunFacts, stream: string): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
+  const logged = runs.findLast(({ scripts }) => FETCHED.includes(scripts[stream]?.outcome ?? ''))
+  return logged ?? (report && FETCHED.includes(report.scripts[stream]?.outcome ?? '') ? report : undefined)
+}
+
+const describeProblem = ({ report, runs }: RunFacts, stream: string, isMissing: boolean): string | undefined => {
+  if (report === undefined) return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
+  const { outcome, missing, reason, completeOn } = describeFreshness(stream, report, runs)
+  const because = reason === undefined ? '' : `: ${reason}`
+  if (outcome === 'failed' || outcome === 'stopped')
+    return `${stream} ${outcome === 'failed' ? 'failed' : 'was stopped'} in the last run${because}${isMissing ? '' : '; what is shown is older'}`
+  if (missing === 'all') return `${stream} is missing${because}`
+  if (missing !== undefined) return `${missing} ${missing === 1 ? 'item is' : 'items are'} missing in ${stream}${because}`
+  const { stale = [] } = report
+  const [late] = describeStale({ stale: stale.filter((one) => one.stream === stream) })
+  if (late !== undefined) return late
+  return isMissing && completeOn === undefined ? `${stream} was not part of the last run` : undefined
+}

@@ -1,0 +1,44 @@
+import type { CandlesAnswer, IndexAnswer, MarketAnswer, StockAnswer } from './answers.js'
+import type { MarketFolder } from './folder.js'
+import { readMarket } from './market.js'
+import { readCandles, readIndex, readStock } from './stock.js'
+
+export { createDocumentsReader } from './documents.js'
+export { type DataSource, openMarketFolder } from './folder.js'
+export { REPORT } from './freshness.js'
+export { readMarketLists } from './lists.js'
+export { search } from './search.js'
+export { readIndexChart } from './stock.js'
+
+/** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
+export interface ShowAnswers {
+  readonly market: MarketAnswer
+  readonly stock: StockAnswer | undefined
+  readonly candles: CandlesAnswer | undefined
+  readonly index: IndexAnswer | undefined
+}
+
+export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> {
+  readonly show: Kind
+  /** Of a stock or an index. */
+  readonly name?: string
+  /** Whether candles are as stored. */
+  readonly isStored?: boolean
+}
+
+/** Answers in this process or in another one; undefined for an unknown stock or index. */
+export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) => Promise<ShowAnswers[Kind]>
+
+export const createShowRunner =
+  (folder: MarketFolder): ShowRunner =>
+  async <Kind extends keyof ShowAnswers>({ show, name = '', isStored = false }: ShowRequest<Kind>) =>
+    (await readers[show](folder, name, isStored)) as ShowAnswers[Kind]
+
+const readers: {
+  readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, isStored: boolean) => Promise<ShowAnswers[Kind]>
+} = {
+  market: readMarket,
+  stock: readStock,
+  candles: (folder, name, isStored) => readCandles(folder, name, !isStored),
+  index: readIndex,
+}

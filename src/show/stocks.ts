@@ -1,0 +1,68 @@
+import { readFormerSymbols } from '../analysis/variables.js'
+import { MASTER_MAP } from '../market/listings.js'
+import type { Item } from '../model/outcome.js'
+import { isRow, readText } from '../model/row.js'
+import { type Stock, toStockItems } from '../model/stock.js'
+import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
+import { type MarketFolder, readList, type StoredList } from './folder.js'
+
+/** The stocks of a folder, and the symbols that they had earlier. */
+export interface StockNames {
+  readonly items: readonly Item<Stock>[]
+  /** The stock of a symbol, also of an earlier one. */
+  readonly find: (symbol: string) => Item<Stock> | undefined
+  readonly former: ReadonlyMap<string, Item<Stock>>
+}
+
+/** Reads the master list, and what is known of former symbols. */
+export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
+  folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
+    const items = toStockItems((await readStoredStocks(folder)).rows)
+    const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
+    const byIsin = new Map(items.toReversed().map((item) => [item.value.ISIN, item]))
+    const former = new Map(
+      (await readFormerSymbols(folder.root, items)).flatMap(({ symbol, isin }) => {
+        const item = byIsin.get(isin)
+        return item === undefined ? [] : [[symbol, item] as const]
+      }),
+    )
+    return { items, former, find: (symbol) => bySymbol.get(symbol) ?? former.get(symbol) }
+  })
+
+const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
+  readList(folder, MASTER_MAP, (rows) =>
+    rows.flatMap(({ Symbol: symbol, ISIN, Name, Sid, FnoFlag }) =>
+      typeof symbol === 'string' && typeof ISIN === 'string'
+        ? [{ Symbol: symbol, ISIN, Name: readText(Name), Sid: readText(Sid), FnoFlag: Number(FnoFlag) || 0 }]
+        : [],
+    ),
+  )
+
+/** The stream that lists the indices. */
+export const INDICES = 'all-indices'
+const FILE = 'all_indices_list.json'
+
+/** The indices as items, each with the name of its candle file. */
+export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
+  const offers = folder.streams.find(({ name }) => name === INDICES)?.offers
+  return readList<Item>(folder, FILE, (rows) => offers?.(rows, () => undefined) ?? [])
+}
+
+export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')
+
+/** The id of an index, which tells those that share a symbol apart. */
+export const readSid = ({ value }: Item): string => (isRow(value) ? readText(value.Sid) : '')
+
+const HEADLINES = [
+  ...['NIFTY', 'SENSEX', 'BANKNIFTY', 'NIFTYNXT50', 'NIFTY 500', 'NIFTY MID100 FREE', 'NIFTY SMALLCAP 100', 'INDIA VIX'],
+  ...['NIFTYIT', 'NIFTY AUTO', 'NIFTY FMCG', 'NIFTY PHARMA', 'NIFTY METAL', 'NIFTY ENERGY', 'NIFTY REALTY', 'NIFTY PSU BANK'],
+]
+
+/** Well-known indices first, in the order of the list above; then the others as listed. */
+export const orderIndices = <T extends { readonly symbol: string; readonly name: string }>(rows: readonly T[]): readonly T[] => {
+  const rankOf = ({ symbol, name }: T): number => {
+    const ranks = [symbol, name].map((text) => HEADLINES.indexOf(text.toUpperCase())).filter((rank) => rank >= 0)
+    return Math.min(HEADLINES.length, ...ranks)
+  }
+  return rows.toSorted((one, other) => rankOf(one) - rankOf(other))
+}

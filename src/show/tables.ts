@@ -1,0 +1,95 @@
+import { relative } from 'node:path'
+import { MIN_LAKE_BYTES } from '../analysis/lake/lake.js'
+import { runQuery } from '../analysis/query.js'
+import { listViews } from '../analysis/tables/index.js'
+import { CollectError, formatError } from '../model/errors.js'
+import type { Table } from '../model/table.js'
+import { listTables } from '../pipeline/define-stream.js'
+import { toQueryError } from '../storage/duckdb.js'
+import { openFolder, type TableFolder } from '../storage/table-folder.js'
+import { type DataSource, type KeptAnswer, readKept } from './folder.js'
+
+/** What statements answer, and why a table could not be read. */
+export interface Answered<Answer> {
+  readonly answer: Partial<Answer>
+  /** Why nothing could be read. */
+  readonly problem?: string
+  /** The damaged tables, which count as empty, with a sentence each. */
+  readonly damage: ReadonlyMap<string, string>
+}
+
+/** The statement of a list: its rows in the order of some columns. */
+export const listOf = (rows: string, order: string): string =>
+  `SELECT coalesce(to_json(list(r ORDER BY ${order})), CAST('[]' AS JSON)) FROM (${rows}) AS r`
+
+/** The statement of the only row. */
+export const rowOf = (row: string): string => `SELECT to_json(r) FROM (${row}) AS r`
+
+interface AnswerOptions {
+  /** Files of other listed stocks are not read. */
+  readonly symbol?: string
+  /** Common table expressions. */
+  readonly with?: readonly string[]
+  /** The answer is kept in the cache of the folder. */
+  readonly kept?: Omit<KeptAnswer, 'program'>
+}
+
+/**
+ * Answers several statements at once, each of which has one JSON value. Fields without a value are absent. Damaged files are left out; without
+ * DuckDB there is no answer but the reason.
+ */
+export const readAnswer = async <Answer>(
+  { root, streams }: Pick<DataSource, 'root' | 'streams'>,
+  parts: Readonly<Record<keyof Answer & string, string>>,
+  { symbol, with: common = [], kept }: AnswerOptions = {},
+): Promise<Answered<Answer>> => {
+  const tables = listTables(streams)
+  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
+    .map(([name, part]) => `'${name}', (${part})`)
+    .join(', ')})`
+  const damage = new Map<string, string>()
+  for (;;) {
+    const source = { out: root, tables, lakeFrom: MIN_LAKE_BYTES, symbol, without: new Set(damage.keys()) }
+    const read = () => readJson<Partial<Answer>>(sql, source)
+    try {
+      return {
+        answer:
+          kept === undefined || damage.size > 0
+            ? await read()
+            : await readKept(root, { ...kept, program: [sql, ...listViews(tables).map((view) => view.sql)] }, read),
+        damage,
+      }
+    } catch (error) {
+      if (error instanceof CollectError && MISSING.includes(error.code)) {
+        const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
+        return { answer: {}, damage, problem }
+      }
+      const [table, path] = (await findNamedFile(formatError(error), await openFolder(root, symbol), tables)) ?? []
+      if (table === undefined || path === undefined || damage.has(table)) throw error
+      damage.set(table, `${path} is damaged; move it away and run again`)
+    }
+  }
+}
+
+const MISSING: readonly unknown[] = ['missing-package', 'no-outputs']
+
+/** The table and the path of the file that an error names. */
+const findNamedFile = async (message: string, folder: TableFolder, tables: readonly Table[]) => {
+  for (const table of tables) {
+    const path = (await folder.listFiles(table)).flatMap(({ paths }) => paths).find((one) => message.includes(one))
+    if (path !== undefined) return [table.name, relative(folder.root, path)] as const
+  }
+  return undefined
+}
+
+const readJson = async <Answer>(sql: string, source: Parameters<typeof runQuery>[1]): Promise<Answer> => {
+  const { result, close } = await runQuery(sql, source)
+  try {
+    const [[text] = []] = await result.getRows()
+    return JSON.parse(String(text), (_, value: unknown) => value ?? undefined) as Answer
+  } catch (error) {
+    throw toQueryError(error)
+  } finally {
+    close()
+  }
+}

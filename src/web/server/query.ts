@@ -1,0 +1,55 @@
+import { type LimitedResult, runLimitedQuery } from '../../analysis/limited-query.js'
+import { listSavedQueries } from '../../analysis/saved-queries.js'
+import { listViews } from '../../analysis/tables/index.js'
+import { workedQueries } from '../../analysis/worked-queries.js'
+import { UsageError } from '../../model/errors.js'
+import { listColumns } from '../../model/table.js'
+import { listTables } from '../../pipeline/define-stream.js'
+import type { DataSource, MarketFolder } from '../../show/folder.js'
+import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
+
+/** The saved and the worked queries, and the tables that they may use. */
+export const listQueries = async ({ root, streams }: MarketFolder): Promise<QueriesAnswer> => {
+  const saved = await listSavedQueries(root)
+  const tables = listTables(streams)
+  return {
+    queries: [...saved.map((query) => ({ ...query, isSaved: true })), ...workedQueries.map((query) => ({ ...query, isSaved: false }))],
+    tables: [...tables, ...listViews(tables)].map((table) => ({
+      name: table.name,
+      about: table.comment,
+      columns: listColumns(table).map(({ name }) => name),
+    })),
+  }
+}
+
+const MAX_ROWS = 10_000
+const DEFAULT_ROWS = 1_000
+/** Later the query is ended: the page and a run share the machine. */
+const TIME_LIMIT_MS = 60_000
+
+/** Answers queries, one at a time. */
+export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>
+
+/** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
+export const createQueryRunner = ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner => {
+  let isBusy = false
+  return async ({ sql, limit = DEFAULT_ROWS }, signal) => {
+    if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
+    isBusy = true
+    const startedAt = performance.now()
+    try {
+      const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
+      return toAnswer(await runLimitedQuery({ sql, root, streams }, limits, signal), performance.now() - startedAt)
+    } finally {
+      isBusy = false
+    }
+  }
+}
+
+const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
+  columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
+  rows,
+  isCut,
+  ms: Math.round(ms),
+  ...(warnings === undefined ? {} : { warnings }),
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readCandles } from '../../src/show/stock.js'
+import { collected, duckdb, objectsOf } from '../analysis/support.js'
+import { candleFile, candleLine, marketWith, openFolder, stock } from './support.js'
+
+const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06'] as const
+
+const oneStock = (candles: string, more: Readonly<Record<string, object>> = {}) =>
+  marketWith({ 'master_isin_map.json': [stock('A')], 'ohlcv_data/A.csv': candles, ...more })
+
+describe('the candles of the page', () => {
+  it('are in order, each day once, and say what was put in order', async () => {
+    const rows = [
+      [DAYS[1], 2],
+      [DAYS[0], 1],
+      [DAYS[2], 3],
+      [DAYS[1], 2.5],
+    ] as const
+    const candles = await readCandles(oneStock(candleFile(rows)), 'A', true)
+    expect(candles).toMatchObject({ days: DAYS.slice(0, 3), close: [1, 2.5, 3] })
+    expect(candles?.cleaned).toEqual(['1 candle repeats a day: the last one in the file is shown', 'the days were not in order'])
+  })
+
+  it('leave out impossible days, and say so', async () => {
+    const text = `${candleFile([[DAYS[0], 1]])}${candleLine(DAYS[1], [5, 4, 6, 5])}${candleLine(DAYS[2], [3, 4, 2, 3])}`
+    const candles = await readCandles(oneStock(text), 'A', true)
+    expect(candles).toMatchObject({ days: [DAYS[0], DAYS[2]], cleaned: ['1 impossible candle is left out'] })
+  })
+
+  it('of a damaged file are those before and after the damage', async () => {
+    const candles = await readCandles(
+      oneStock(`${candleFile([[DAYS[0], 1]])}not a candle\n${candleLine(DAYS[2], [3, 4, 2, 3])}17706`),
+      'A',
+      true,
+    )
+    expect(candles).toMatchObject({ days: [DAYS[0], DAYS[2]], cleaned: ['the file is damaged: line 3 is no candle'] })
+  })
+
+  it('of a file in good order need no remark', async () => {
+    const candles = await readCandles(
+      oneStock(
+        candleFile([
+          [DAYS[0], 1],
+          [DAYS[1], 2],
+        ]),
+      ),
+      'A',
+      true,
+    )
+    expect(candles?.cleaned).toEqual([])
+  })
+
+  it('of a stock without a file are none, with the reason', async () => {
+    const candles = await readCandles(marketWith({ 'master_isin_map.json': [stock('A')] }), 'A', true)
+    expect(candles).toMatchObject({ days: [], about: { problem: 'not fetched yet: no run has finished in this folder' } })
+  })
+
+  it.skipIf(!duckdb)('are divided by a split that the provider has not applied, or as stored', async () => {
+    const folder = oneStock(
+      candleFile([
+        [DAYS[0], 100],
+        [DAYS[1], 102],
+        [DAYS[2], 10.3],
+      ]),
+      {
+        'history_corporate_actions.json': [{ Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: DAYS[2], Note: '1:10' }] }],
+      },
+    )
+    expect(await readCandles(folder, 'A', true)).toMatchObject({
+      close: [10, 10.2, 10.3],
+      volume: [10_000, 10_000, 1000],
+      isAdjusted: true,
+    })
+    expect(await readCandles(folder, 'A', false)).toMatchObject({ close: [100, 102, 10.3], volume: [1000, 1000, 1000] })
+  })
+})
+
+describe.skipIf(!duckdb)('adjusted candles of the page', () => {
+  let market: Awaited<ReturnType<typeof collected>>
+  beforeAll(async () => {
+    market = await collected(16, 700)
+  })
+  afterAll(() => market.remove())
+
+  it('are those of the view candles_adjusted', async () => {
+    const folder = openFolder(market.out)
+    const rows = await objectsOf(
+      'select symbol, day, open, high, low, close, volume from candles_adjusted order by symbol, day',
+      market.out,
+    )
+    const symbols = [...new Set(rows.map(({ symbol }) => String(symbol)))]
+    expect(symbols.length).toBeGreaterThan(10)
+    for (const symbol of symbols) {
+      const candles = await readCandles(folder, symbol, true)
+      const own = rows.filter((row) => row.symbol === symbol)
+      expect(candles?.days, symbol).toEqual(own.map(({ day }) => day))
+      for (const name of ['open', 'high', 'low', 'close', 'volume'] as const)
+        for (const [place, value] of (candles?.[name] ?? []).entries())
+          expect(Math.abs(value - Number(own[place]?.[name])), `${symbol} ${name} ${place}`).toBeLessThan(1e-5)
+    }
+  })
+})
