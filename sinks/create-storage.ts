@@ -21,7 +21,8 @@ import { runNamed } from '../src/model/errors.js'
 import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
-import { asBuffer, formatJson } from '../src/model/text.js'
+import { asBuffer } from '../src/model/stored.js'
+import { formatJson } from '../src/model/text.js'
 import {
   type ArrayPerItem,
   type CandlesPerItem,

@@ -8,6 +8,7 @@
 import { streams as builtIn } from '../streams/registry.js'
 import { type Difference, type DiffOptions, diff as diffFolder } from './analysis/diff/diff.js'
 import { runQuery } from './analysis/query.js'
+import { describeResultColumns } from './analysis/result-values.js'
 import type { Verification } from './analysis/verify/finding.js'
 import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
 import { type Optional, omitUndefined, type Row } from './model/row.js'
@@ -70,7 +71,7 @@ export interface QueryOptions {
 
 /**
  * The rows of one SELECT over the files of a folder, with the tables, views and limits of `scripstream query`: the statement can open no
- * other files and change nothing. Numbers beyond double precision, dates and times are text. Needs the package `@duckdb/node-api`.
+ * other files and change nothing. Integers beyond 2^53, decimals, dates and times are text. Needs the package `@duckdb/node-api`.
  *
  * @throws UsageError for a statement that is wrong or not permitted, or if the package is missing
  * @throws DamagedFileError for a file that cannot be read
@@ -80,8 +81,10 @@ export interface QueryOptions {
 export const query = async (folder: string, sql: string, { streams = builtIn, asOf }: QueryOptions = {}): Promise<readonly Row[]> => {
   const { result, close } = await runQuery(sql, { out: folder, tables: listTables(streams), asOf })
   try {
+    const integers = describeResultColumns(result).flatMap(({ name, isNumber }) => (isNumber ? [name] : []))
     const rows: Row[] = []
-    for await (const chunk of result.yieldRowObjectJson()) rows.push(...chunk)
+    for await (const chunk of result.yieldRowObjectJson())
+      for (const row of chunk) rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
     return rows
   } catch (error) {
     throw toQueryError(error)
@@ -89,3 +92,7 @@ export const query = async (folder: string, sql: string, { streams = builtIn, as
     close()
   }
 }
+
+/** DuckDB gives integers of 64 bits as text. */
+const toInteger = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value

@@ -1,13 +1,12 @@
-import { stringify } from 'csv-stringify/sync'
 import { map } from 'rxjs'
 import { z } from 'zod'
-import { filledCsv, parseTable } from '../src/http/answer.js'
+import { filledCsv } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
+import { escapeFormulasInLine } from '../src/market/list-sources.js'
 import { readStoredLines, rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
-import { escapeFormula, isFormula } from '../src/model/text.js'
 import { readDay } from '../src/model/trading-day.js'
 import { defineStream, once } from '../src/pipeline/define-stream.js'
 
@@ -94,14 +93,3 @@ export const listingDates = defineStream({
     },
   ],
 })
-
-/** A fast pre-check: most lines have no such cell and need no parsing. */
-const MAY_CONTAIN_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
-
-/** Prefixes each cell of a CSV line that a spreadsheet would run as a formula with `'`. Other lines stay unchanged. */
-export const escapeFormulasInLine = (line: string): string => {
-  if (!MAY_CONTAIN_FORMULA.test(line)) return line
-  const [cells = []] = parseTable(line)
-  if (!cells.some(isFormula)) return line
-  return stringify([cells.map(escapeFormula)], { record_delimiter: '', quoted_match: /^\s|\s$/ })
-}

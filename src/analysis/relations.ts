@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
-import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
@@ -8,11 +8,11 @@ import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
 import { setRewritten } from './history/rewritten-days.js'
 import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
-import { readReport } from './output-folder.js'
 import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
+import { readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -68,7 +68,7 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  if (needed.views.length > 0) await setRunDay(connection, opened.usedDay ?? past ?? runDay)
+  await setVariables(connection, { views: needed.views, root: folder.root, day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
   await setRewritten(connection, needed.views, records)
   const seen = await fillFirstSeen(needed.views, { ...source, ...records })
@@ -156,15 +156,3 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
 /** The paths of all files of some tables. */
 export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)
-
-/** The day of the last run. */
-export const readRunDay = async (root: string): Promise<Day | undefined> => {
-  const report = await readReport(root)
-  return report && toDay(Date.parse(report.asOf))
-}
-
-/** The day that snapshots are about: that of the run, on a weekend the Friday before. */
-const setRunDay = async (connection: DuckDBConnection, runDay: Day | undefined): Promise<void> => {
-  if (runDay === undefined) return
-  await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(runDay)}'`)
-}

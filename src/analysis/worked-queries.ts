@@ -46,7 +46,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'growth',
     'sales and profit of the newest quarter at least 20 % above the year before',
-    'SELECT symbol, quarter, sales_yoy_pct, net_profit_yoy_pct, opm_change_yoy_pct, pe FROM screener WHERE sales_yoy_pct >= 20 AND net_profit_yoy_pct >= 20 ORDER BY net_profit_yoy_pct DESC',
+    'SELECT symbol, quarter, sales_yoy_pct, net_profit_yoy_pct, opm_change_yoy_pct, pe_ttm FROM screener WHERE sales_yoy_pct >= 20 AND net_profit_yoy_pct >= 20 ORDER BY net_profit_yoy_pct DESC',
   ),
   query(
     'best-quarter',
@@ -61,7 +61,7 @@ export const workedQueries: readonly NamedQuery[] = [
   query(
     'value',
     'a low multiple with a high return on capital',
-    'SELECT symbol, sector, pe, roce_pct, roe_pct, dividend_yield_pct FROM screener WHERE pe > 0 AND pe <= 20 AND roce_pct > 15 ORDER BY pe',
+    'SELECT symbol, sector, pe_ttm, roce_pct, roe_pct, dividend_yield_pct FROM screener WHERE pe_ttm <= 20 AND roce_pct > 15 ORDER BY pe_ttm',
   ),
   query(
     'holders',

@@ -11,21 +11,21 @@ const FLAG = '--streams'
 /** The option that every command has. It is read before the command, because other options name streams. */
 export const STREAMS_OPTION = [`${FLAG} <file>`, 'module with streams of your own; repeatable'] as const
 
-/** The arguments without `--streams`, and the modules that it names. */
-export const takeStreamsOption = (args: readonly string[]): { readonly rest: readonly string[]; readonly files: readonly string[] } => {
-  const rest: string[] = []
-  const files: string[] = []
+/** The arguments without an option that takes a value, up to `--`, and its values. */
+const takeOption = (args: readonly string[], flag: string): { readonly rest: readonly string[]; readonly values: readonly string[] } => {
+  const [rest, values]: [string[], string[]] = [[], []]
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] ?? ''
-    if (arg === '--') return { rest: [...rest, ...args.slice(index)], files }
-    if (arg === FLAG) {
-      index += 1
-      files.push(args[index] ?? '')
-    } else if (arg.startsWith(`${FLAG}=`)) files.push(arg.slice(FLAG.length + 1))
+    if (arg === '--') return { rest: [...rest, ...args.slice(index)], values }
+    if (arg === flag) values.push(args[++index] ?? '')
+    else if (arg.startsWith(`${flag}=`)) values.push(arg.slice(flag.length + 1))
     else rest.push(arg)
   }
-  return { rest, files }
+  return { rest, values }
 }
+
+/** The arguments without `--streams`, and the modules that it names. */
+export const takeStreamsOption = (args: readonly string[]) => takeOption(args, FLAG)
 
 /** Whether a command reads no settings: it needs no streams of an app. */
 const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
@@ -33,7 +33,13 @@ const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
 
 /** The modules with streams of an app: those of `--streams`, of the variable or of the settings file. */
 export const findModules = (args: readonly string[], files: readonly string[], env: NodeJS.ProcessEnv): readonly string[] =>
-  isHelp(args) ? [] : findStreamModules({ flags: files.length === 0 ? {} : { streams: [...files] }, env, configFile: findConfigFile(args) })
+  isHelp(args)
+    ? []
+    : findStreamModules({
+        flags: files.length === 0 ? {} : { streams: [...files] },
+        env,
+        configFile: takeOption(args, '--config').values[0],
+      })
 
 /**
  * The built-in streams, and after them those of the modules.
@@ -50,21 +56,14 @@ export const loadStreams = async (
   return streams
 }
 
-const findConfigFile = (args: readonly string[]): string | undefined => {
-  const index = args.findIndex((arg) => arg === '--config' || arg.startsWith('--config='))
-  const arg = args[index] ?? ''
-  return arg === '--config' ? args[index + 1] : arg === '' ? undefined : arg.slice('--config='.length)
-}
-
 const loadModule = async (path: string): Promise<readonly StreamDefinition[]> => {
   if (!existsSync(path)) throw new UsageError(`${FLAG}: the file ${path} does not exist`)
   const exported = await import(/* @vite-ignore */ pathToFileURL(path).href).catch((error: unknown) => {
     throw new UsageError(`${FLAG}: cannot load ${path}: ${formatError(error)}`)
   })
   const streams = listExportedStreams(exported, path)
-  if (streams.length === 0)
-    throw new UsageError(`${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`)
-  return streams
+  if (streams.length > 0) return streams
+  throw new UsageError(`${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`)
 }
 
 /** The list `streams`, or the exports that are streams; each once. */

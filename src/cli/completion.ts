@@ -51,13 +51,9 @@ const listKnown = ({ dependencies: { streams }, settings }: Input): Readonly<Rec
     }
   }
   return {
-    stream: { kind: 'word', words: names },
-    streams: { kind: 'list', words: names },
-    checks: { kind: 'list', words: checkNames },
-    kinds: { kind: 'list', words: sectionNames },
-    rules: { kind: 'list', words: refusalCodes },
-    target: { kind: 'target', words: targetForms },
-    symbols: { kind: 'symbols', words: listWatchlists() },
+    ...{ stream: { kind: 'word', words: names }, streams: { kind: 'list', words: names }, checks: { kind: 'list', words: checkNames } },
+    ...{ kinds: { kind: 'list', words: sectionNames }, rules: { kind: 'list', words: refusalCodes } },
+    ...{ target: { kind: 'target', words: targetForms }, symbols: { kind: 'symbols', words: listWatchlists() } },
     ...{ dir: { kind: 'folder', words: [] }, file: { kind: 'file', words: [] } },
   }
 }

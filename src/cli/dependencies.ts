@@ -1,5 +1,5 @@
 import type { Command as Program } from 'commander'
-import { defer, type Observable, of, type SchedulerLike } from 'rxjs'
+import type { Observable, SchedulerLike } from 'rxjs'
 import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, SettingsSources } from '../config.js'
 import type * as Fleet from '../fleet/index.js'
@@ -66,10 +66,3 @@ export interface CommandContext {
 
 /** Declares one command, with its options and examples, on the program. */
 export type AddCommand = (program: Program, context: CommandContext) => void
-
-/** Runs an action that is done at once and succeeds; emits the exit code 0. */
-export const succeed = (action: () => unknown): Observable<number> =>
-  defer(() => {
-    action()
-    return of(0)
-  })

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
-import { defer, from, type Observable, of } from 'rxjs'
+import { defer, type Observable, of } from 'rxjs'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Engine } from '../pipeline/run.js'
@@ -38,33 +38,23 @@ export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlag
   return { address, blobs: folder, allowVolatile }
 }
 
-/** The engine of a run; none if the run uses only this process. */
+/** The engine of a run; none if the run uses only this process. Reports an unreachable fleet before the run starts. */
 export const createRunEngine = (
   flags: FleetFlags,
   env: ProcessIo['env'],
-  { fleet, version }: Dependencies,
+  { fleet: load, version }: Dependencies,
 ): Observable<{ readonly engine?: Engine }> =>
   defer(() => {
     const location = resolveFleet(flags, env)
-    return location === undefined ? of({}) : from(connectEngine({ ...location, version }, fleet))
+    if (location === undefined) return of({})
+    return load().then(async ({ fleet, reachFleet }) => {
+      // A driver waits for all items at once, and their results would pile up until V8 runs a major GC, late on a machine with much memory.
+      // With this flag it runs when the heap is 1.7 times the live data. A run that sends its own requests would lose a tenth of its time by it.
+      setFlagsFromString('--heap-growing-percent=70')
+      await reachFleet({ ...location, version }).catch(rethrowAsUsageError)
+      return { engine: fleet({ ...location, version }) }
+    })
   })
-
-/**
- * A driver waits for all items at once, and their results would pile up until V8 runs a major GC, late on a machine with much memory.
- * With this flag it runs when the heap is 1.7 times the live data. A run that sends its own requests would lose a tenth of its time by it.
- */
-const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=70')
-
-/** Reports an unreachable fleet before the run starts. */
-const connectEngine = async (
-  options: FleetLocation & { readonly version: string },
-  load: Dependencies['fleet'],
-): Promise<{ readonly engine: Engine }> => {
-  const { fleet, reachFleet } = await load()
-  limitHeapGrowth()
-  await reachFleet(options).catch(rethrowAsUsageError)
-  return { engine: fleet(options) }
-}
 
 /** An unusable Redis is a configuration error: nothing has started yet, and the user can fix it. */
 export const rethrowAsUsageError = (error: unknown): never => {

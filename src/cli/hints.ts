@@ -40,13 +40,8 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
     `The TLS connection to ${services} fails; check ${address}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
   proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
   deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
-  shrink: refused('shrink'),
-  count: refused('count'),
-  fields: refused('fields'),
-  prices: refused('prices'),
-  rescale: refused('rescale'),
-  identity: refused('identity'),
-  units: refused('units'),
+  ...{ shrink: refused('shrink'), count: refused('count'), fields: refused('fields'), prices: refused('prices') },
+  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units') },
   http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
   http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>
@@ -55,35 +50,19 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
   'unknown-setting': () => '"scripstream help settings" shows all of them.',
   'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
-  'newer-folder': noHint,
   'unknown-query': () => '"scripstream query --examples" lists saved and worked statements.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
-  'http_<other>': noHint,
-  'all-empty': noHint,
-  empty: noHint,
-  parse: noHint,
-  schema: noHint,
-  encoding: noHint,
-  'other-stock': noHint,
-  truncated: noHint,
-  slow: noHint,
   reset: (services, { address }) =>
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
-  protocol: noHint,
-  too_large: noHint,
-  fd: noHint,
-  'host-down': noHint,
-  'no-answer': noHint,
-  storage: noHint,
-  usage: noHint,
-  'missing-package': noHint,
+  ...{ 'newer-folder': noHint, 'http_<other>': noHint, 'all-empty': noHint, empty: noHint, parse: noHint, schema: noHint },
+  ...{ encoding: noHint, 'other-stock': noHint, truncated: noHint, slow: noHint, protocol: noHint, too_large: noHint, fd: noHint },
+  ...{ 'host-down': noHint, 'no-answer': noHint, storage: noHint, usage: noHint, 'missing-package': noHint },
 }
 
 const toKind = (code: string): string => {
-  if (!code.startsWith('http_')) return code
+  if (!code.startsWith('http_') || code === 'http_404') return code
   if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
-  if (code === 'http_404') return code
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
 
@@ -140,7 +119,8 @@ export const describeError = (error: unknown): readonly string[] => {
   const isExpected = error instanceof CollectError
   const text = isExpected ? adaptInstall(error) : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
   const hint = isExpected ? findHint(error) : undefined
-  return [...text.split('\n').map((line) => `${readIndent(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
+  // Leading blanks stay: a `^` may point at a position in the line above.
+  return [...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
 }
 
 /** Prints an error and what to do about it, and returns the exit code. */
@@ -160,6 +140,3 @@ const adaptInstall = ({ code, message }: CollectError): string =>
   code === 'missing-package'
     ? message.replace(/npm install ([^\n]+)$/, (_, packages: string) => describeInstall(packages.split(' ')))
     : message
-
-/** The leading blanks of a line: a `^` may point at a position in the line above. */
-const readIndent = (line: string): string => /^ */.exec(line)?.[0] ?? ''

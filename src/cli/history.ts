@@ -6,7 +6,7 @@ import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
 import { formatBytes, formatQuantity } from './terminal/format.js'
 import { printLines } from './terminal/print.js'
-import { readSize, renderFittingTable, type TextLine, wrapLines } from './terminal/terminal.js'
+import { readSize, renderFittingTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
 import { clean } from './terminal/text.js'
 
 export const addHistory = defineCommand({
@@ -106,41 +106,34 @@ const deletableLines = (
   ]
 }
 
+const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
+  { title: 'day', align: 'left', cell: ({ day }) => day },
+  {
+    ...{ title: 'collected', drop: 1, align: 'left', cell: (day) => describeKnown(day) },
+    style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
+  },
+  { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
+  {
+    ...{ title: 'lists', drop: 2, align: 'left', cell: (day) => describeLists(day) },
+    style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
+  },
+]
+
 /** The newest days, and what the history has in all. */
 const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
   const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
   if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
   const gaps = days.filter((day) => !isRecorded(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
+  const bases = baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
   const sums = [
     `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
-    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`})`,
-    gaps === 0 ? 'no session without a record' : `${formatQuantity(gaps, 'session')} without a record`,
+    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${bases})`,
+    `${gaps === 0 ? 'no session' : formatQuantity(gaps, 'session')} without a record`,
   ]
   const rest = days.length - limit
   return [
-    ...renderFittingTable(
-      [
-        { title: 'day', align: 'left', cell: ({ day }) => day },
-        {
-          title: 'collected',
-          drop: 1,
-          align: 'left',
-          cell: describeKnown,
-          style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
-        },
-        { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
-        {
-          title: 'lists',
-          drop: 2,
-          align: 'left',
-          cell: describeLists,
-          style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
-        },
-      ],
-      days.slice(-limit),
-      columns,
-    ),
+    ...renderFittingTable(DAY_COLUMNS, days.slice(-limit), columns),
     ...(rest > 0 ? wrapLines(`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`, columns) : []),
     [],
     ...wrapLines(`${sums.join('; ')}.`, columns),

@@ -59,7 +59,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   notifySecret: '"a long random text"',
   logFile: '"./scripstream.log"',
   metricsFile: '"/var/lib/prometheus/node-exporter/scripstream.prom"',
-  metricsPush: '"http://127.0.0.1:9091"',
 }
 
 /**
@@ -73,17 +72,14 @@ export const configTemplate = (
   const readValue = ({ name }: SettingRow): unknown => {
     const [setting = '', host] = name.split('.')
     const value = values[setting]
-    if (['headers', 'hosts', 'notify', 'notifySecret', 'metricsPush'].includes(setting)) return undefined
+    if (['headers', 'hosts', 'notify', 'notifySecret'].includes(setting)) return undefined
     return host === undefined ? value : isRow(value) ? value[host] : undefined
   }
-  const entry = (row: SettingRow, indent: string): readonly string[] => {
+  const entry = (row: SettingRow, indent: string): string => {
     const name = JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))
     const value = readValue(row)
-    return [
-      value === undefined
-        ? `${indent}// ${name}: ${describeExample(row)},`
-        : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`,
-    ]
+    const example = `${indent}// ${name}: ${describeExample(row)},`
+    return value === undefined ? example : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`
   }
   const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
   const others = rows.filter(({ name }) => !name.startsWith('urls.'))
@@ -93,12 +89,12 @@ export const configTemplate = (
     '{',
     '  // The base address of each service of your provider; an address may include a path.',
     '  "urls": {',
-    ...addresses.flatMap((row) => entry(row, '    ')),
+    ...addresses.map((row) => entry(row, '    ')),
     '  },',
     ...others.flatMap((row) => [
       '',
       ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map((line) => `  // ${line.trim()}`),
-      ...entry(row, '  '),
+      entry(row, '  '),
     ]),
     '}',
     '',

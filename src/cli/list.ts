@@ -59,19 +59,8 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
   groupByPhase(streams).flatMap(({ members }) =>
     members.map(({ name, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
-      name,
-      summary,
-      phase,
-      workers,
-      timeoutMs,
-      critical: name === MASTER,
-      follows: work.of ?? null,
-      endpoints: endpoints.map((endpoint) => ({
-        name: endpoint.name,
-        method: endpoint.method,
-        host: endpoint.host,
-        path: endpoint.path,
-      })),
+      ...{ name, summary, phase, workers, timeoutMs, critical: name === MASTER, follows: work.of ?? null },
+      endpoints: endpoints.map(({ name, method, host, path }) => ({ name, method, host, path })),
       outputs: outputs.flatMap((output) => listOutputFiles({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
   )
@@ -94,16 +83,10 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
 
 const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGroup): readonly string[] => [
   `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
-  ...members.map(
-    ({ name, workers, endpoints }) =>
-      `    ${toNodeId(name)}["${[
-        name,
-        formatQuantity(workers, 'worker'),
-        ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
-      ]
-        .map(escapeLabel)
-        .join('<br/>')}"]`,
-  ),
+  ...members.map(({ name, workers, endpoints }) => {
+    const lines = [name, formatQuantity(workers, 'worker'), ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`)]
+    return `    ${toNodeId(name)}["${lines.map(escapeLabel).join('<br/>')}"]`
+  }),
   ...(isSequential && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
   '  end',
 ]
@@ -111,14 +94,15 @@ const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGrou
 /** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
 const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
-  const opening =
-    later.length === 0 ? [] : [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
+  if (later.length === 0) return [`  ${first} --> barrier_last`, LAST_BARRIER]
   return [
-    ...opening,
-    ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
-    '  barrier_last{{"barrier"}} --> report(["run report"])',
+    `  ${first} --> barrier_first{{"barrier"}}`,
+    ...later.map((phase) => `  barrier_first --> ${phase}`),
+    ...later.map((phase) => `  ${phase} --> barrier_last`),
+    LAST_BARRIER,
   ]
 }
+const LAST_BARRIER = '  barrier_last{{"barrier"}} --> report(["run report"])'
 
 const formatOutput = (stream: StreamDefinition): string =>
   `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputFiles(stream).map(escapeLabel).join('<br/>')}")]`

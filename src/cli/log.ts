@@ -58,20 +58,17 @@ const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(
 /** The end of a run's id, which differs from run to run. */
 const shortId = (run: string): string => clean(run).slice(-4)
 
-const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string =>
-  error === undefined
-    ? [
-        ...Object.entries(scripts)
-          .filter(([, { outcome }]) => outcome === 'failed')
-          .map(([name, script]) => `${name} ${wasStopped(script) ? 'stopped' : 'failed'}`),
-        ...Object.entries(missing)
-          .filter(([name]) => scripts[name]?.outcome !== 'failed')
-          .map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),
-        ...stale.map(({ stream, output, newest }) =>
-          clean(stream === undefined ? `nothing after ${newest}` : `${output} end at ${newest}`),
-        ),
-      ].join(', ')
-    : clean(error)
+const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
+  if (error !== undefined) return clean(error)
+  const isFailed = (name: string): boolean => scripts[name]?.outcome === 'failed'
+  const failed = Object.entries(scripts).filter(([name]) => isFailed(name))
+  const incomplete = Object.entries(missing).filter(([name]) => !isFailed(name))
+  return [
+    ...failed.map(([name, script]) => `${name} ${wasStopped(script) ? 'stopped' : 'failed'}`),
+    ...incomplete.map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),
+    ...stale.map(({ stream, output, newest }) => clean(stream === undefined ? `nothing after ${newest}` : `${output} end at ${newest}`)),
+  ].join(', ')
+}
 
 const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: describeFailures }
 
@@ -90,13 +87,8 @@ const logLines = (entries: readonly RunLogEntry[], columns: number): readonly Te
   const fitting = fitColumns(all, entries, columns)
   const [titles = [], ...rows] = renderTable(fitting, entries)
   if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
-  return [
-    titles,
-    ...rows.flatMap((row, index) => {
-      const failures = entries[index] === undefined ? '' : describeFailures(entries[index])
-      return failures === '' ? [row] : [row, ...wrapLines(`      ${failures}`, columns)]
-    }),
-  ]
+  const failures = entries.map(describeFailures)
+  return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? wrapLines(`      ${failures[index]}`, columns) : [])])]
 }
 
 /** The figures of each stream in a run, or in two side by side. */
@@ -126,43 +118,35 @@ const scriptTable = (entries: readonly RunLogEntry[], columns: number): readonly
 /** One run: its figures by stream, the failed items and the reasons. */
 const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
   const { run, outcome, asOf, durationMs, stocks, error, scripts, missing = {}, drift = 0 } = entry
+  const size = `${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`
   const paragraph = (text: string): readonly TextLine[] => wrapLines(text, columns)
   const section = (title: string, texts: readonly string[]): readonly TextLine[] =>
     texts.length === 0 ? [] : [[], [[title, 'bold']], ...texts.flatMap(paragraph)]
+  const reasons = (isWanted: (problem: Problem, failure: string | undefined) => boolean): readonly string[] =>
+    Object.entries(scripts).flatMap(([name, { error: failure, problems = [] }]) => {
+      const own = problems.filter((problem) => isWanted(problem, failure))
+      return groupReasons(own, own.length).map((reason) => `  ${clean(name)}: ${reason}`)
+    })
   return [
-    ...paragraph(
-      `Run ${clean(run)}: ${outcome}, started ${started(entry)}, as of ${formatMinute(Date.parse(asOf))} (${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}).`,
-    ),
+    ...paragraph(`Run ${clean(run)}: ${outcome}, started ${started(entry)}, as of ${formatMinute(Date.parse(asOf))} (${size}).`),
     ...(error === undefined ? [] : paragraph(`  ${clean(error)}`)),
     [],
     ...scriptTable([entry], columns),
     ...section('Not up to date', staleLines(entry)),
     ...section('Missing after this run', describeMissing(missing)),
-    ...section(
-      'Why',
-      Object.entries(scripts).flatMap(([name, { error: failure, problems = [] }]) => [
-        ...(failure === undefined ? [] : [`  ${clean(name)}: ${clean(failure)}`]),
-        ...describeReasons(
-          name,
-          problems.filter((problem) => isFailure(problem) && problem.reason !== failure),
-        ),
-      ]),
-    ),
+    ...section('Why', [
+      ...Object.entries(scripts).flatMap(([name, { error: why }]) => (why === undefined ? [] : [`  ${clean(name)}: ${clean(why)}`])),
+      ...reasons((problem, failure) => isFailure(problem) && problem.reason !== failure),
+    ]),
     ...section(
       'Warnings',
-      Object.entries(scripts).flatMap(([name, { problems = [] }]) =>
-        describeReasons(
-          name,
-          problems.filter((problem) => !isFailure(problem)),
-        ),
-      ),
+      reasons((problem) => !isFailure(problem)),
     ),
     ...(drift > 0 ? section('Changed answers', [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`]) : []),
   ]
 }
 
-const describeReasons = (name: string, problems: NonNullable<LoggedScript['problems']>): readonly string[] =>
-  groupReasons(problems, problems.length).map((reason) => `  ${clean(name)}: ${reason}`)
+type Problem = NonNullable<LoggedScript['problems']>[number]
 
 /** Streams that lack everything share a line. A stream of one request has one item, named `all`. */
 const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly string[] => {
@@ -187,13 +171,11 @@ const comparisonLines = (earlier: RunLogEntry, later: RunLogEntry, columns: numb
 
 /** Finds the run that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in India (its last run). */
 const findRun = (entries: readonly RunLogEntry[], name: string): RunLogEntry => {
-  const byNumber = /^-\d+$/.test(name) ? entries.at(Number(name)) : undefined
+  const isDay = ({ startedAt }: RunLogEntry): boolean => toDay(Date.parse(startedAt)) === name
   const found =
-    name === 'last'
-      ? entries.at(-1)
-      : (byNumber ??
-        entries.findLast(({ run }) => run === name || run.endsWith(name)) ??
-        entries.findLast(({ startedAt }) => toDay(Date.parse(startedAt)) === name))
+    (/^(last|-\d+)$/.test(name) ? entries.at(name === 'last' ? -1 : Number(name)) : undefined) ??
+    entries.findLast(({ run }) => run === name || run.endsWith(name)) ??
+    entries.findLast(isDay)
   if (found) return found
   const range =
     entries.length === 0

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Argument, type Command, Option } from 'commander'
 import { z } from 'zod'
-import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { formatError, UsageError } from '../model/errors.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
@@ -137,10 +136,6 @@ export const findStream = (word: string, streams: Streams): string | undefined =
 
 /** The stream names of an argument, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
-
-/** The rules of `--accept`, each once. */
-export const readAccept = (text: string): readonly RefusalCode[] =>
-  readNames('--accept', text, { what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' })
 
 /** Comma-separated names, each once; rejects unknown names. */
 const readNames = <Name extends string>(

@@ -59,7 +59,7 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const { rest, files } = takeStreamsOption(args)
+    const { rest, values: files } = takeStreamsOption(args)
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)

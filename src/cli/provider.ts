@@ -2,6 +2,7 @@ import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunc
 import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
+import { omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
@@ -26,7 +27,7 @@ interface Provider {
 export const SIMULATED_LATENCY_MS = 40
 
 /** Options with the name of a setting. */
-const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile', 'metricsPush'] as const
+const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile'] as const
 
 interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
   readonly config?: string | undefined
@@ -34,21 +35,16 @@ interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[nu
   readonly history?: boolean | undefined
 }
 
-const listSources = (
-  { config, patience, history, ...flags }: SettingFlags,
-  { env }: Pick<ProcessIo, 'env'>,
-  { streams }: Pick<Dependencies, 'streams'>,
-): SettingsSources => ({
-  flags: {
-    ...Object.fromEntries(SETTING_FLAGS.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]))),
-    ...(patience === undefined ? {} : { downMs: patience }),
-    // The option only switches it off: its absence must not overrule the settings.
-    ...(history === false ? { history } : {}),
-  },
-  env,
-  ...(config === undefined ? {} : { configFile: config }),
-  streams,
-})
+const listSources = (flags: SettingFlags, { env }: Pick<ProcessIo, 'env'>, { streams }: Pick<Dependencies, 'streams'>): SettingsSources => {
+  const { config: configFile, patience, history } = flags
+  // --no-history only switches it off: its absence must not overrule the settings.
+  const values = {
+    ...Object.fromEntries(SETTING_FLAGS.map((name) => [name, flags[name]])),
+    downMs: patience,
+    history: history === false ? false : undefined,
+  }
+  return { flags: omitUndefined(values), env, streams, configFile }
+}
 
 /** The settings of a command; flags take precedence. @throws UsageError also if the output folder is a file */
 export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Settings => {

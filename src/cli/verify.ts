@@ -104,6 +104,7 @@ export const findingLines = (
   })
   const texts = (title: string, lines: readonly string[]): readonly TextLine[] =>
     lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(`  ${clean(line)}`, columns))]
+  const accept = [...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…']
   return [
     ...formatFindingsHead(verification, { columns, tookMs }),
     ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
@@ -112,29 +113,21 @@ export const findingLines = (
     ...texts('Gone', listByCheck(gone, 'gone', limit)),
     ...texts(
       'Accepted',
-      changed
-        ? [
-            `  ${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} no longer found and removed: .scripstream/accepted-findings.json`,
-          ]
-        : [],
+      changed ? [`${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`] : [],
     ),
     ...texts('Accepted earlier, no longer found (--accept removes them)', listFindings(stale.map(describeAccepted), limit)),
     ...(coverage.length === 0 ? [] : [[], ...renderFittingTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN), columns)]),
     ...texts('Not checked', notes),
-    ...texts(
-      'Limits exceeded',
-      passed.map(({ limit, allowed, found }) => `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`),
-    ),
+    ...texts('Limits exceeded', passed.map(describeLimit)),
     // On one line, so that it can be copied.
-    ...(findings.length === 0
-      ? []
-      : [
-          ...texts('Next', [NEXT]),
-          [[`  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`] as const],
-        ]),
+    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), [[`  ${formatCommandLine(accept)}`] as const]]),
   ]
 }
 
+const describeLimit = ({ limit, allowed, found }: Verification['passed'][number]): string =>
+  `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`
+
+const REMOVED = 'no longer found and removed: .scripstream/accepted-findings.json'
 const NEXT = 'Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):'
 
 const countErrors = (findings: readonly Finding[]): number => findings.filter(({ severity }) => severity === 'error').length
@@ -166,19 +159,16 @@ const formatFindingsHead = (
 }
 
 const createChecksTable = (checks: readonly CheckFindings[], columns: number): readonly TextLine[] => {
-  const count = (severity: Severity, style: Style | undefined): Pick<TextColumn<CheckFindings>, 'align' | 'cell' | 'style'> => {
+  const count = (title: string, severity: Severity, style?: Style): TextColumn<CheckFindings> => {
     const of = ({ shown }: CheckFindings): number => shown.filter((finding) => finding.severity === severity).length
-    return { align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
+    return { title, align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
   }
+  const open: TextColumn<CheckFindings> = { title: 'open', align: 'right', cell: (row) => formatNonZero(row.open.length) }
   return renderFittingTable(
     [
       { title: 'check', align: 'left', cell: ({ check }) => check },
-      { title: 'errors', ...count('error', 'red') },
-      { title: 'warnings', ...count('warning', 'yellow') },
-      { title: 'info', drop: 1, ...count('info', undefined) },
-      ...(checks.some(({ open }) => open.length > 0)
-        ? [{ title: 'open', align: 'right', cell: ({ open }: CheckFindings) => formatNonZero(open.length) } as const]
-        : []),
+      ...[count('errors', 'error', 'red'), count('warnings', 'warning', 'yellow'), { ...count('info', 'info'), drop: 1 }],
+      ...(checks.some((one) => one.open.length > 0) ? [open] : []),
     ],
     checks,
     columns,

@@ -89,6 +89,9 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
 class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<HttpReply>, AwaitedReply {
   readonly item: string
   readonly failFast: boolean
+  readonly isList: boolean
+  readonly idleMs: number
+  readonly totalMs: number
   /** While an attempt is sent. A transport that ends at once may still emit after its reply was refused. */
   transfer: LinkTransfer | undefined
   private hasWorker = false
@@ -107,20 +110,12 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     private readonly subscriber: Subscriber<Answer>,
   ) {
     super(route.limiter)
+    const { isList = false, timeoutMs } = route.shared
     this.item = given.item
     this.failFast = given.failFast
-  }
-
-  get isList(): boolean {
-    return this.route.shared.isList ?? false
-  }
-
-  get idleMs(): number {
-    return this.route.shared.timeoutMs
-  }
-
-  get totalMs(): number {
-    return this.idleMs * TOTAL_FACTOR
+    this.isList = isList
+    this.idleMs = timeoutMs
+    this.totalMs = timeoutMs * TOTAL_FACTOR
   }
 
   begin(): void {
@@ -343,30 +338,18 @@ export const createRequestBuilder = <Input>(
 ): ((input: Input) => HttpRequest) => {
   const base = findAddress(settings, host)?.replace(/\/+$/, '')
   if (base === undefined) throw new UsageError(`${toAddressSetting(host)} is not set; ${name} needs it`)
-  const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings) }
-  const own = findHeaders(settings, host)
-  if (method === 'POST') {
-    const url = base + path
-    const headers = { 'content-type': 'application/json', ...usual, ...own }
-    return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
-  }
-  const headers = { ...usual, ...own }
+  const url = base + path
+  const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings), ...findHeaders(settings, host) }
+  const headers = method === 'POST' ? { 'content-type': 'application/json', ...usual } : usual
+  if (method === 'POST') return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
   return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
 }
 
 /** The headers that the interface document specifies for each endpoint. */
 const selectHeaders = (set: HeaderSet, settings: Settings): Readonly<Record<string, string>> => {
+  if (set === 'bare') return {}
+  if (set === 'browser') return { accept: '*/*', 'user-agent': USER_AGENT }
   const usual = { accept: 'application/json, text/plain, */*', 'accept-language': 'en-IN,en;q=0.9', 'user-agent': USER_AGENT }
-  switch (set) {
-    case 'bare':
-      return {}
-    case 'browser':
-      return { accept: '*/*', 'user-agent': USER_AGENT }
-    case 'usual':
-      return usual
-    case 'origin': {
-      const site = findAddress(settings, 'web') ?? findAddress(settings, 'analytics')
-      return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
-    }
-  }
+  const site = set === 'origin' ? (findAddress(settings, 'web') ?? findAddress(settings, 'analytics')) : undefined
+  return site === undefined ? usual : { ...usual, origin: new URL(site).origin }
 }

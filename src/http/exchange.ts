@@ -44,7 +44,7 @@ type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable {
   bytes = 0
   private readonly transfer: Transfer
-  private chunks: Buffer[] = []
+  private readonly chunks: Buffer[] = []
   private isOver = false
   private controller: Dispatcher.DispatchController | undefined
   private status = 0
@@ -119,9 +119,8 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
 
   onResponseEnd(): void {
     const encoding = this.headers['content-encoding']
-    const { chunks } = this
-    // This object may be in the old generation, and would keep the chunks.
-    this.chunks = []
+    // Emptied, not replaced: the list is in the old generation too, and would keep the chunks until the next major GC.
+    const chunks = this.chunks.splice(0)
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
     if (encoding === 'gzip') gunzip(body, { maxOutputLength: MAX_BODY_BYTES }, (error, whole) => this.finish(error, whole))
     else if (encoding === undefined || encoding === 'identity') this.finish(null, body)

@@ -1,12 +1,14 @@
 import { asyncScheduler, type Observable } from 'rxjs'
 import {
   BadAnswerError,
+  type CollectError,
   formatError,
   type HostClosedError,
   HostDownError,
   HttpError,
   ThrottledError,
   TransportError,
+  type TransportReason,
 } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
 import type { Limiter, Permit, QueuedRequest } from './limiter.js'
@@ -207,45 +209,35 @@ export class ItemFailures {
   }
 }
 
+const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
+  connect: 'unreachable',
+  dns: 'unreachable',
+  reset: 'gateway',
+  protocol: 'gateway',
+  truncated: 'item',
+}
+
 const classifyError = (error: unknown): HealthSignal => {
   if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
   if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
-  if (error instanceof HttpError) return classifyStatus(error)
-  if (error instanceof TransportError) return classifyTransportError(error)
-  return inconclusive
-}
-
-const classifyStatus = (error: HttpError): HealthSignal => {
-  if (!error.isTemporary) return answered
-  const sign = error.statusCode >= 502 ? 'gateway' : 'item'
-  return { kind: 'trouble', sign, reason: formatError(error), causes: error.causes, retryAfterMs: error.retryAfterMs }
-}
-
-const classifyTransportError = (error: TransportError): HealthSignal => {
-  const trouble = (sign: TroubleSignal['sign']): HealthSignal => ({
-    kind: 'trouble',
-    sign,
-    reason: formatError(error),
-    causes: error.causes,
-    retryAfterMs: undefined,
-  })
-  switch (error.reason) {
-    case 'connect':
-    case 'dns':
-      return trouble('unreachable')
-    case 'reset':
-    case 'protocol':
-      return trouble('gateway')
-    case 'slow':
-      return { kind: 'slow' }
-    case 'deadline':
-      return trouble(error.hasBegun ? 'slow' : 'gateway')
-    case 'truncated':
-      return trouble('item')
-    default:
-      return inconclusive
+  if (error instanceof HttpError) {
+    if (!error.isTemporary) return answered
+    return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
   }
+  if (!(error instanceof TransportError)) return inconclusive
+  if (error.reason === 'slow') return { kind: 'slow' }
+  if (error.reason === 'deadline') return toTrouble(error, error.hasBegun ? 'slow' : 'gateway')
+  const sign = SIGNS[error.reason]
+  return sign === undefined ? inconclusive : toTrouble(error, sign)
 }
+
+const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterMs?: number): TroubleSignal => ({
+  kind: 'trouble',
+  sign,
+  reason: formatError(error),
+  causes: error.causes,
+  retryAfterMs,
+})
 
 /** EWMA weight of the newest reply. */
 const EWMA_WEIGHT = 0.1

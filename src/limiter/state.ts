@@ -90,29 +90,20 @@ const computeRefusalBackoff = (
   return { why: 'refuses', since, until: now + pauseMs, attempts, giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY, reason }
 }
 
-/** What opened the circuit, or kept it open. */
-interface OutageCause {
-  /** When the failures began; ignored if the circuit is open already. */
-  readonly since: number
-  readonly lastError: string
-  readonly causes?: readonly FailureCause[] | undefined
-  /** The `Retry-After` of the reply, if any. */
-  readonly retryAfterMs: number | undefined
-  /** Time spent waiting in past outages; all outages of a run share `downMs`. */
-  readonly waitedMs: number
-}
-
 /** Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
-const openCircuit = (before: Backoff | undefined, cause: OutageCause, now: number, settings: LimiterSettings): Backoff => {
-  const { lastError, causes, retryAfterMs = 0, waitedMs } = cause
-  const attempts = before?.why === 'down' ? before.attempts + 1 : 0
-  const since = before?.why === 'down' ? before.since : cause.since
+const openCircuit = (
+  { backoff, failingSince, waitedMs }: LimiterState,
+  { signal: { reason: lastError, causes, retryAfterMs = 0 }, now }: { readonly signal: TroubleSignal; readonly now: number },
+  { backoffMs, throttleMaxMs, downMs }: LimiterSettings,
+): Backoff => {
+  const { since, attempts } =
+    backoff?.why === 'down' ? { since: backoff.since, attempts: backoff.attempts + 1 } : { since: failingSince, attempts: 0 }
   const pauseMs = Math.max(
-    Math.min(Math.max(1, 2 * settings.backoffMs) * 2 ** attempts, MAX_PROBE_INTERVAL_MS),
-    Math.min(retryAfterMs, settings.throttleMaxMs),
+    Math.min(Math.max(1, 2 * backoffMs) * 2 ** attempts, MAX_PROBE_INTERVAL_MS),
+    Math.min(retryAfterMs, throttleMaxMs),
   )
-  const giveUpAt = Math.max(since, since + settings.downMs - waitedMs)
-  const reason = `host-down: the host did not recover within ${Math.round(settings.downMs / 1_000)} s (downMs); last error: ${lastError}`
+  const giveUpAt = Math.max(since, since + downMs - waitedMs)
+  const reason = `host-down: the host did not recover within ${Math.round(downMs / 1_000)} s (downMs); last error: ${lastError}`
   return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason, causes }
 }
 
@@ -213,11 +204,13 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
       return { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
     case 'answered':
       return applyAnswer({ ...host, nonAnswers: 0, failures: 0, failedItems: [] }, end)
-    case 'non-answer':
+    case 'non-answer': {
       if (!isCurrent) return host
-      return host.nonAnswers + 1 < MIN_NON_ANSWERS_FOR_REFUSAL
-        ? { ...host, nonAnswers: host.nonAnswers + 1, failures: 0, failedItems: [] }
-        : markByPages(applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings))
+      const nonAnswers = host.nonAnswers + 1
+      if (nonAnswers < MIN_NON_ANSWERS_FOR_REFUSAL) return { ...host, nonAnswers, failures: 0, failedItems: [] }
+      const next = applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings)
+      return next.backoff ? { ...next, backoff: { ...next.backoff, isByPages: true } } : next
+    }
     case 'refused':
       return applyRefusal(host, { ...end, ...signal }, settings)
     case 'trouble': {
@@ -265,9 +258,6 @@ const applyRefusal = (
   return { ...host, backoff: { ...backoff, until: Math.max(backoff.until, late.until) }, rate: onLateReply(rate, false) }
 }
 
-const markByPages = (host: LimiterState): LimiterState =>
-  host.backoff === undefined ? host : { ...host, backoff: { ...host.backoff, isByPages: true } }
-
 const applyFailure = (
   host: LimiterState,
   { now, signal, item, isOneItemEnough, isList = false }: AttemptEnd & { signal: TroubleSignal },
@@ -275,11 +265,9 @@ const applyFailure = (
 ): LimiterState => {
   const failures = host.failures + 1
   const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
-  const since = host.failures === 0 ? now : host.failingSince
-  const next = { ...host, failures, failedItems, failingSince: since }
+  const next = { ...host, failures, failedItems, failingSince: host.failures === 0 ? now : host.failingSince }
   if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough, isList }, settings)) return next
-  const cause = { since, lastError: signal.reason, causes: signal.causes, retryAfterMs: signal.retryAfterMs, waitedMs: host.waitedMs }
-  return { ...next, generation: host.generation + 1, backoff: openCircuit(host.backoff, cause, now, settings) }
+  return { ...next, generation: host.generation + 1, backoff: openCircuit(next, { signal, now }, settings) }
 }
 
 const isOutage = (

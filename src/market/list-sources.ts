@@ -1,11 +1,13 @@
+import { stringify } from 'csv-stringify/sync'
 import { catchError, defer, map, type Observable, switchMap, throwError } from 'rxjs'
 import { z } from 'zod'
-import { json, pageJson } from '../http/answer.js'
+import { json, pageJson, parseTable } from '../http/answer.js'
 import { type AnswerInspector, type Endpoint, exactly, get } from '../http/endpoint.js'
 import { BadAnswerError, HttpError, NothingAnsweredError } from '../model/errors.js'
 import type { SampleMarket, SampleStock } from '../model/market.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { isRow, type Row, Rows } from '../model/row.js'
+import { escapeFormula, isFormula } from '../model/text.js'
 import { addDays, type Day, formatCompactDmy, toDay, toInstant } from '../model/trading-day.js'
 import type { Tier } from '../operators/first-that-answers.js'
 import { withoutCopies } from './refuse.js'
@@ -163,4 +165,15 @@ export const readCountedRows = <R>(text: string, inspect?: AnswerInspector) => {
   const { data, tot_rec } = json(Rows)(text, undefined, inspect)
   const total = typeof tot_rec === 'string' && tot_rec.trim() !== '' ? Number(tot_rec) : tot_rec
   return { rows: (data ?? []) as readonly R[], total: typeof total === 'number' && total >= 0 ? total : undefined }
+}
+
+/** A fast pre-check: most lines have no such cell and need no parsing. */
+const MAY_CONTAIN_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
+
+/** Prefixes each cell of a CSV line that a spreadsheet would run as a formula with `'`. Other lines stay unchanged. */
+export const escapeFormulasInLine = (line: string): string => {
+  if (!MAY_CONTAIN_FORMULA.test(line)) return line
+  const [cells = []] = parseTable(line)
+  if (!cells.some(isFormula)) return line
+  return stringify([cells.map(escapeFormula)], { record_delimiter: '', quoted_match: /^\s|\s$/ })
 }

@@ -68,7 +68,7 @@ const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
 
 /** Whether the value of a setting may identify the user: it is not shown. */
 export const isConfidential = (setting: string): boolean =>
-  ['headers', 'sheetId', 'asmTabId', 'gsmTabId', 'notify', 'notifySecret', 'metricsPush'].includes(setting)
+  ['headers', 'sheetId', 'asmTabId', 'gsmTabId', 'notify', 'notifySecret'].includes(setting)
 
 /** A wrong value as text. */
 const formatValue = (given: unknown, setting: string): string => {

@@ -140,10 +140,6 @@ export const Settings = z.strictObject({
     .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')
     .optional()
     .describe('file into which a run writes its metrics when it ends, for the textfile collector of node_exporter'),
-  metricsPush: z
-    .url({ protocol: /^https?$/, error: 'must be an http(s) address such as http://127.0.0.1:9091' })
-    .optional()
-    .describe('address of a Prometheus Pushgateway to which a run pushes its metrics when it ends'),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 /** The types of JSON in plain words. */

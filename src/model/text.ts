@@ -62,10 +62,6 @@ const LONE_LENGTH = '\\u0000'.length
 export const repairJson = (json: string): string =>
   json.includes('\\u') && BROKEN.test(json) ? json.replace(ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
 
-/** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
-export const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-
 /** `2,775`. */
 export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 

@@ -72,7 +72,7 @@ const readFormerStocks = (stored: Stored, unknown: readonly { readonly given: st
   )
 
 /** The stocks among items, as lists name them. */
-export const toNamedStocks = (items: readonly Item[]): readonly NamedStock[] =>
+const toNamedStocks = (items: readonly Item[]): readonly NamedStock[] =>
   items.map(({ key, value }) => {
     const { ISIN, Name } = isRow(value) ? value : {}
     return { Symbol: key, ISIN: readText(ISIN), Name: readText(Name) }

@@ -188,6 +188,9 @@ export interface StockFacts {
   readonly faceValue?: number
   readonly hasDerivatives: boolean
   readonly marketCapCr?: number
+  /** The close against the earnings of four quarters. */
+  readonly peTtm?: number
+  /** As the master list has it, which has it of few stocks. */
   readonly pe?: number
   readonly roePct?: number
   readonly rocePct?: number

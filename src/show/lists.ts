@@ -42,11 +42,11 @@ export const toPanel = <R>({ facts }: Pick<ListContext, 'facts'>, stream: string
 
 /** A stock of a list, with the name of the master list if the list has none. */
 const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
-  const listed = names.bySymbol.get(names.toPresent(row.symbol))
+  const listed = names.find(row.symbol)
   return listed === undefined ? { ...row, hasNoPage: true } : { ...row, name: row.name || listed.value.Name }
 }
 
-const nameOf = ({ bySymbol, toPresent }: StockNames, symbol: string): string => bySymbol.get(toPresent(symbol))?.value.Name ?? ''
+const nameOf = ({ find }: StockNames, symbol: string): string => find(symbol)?.value.Name ?? ''
 
 const toNumber = (value: unknown): number | undefined => {
   const number = typeof value === 'number' ? value : Number(readText(value).replaceAll(',', '') || Number.NaN)

@@ -4,12 +4,12 @@ import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Mover, Panel } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, REPORT, type RunFacts, readRunFacts } from './freshness.js'
-import { INDICES, nameIndex, orderIndices, readIndices, readSid } from './stocks.js'
+import { INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface MarketTables {
   readonly breadth: Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
-  readonly counts: { readonly listed: number; readonly movers: number }
+  readonly counts: { readonly movers: number }
   readonly sessions: readonly { readonly day: string; readonly advances: number; readonly declines: number }[]
   readonly gainers: readonly Mover[]
   readonly losers: readonly Mover[]
@@ -47,7 +47,7 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
     count(*) FILTER ("changePct" = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
     100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
     median("changePct") AS "medianChangePct", sum("turnoverCr") AS "turnoverCr" FROM traded HAVING count(*) > 0`),
-  counts: rowOf('SELECT (SELECT count(*) FROM master) AS listed, (SELECT count(*) FROM movers) AS movers'),
+  counts: rowOf('SELECT count(*) AS movers FROM movers'),
   sessions: listOf(
     `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SESSIONS})
       QUALIFY stocks * 2 >= max(stocks) OVER ()`,
@@ -68,7 +68,7 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
 
 /** What the market did on the newest session. */
 export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
-  const [runs, list] = [await readRunFacts(folder), await readIndices(folder)]
+  const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
   const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, {
     with: WITH,
     kept: { name: 'market', paths: [REPORT, MASTER_MAP, 'ohlcv_data', 'ohlcv_data/indices'] },
@@ -81,7 +81,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
   const panel = (rows: readonly Mover[]): Panel<Mover> => ({ about, rows, total: counts?.movers ?? 0 })
   return {
     breadth: {
-      ...{ traded: 0, advances: 0, declines: 0, unchanged: 0, newHighs: 0, newLows: 0, turnoverCr: 0, listed: counts?.listed ?? 0 },
+      ...{ traded: 0, advances: 0, declines: 0, unchanged: 0, newHighs: 0, newLows: 0, turnoverCr: 0, listed: names.items.length },
       ...breadth,
       about,
       sessions: sessions.map(({ day, advances, declines }) => [day, advances, declines]),

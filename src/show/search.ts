@@ -20,7 +20,7 @@ export const search = async (folder: MarketFolder, text: string): Promise<readon
     isin: value.ISIN,
   })
   const stocks = names.items.map(toStock)
-  const former = names.former.map(({ symbol, item }): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
+  const former = [...names.former].map(([symbol, item]): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
   const listed = indices.rows.map(
     (item): NamedInstrument => ({ kind: 'index', key: item.fileName, symbol: item.key, name: nameIndex(item) }),
   )

@@ -17,13 +17,10 @@ import { listOf, readAnswer, rowOf } from './tables.js'
 /** The stock of a symbol, also of one that it had earlier; undefined without one. */
 const findStock = async (folder: MarketFolder, symbol: string) => {
   const names = await readStockNames(folder)
-  const item = names.bySymbol.get(symbol) ?? names.bySymbol.get(symbol.toUpperCase())
-  if (item !== undefined) return { item, file: toCandleFile(item.fileName) }
-  const former = names.former.find((one) => one.symbol === symbol.toUpperCase())
-  return former && { item: former.item, oldSymbol: former.symbol, file: toCandleFile(former.item.fileName) }
+  const capitals = symbol.toUpperCase()
+  const item = names.find(symbol) ?? names.find(capitals)
+  return item && { item, file: `ohlcv_data/${item.fileName}.csv`, oldSymbol: names.former.has(capitals) ? capitals : undefined }
 }
-
-const toCandleFile = (name: string): string => `ohlcv_data/${name}.csv`
 
 /** Everything that the page of a stock shows, besides its candles; undefined for an unknown symbol. */
 export const readStock = async (folder: MarketFolder, symbol: string): Promise<StockAnswer | undefined> => {

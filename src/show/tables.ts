@@ -60,7 +60,7 @@ export const readAnswer = async <Answer>(
       }
     } catch (error) {
       if (error instanceof CollectError && MISSING.includes(error.code)) {
-        const problem = error.code === 'no-outputs' ? 'there is no master list' : `figures need DuckDB: ${error.message}`
+        const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
         return { answer: {}, damage, problem }
       }
       const [table, path] = (await findNamedFile(formatError(error), await openFolder(root, symbol), tables)) ?? []

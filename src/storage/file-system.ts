@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { asBuffer, repairJson } from '../model/text.js'
+import { asBuffer } from '../model/stored.js'
+import { repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 
 /** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */

@@ -6,11 +6,10 @@ import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import {
+  changeOutputSizes,
   deleteFullRun,
   findChangedFile,
-  forgetOutputSizes,
   markIncomplete,
-  markReplaceable,
   readCompleteRun,
   readIncompleteRun,
   recordFullRun,
@@ -135,7 +134,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     await digests.open()
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
-    await markReplaceable(root, request.outputs)
+    await changeOutputSizes(root, request.outputs, 'unknown')
     if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])
     else if (!isPartOfUnfinished) await deleteFullRun(root)
     return warning
@@ -152,8 +151,8 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
       ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
-      keepForResume: (endedAt, report) => act(() => leaveRun(run, { paths, close, endedAt, report })),
-      finish: (report) => act(() => finishRun(run, { paths, close, report })),
+      keepForResume: (endedAt, report) => act(() => endRun(run, { paths, close, report, endedAt })),
+      finish: (report) => act(() => endRun(run, { paths, close, report })),
     }
   }
   return act(open, statePaths(root).folder)
@@ -191,38 +190,31 @@ interface RunEnding {
   readonly paths: RunPaths
   /** Closes the journals. */
   readonly close: () => void
+  readonly report: RunReport | undefined
+  /** If it can be resumed. */
+  readonly endedAt?: number
 }
 
-/** Ends a run that can be resumed: record and journals stay. */
-const leaveRun = async (
-  { root, request, choice: { record, isPartOfEnded } }: FolderRun,
-  { paths, close, endedAt, report }: RunEnding & { readonly endedAt: number; readonly report: RunReport },
-): Promise<void> => {
-  close()
-  const { outputs, files } = await settleOutputs(root, request)
-  await recordOutputSizes(root, outputs)
-  if (isPartOfEnded) await updateFullRun(root, { run: { ...record, report }, files, isComplete: false })
-  await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
-}
-
-/** Ends a run for good: deletes record and journals, unless an unfinished run of more takes them over. */
-const finishRun = async (
+/** Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them over. */
+const endRun = async (
   { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
-  { paths, close, report }: RunEnding & { readonly report: RunReport | undefined },
+  { paths, close, report, endedAt }: RunEnding,
 ): Promise<void> => {
-  const isComplete = report?.outcome === 'complete'
+  const isLeft = endedAt !== undefined
+  const isComplete = !isLeft && report?.outcome === 'complete'
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   const { outputs, files } = await settleOutputs(root, request)
-  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await forgetOutputSizes(root, request.outputs)
+  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await changeOutputSizes(root, request.outputs, 'forgotten')
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (!isComplete || isPartOfUnfinished || (isPartOfEnded && report.missing !== undefined)) await recordOutputSizes(root, outputs)
   if (report && !isPartOfUnfinished) {
     const end = { run: { ...record, report }, files, isComplete }
     if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
-    else if (isComplete || (report.outcome === 'partial' && coversAllStocks)) await recordFullRun(root, end)
+    else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks))) await recordFullRun(root, end)
   }
-  if (isPartOfUnfinished) await mergePart(root)
+  if (isLeft) await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
+  else if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
 }
 

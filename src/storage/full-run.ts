@@ -128,26 +128,19 @@ export const readOutputSizes = async (root: string): Promise<OutputSizes> => {
   return Object.fromEntries([...older, ...newer])
 }
 
-/** Call before a run writes: the sizes of its outputs become unknown. Their names stay, because no run deletes a file. */
-export const markReplaceable = (root: string, outputs: readonly string[]): Promise<void> =>
-  changeOutputSizes(root, outputs, (file) => [[file, null]])
-
-/** Call before a run of all items is recorded as complete: from then on only that record describes its outputs. */
-export const forgetOutputSizes = (root: string, outputs: readonly string[]): Promise<void> => changeOutputSizes(root, outputs, () => [])
-
 type SizeEntry = readonly [file: string, bytes: number | null]
 
-const changeOutputSizes = async (
-  root: string,
-  outputs: readonly string[],
-  change: (file: string) => readonly SizeEntry[],
-): Promise<void> => {
+/**
+ * Call with `unknown` before a run writes: the names of its outputs stay, because no run deletes a file. Call with `forgotten` before a run of all
+ * items is recorded as complete: from then on only that record describes its outputs.
+ */
+export const changeOutputSizes = async (root: string, outputs: readonly string[], to: 'unknown' | 'forgotten'): Promise<void> => {
   const isOutput = createOutputMatcher(outputs)
-  const sizes = Object.entries(await readOutputSizes(root))
-  await writeOutputSizes(
-    root,
-    sizes.flatMap((entry) => (isOutput(entry[0]) ? change(entry[0]) : [entry])),
-  )
+  const change = (entry: SizeEntry): readonly SizeEntry[] => {
+    if (!isOutput(entry[0])) return [entry]
+    return to === 'unknown' ? [[entry[0], null]] : []
+  }
+  await writeOutputSizes(root, Object.entries(await readOutputSizes(root)).flatMap(change))
 }
 
 /** Call after a run that ended incomplete: records the present sizes of its outputs. Missing files stay recorded. */

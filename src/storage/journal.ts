@@ -163,19 +163,20 @@ function* readSorted<Place>(
   if (sortBy) order.sort((one, other) => sign * compareKeys(keyOf(one), keyOf(other)) || one - other)
   const held = new Map<LineRecords<Place>, (index: number) => FileChunk>()
   let length = 0
-  const readLine = (line: LineRecords<Place>): ((index: number) => FileChunk) => {
-    length += line.length
-    // In the order of the lines, only one is needed.
-    if (length > MAX_HELD || sortBy === undefined) held.clear()
-    if (held.size === 0) length = line.length
-    const records = read(line.place)
-    held.set(line, records)
-    return records
-  }
   for (const [position, record] of order.entries()) {
     if (position > 0) yield RECORD_SEPARATOR
     const line = getLine(record)
-    yield (held.get(line) ?? readLine(line))(indexOf[record] as number)
+    const records = held.get(line) ?? read(line.place)
+    if (!held.has(line)) {
+      length += line.length
+      // In the order of the lines, only one is needed.
+      if (length > MAX_HELD || sortBy === undefined) {
+        held.clear()
+        length = line.length
+      }
+      held.set(line, records)
+    }
+    yield records(indexOf[record] as number)
   }
 }
 

@@ -1,7 +1,8 @@
 import { map, type Observable } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
-import { asBuffer, repairJson } from '../model/text.js'
+import { asBuffer } from '../model/stored.js'
+import { repairJson } from '../model/text.js'
 import type { LockedStorage, SessionRequest, Tail } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import type { FileChunk } from './file-system.js'
@@ -46,7 +47,7 @@ export const parseOwners: ParseLines = (lines, file) => {
 }
 
 const readOwner = (line: string): Row | undefined => {
-  const [, symbol, isin] = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)".*\},?$/s.exec(line) ?? []
+  const [, symbol, isin] = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/.exec(line) ?? []
   return symbol === undefined ? undefined : { Symbol: symbol, ISIN: isin }
 }
 
@@ -65,7 +66,7 @@ export async function* readRecords(path: string, file: string, parse = parseLine
       isOpen = true
       text = text.slice('[\n'.length)
     }
-    isClosed = /^(?:.*\n)?\]\n?$/s.test(text)
+    isClosed = /(?:^|\n)\]\n?$/.test(text.slice(-3))
     yield parse(isClosed ? text.slice(0, text.lastIndexOf(']')) : text, file).filter(isRow)
     text = ''
   }

@@ -54,7 +54,7 @@ describe('--streams', () => {
   it('is read before the command, with = or a space, and not behind --', () => {
     expect(takeStreamsOption(['run', '--streams', 'a.js', '--out', 'x', '--streams=b.js', '--', '--streams', 'c'])).toEqual({
       rest: ['run', '--out', 'x', '--', '--streams', 'c'],
-      files: ['a.js', 'b.js'],
+      values: ['a.js', 'b.js'],
     })
   })
 

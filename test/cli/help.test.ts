@@ -73,7 +73,7 @@ describe('the help', () => {
 
   test.each([
     ['settings', '  out  (SCRIPSTREAM_OUT)\n      output folder; default ./data\n'],
-    ['settings', '  --metrics-push <url>\n'],
+    ['settings', '  --metrics-file <file>\n'],
     ['exit-codes', '  3              finished, but something is missing, or answers have changed\n'],
     ['checks', '  large-moves\n'],
   ])('of the topic %s has %j', async (topic, text) => {

@@ -1,16 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { concat, defer, EMPTY, NEVER, type Observable, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
-import { toPushAddress } from '../../src/cli/run/metrics-export.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import { serveHttp } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { advance, createTestDependencies, createTestIo, playEvents, runReport } from './support.js'
 
@@ -120,55 +116,5 @@ describe('the file of metrics', () => {
     const file = join(temporaryFolder(), 'run.prom')
     await run(of(started, finished), ['--metrics-file', file])
     expect(statSync(file).mode & 0o777).toBe(0o666 & ~process.umask())
-  })
-})
-
-describe('a push of metrics', () => {
-  /** A Pushgateway that answers with these statuses, then with 200. */
-  const servePushgateway = async (statuses: readonly number[] = []) => {
-    const received: { readonly call: string; readonly authorization: string | undefined; readonly body: string }[] = []
-    const { url } = await serveHttp(async (request, response) => {
-      const { authorization } = request.headers
-      received.push({ call: `${request.method} ${request.url}`, authorization, body: await text(request) })
-      response.writeHead(statuses[received.length - 1] ?? 200).end()
-    })
-    return { received, url }
-  }
-
-  it('replaces the group of this machine and folder', async () => {
-    const { received, url } = await servePushgateway()
-    const { code, err, out } = await run(of(started, finished), ['--metrics-push', url])
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    const group = `job/scripstream/instance/${hostname()}/folder@base64/${Buffer.from(out).toString('base64url')}`
-    expect(received.map(({ call }) => call)).toEqual([`PUT /metrics/${group}`])
-    expect(outcomeIn(received[0]?.body ?? '')).toBe('complete')
-  })
-
-  it('goes to an address with a group as it is, below a path, with the credentials as a header only', async () => {
-    const toAddress = (url: string): string => toPushAddress(new URL(url), { out: '/d' })
-    expect(toAddress('http://gw.test/push/metrics/job/mine/x/y?z=1')).toBe('http://gw.test/push/metrics/job/mine/x/y?z=1')
-    expect(toAddress('http://gw.test/push/')).toMatch(
-      /^http:\/\/gw\.test\/push\/metrics\/job\/scripstream\/instance\/[^/]+\/folder@base64\/L2Q$/,
-    )
-    const { received, url } = await servePushgateway([404])
-    const { code, err } = await run(of(started, finished), ['--metrics-push', url.replace('//', '//me:s%40cret@')])
-    expect(received[0]?.authorization).toBe(`Basic ${Buffer.from('me:s@cret').toString('base64')}`)
-    expect(code).toBe(0)
-    expect(err).toBe(`warning: the metrics were not pushed to ${new URL(url).host}: the address answered 404\n`)
-  })
-
-  it('happens after a failed run, too, and its own failure changes no exit code', async () => {
-    const { received, url } = await servePushgateway([400])
-    const failed = throwError(() => new UsageError('no addresses'))
-    const { code, err } = await run(failed, ['--metrics-push', url])
-    expect(code).toBe(2)
-    expect(outcomeIn(received[0]?.body ?? '')).toBe('failed')
-    expect(err).toContain('warning: the metrics were not pushed to')
-  })
-
-  it('is not sent without an address, and no file is written', async () => {
-    const out = temporaryFolder()
-    await run(of(started, finished), [], { out })
-    expect(existsSync(join(out, 'run.prom'))).toBe(false)
   })
 })

@@ -9,9 +9,10 @@ import { listTables } from '../../pipeline/define-stream.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
-import { openRelations, readRunDay } from '../relations.js'
+import { openRelations } from '../relations.js'
 import { addNeeded, listViews } from '../tables/index.js'
 import type { View } from '../tables/view.js'
+import { readRunDay } from '../variables.js'
 import { createWriteError } from './replace-file.js'
 
 /** The result of loading one table. */

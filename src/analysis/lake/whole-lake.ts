@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../../storage/file-system.js'
 import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
 import { countRows, defineExport, type Export, type ExportOptions, loadTables } from '../export/define-export.js'
-import { readRunDay } from '../relations.js'
+import { readRunDay } from '../variables.js'
 import { listGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
 

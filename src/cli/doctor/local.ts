@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path'
 import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
+import { groupBy } from '../../model/map.js'
 import { listPackageFolders } from '../../model/optional-package.js'
 import { isRow } from '../../model/row.js'
 import { findAddress, listHosts, type Settings } from '../../model/settings.js'
@@ -37,7 +38,7 @@ export const localChecks = ({ settings, streams, optional, env }: LocalContext):
   nodeCheck(process.versions.node),
   settingsCheck(streams, settings),
   networkCheck(settings, env),
-  ...authorityCheck(env.NODE_EXTRA_CA_CERTS),
+  ...(env.NODE_EXTRA_CA_CERTS ? [authorityCheck(env.NODE_EXTRA_CA_CERTS)] : []),
   ...(settings.notify === undefined ? [] : [notifyCheck(settings)]),
   ...folderChecks(resolve(settings.out)),
   ...optional.map(packageCheck),
@@ -53,49 +54,48 @@ const nodeCheck = (version: string): LocalCheck => {
 /** Whether the address of any service is set. */
 export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
 
-const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
-  const failed = (found: string): LocalCheck => ({ what: 'settings', result: 'failed', found })
-  if (!hasProvider(settings))
-    return failed('no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes')
+/** What is found, or why it failed. */
+const attempt = (what: string, find: () => string, describe: (error: unknown) => string = formatError): LocalCheck => {
   try {
-    checkRequirements(planRun(streams, settings), settings)
-    return { what: 'settings', result: 'ok', found: 'every address is set' }
+    return { what, result: 'ok', found: find() }
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    return failed(error.message.split('\n').slice(0, -1).join('\n'))
+    return { what, result: 'failed', found: describe(error) }
   }
+}
+
+const NO_PROVIDER = 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes'
+
+const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
+  const check = (): string => {
+    if (!hasProvider(settings)) throw new UsageError(`${NO_PROVIDER}\n`)
+    checkRequirements(planRun(streams, settings), settings)
+    return 'every address is set'
+  }
+  return attempt('settings', check, (error) => {
+    if (!(error instanceof UsageError)) throw error
+    return error.message.split('\n').slice(0, -1).join('\n')
+  })
 }
 
 /** Which services are reached through which proxy. */
-const networkCheck = (settings: Settings, env: NodeJS.ProcessEnv): LocalCheck => {
-  try {
-    const routes = new Map<string, string[]>()
-    for (const host of listHosts(settings)) {
-      const address = findAddress(settings, host)
-      if (address === undefined) continue
-      const proxy = findProxy(address, env)
-      const route = proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
-      routes.set(route, [...(routes.get(route) ?? []), host])
-    }
-    const [[only = 'no proxy'] = [], ...others] = routes
-    const found = others.length === 0 ? only : [...routes].map(([route, hosts]) => `${route} for ${hosts.join(', ')}`).join('; ')
-    return { what: 'network', result: 'ok', found }
-  } catch (error) {
-    return { what: 'network', result: 'failed', found: formatError(error) }
-  }
-}
+const networkCheck = (settings: Settings, env: NodeJS.ProcessEnv): LocalCheck =>
+  attempt('network', () => {
+    const hosts = listHosts(settings).filter((host) => findAddress(settings, host) !== undefined)
+    const routes = groupBy(hosts, (host) => {
+      const proxy = findProxy(findAddress(settings, host) ?? '', env)
+      return proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
+    })
+    const [only = 'no proxy'] = routes.keys()
+    return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
+  })
 
 /** Node only warns about a file of authorities that it cannot read. */
-const authorityCheck = (file = ''): readonly LocalCheck[] => {
-  if (file === '') return []
-  try {
+const authorityCheck = (file: string): LocalCheck => {
+  const check = (): string => {
     accessSync(file, constants.R_OK)
-    return [{ what: 'certificates', result: 'ok', found: `also the authorities in ${file} (NODE_EXTRA_CA_CERTS)` }]
-  } catch (error) {
-    return [
-      { what: 'certificates', result: 'failed', found: `NODE_EXTRA_CA_CERTS: ${file} cannot be read: ${describeFileError(error, 'read')}` },
-    ]
+    return `also the authorities in ${file} (NODE_EXTRA_CA_CERTS)`
   }
+  return attempt('certificates', check, (error) => `NODE_EXTRA_CA_CERTS: ${file} cannot be read: ${describeFileError(error, 'read')}`)
 }
 
 /** Without the target: an address or a command may contain secrets. */
@@ -107,19 +107,17 @@ const notifyCheck = (settings: Settings): LocalCheck => ({
 
 const folderChecks = (folder: string): readonly LocalCheck[] => {
   const existing = findExistingFolder(folder)
-  const isThere = existing === folder
-  return [writableCheck(folder, existing, isThere), diskCheck(existing), ...(isThere ? lockCheck(folder) : [])]
+  return [writableCheck(folder, existing, existing === folder), diskCheck(existing), ...(existing === folder ? lockCheck(folder) : [])]
 }
 
 const writableCheck = (folder: string, existing: string, isThere: boolean): LocalCheck => {
   const probe = join(existing, `.scripstream-doctor-${process.pid}`)
-  try {
+  const check = (): string => {
     writeFileSync(probe, '', { flag: 'wx' })
     rmSync(probe)
-    return { what: 'folder', result: 'ok', found: `${folder} ${isThere ? 'can be written' : 'does not exist yet and can be created'}` }
-  } catch (error) {
-    return { what: 'folder', result: 'failed', found: `${folder} cannot be written: ${describeFileError(error)}` }
+    return `${folder} ${isThere ? 'can be written' : 'does not exist yet and can be created'}`
   }
+  return attempt('folder', check, (error) => `${folder} cannot be written: ${describeFileError(error)}`)
 }
 
 const diskCheck = (existing: string): LocalCheck => {

@@ -89,7 +89,7 @@ const formatPlan = (forecast: Forecast, { settings, free, columns }: PlanContext
       ...(inPlace === 0 ? [] : [`Already in the folder, not requested again: ${formatQuantity(inPlace, 'item')}.`]),
       ...(stocks === null ? [] : [`Stocks: ${formatCount(stocks)}.`]),
       'The figures are those of the last run, where there is one, or else of a captured run; without retries and fallbacks.',
-      'The time is phase 1 stream by stream, then the longest chain of the streams beside each other (--latency sets that of a request).',
+      'The time is phase 1 stream by stream, then the longest stream (--latency sets that of a request).',
       ...(free === undefined ? [] : [`Disk: ${formatBytes(free)} free${free < bytes ? ', which is not enough' : ''}.`]),
       ...notes,
     ]),

@@ -73,24 +73,23 @@ const estimateRun = async (
   const offered = new Map<string, Awaited<ReturnType<typeof readOffered>>>()
   for (const source of running.filter(({ name }) => running.some(({ work }) => work.of === name)))
     offered.set(source.name, await readOffered(source, context))
-  const streams: StreamEstimate[] = []
+  const streams: ReturnType<typeof estimateStream>[] = []
   for (const stream of running) {
     const counted = await countItems(stream, offered.get(stream.work.of ?? '') ?? stream.work.parts, context)
     streams.push(estimateStream(stream, { ...counted, script: findScript(last, stream.name) }, input))
   }
   const stocks = offered.get('master-data')
-  const sum = (field: 'requests' | 'bytes' | 'inPlace'): number => streams.reduce((total, stream) => total + (stream[field] ?? 0), 0)
+  const sum = (figures: readonly (number | null)[]): number => figures.reduce<number>((total, figure) => total + (figure ?? 0), 0)
+  // Phase 1 stream by stream, then the longest of the streams beside each other.
+  const [first, later] = [true, false].map((isCore) => streams.flatMap(({ phase, ms }) => ((phase === 'core') === isCore ? [ms] : [])))
   return {
     ...{ asOf: new Date(input.asOf).toISOString(), ...start, isRemainder: false },
     stocks: typeof stocks === 'object' ? stocks.length : (stocks ?? null),
-    ...{
-      requests: sum('requests'),
-      inPlace: sum('inPlace'),
-      bytes: sum('bytes'),
-      ms: estimateRunTime(streams),
-      streams,
-      notes: [...notes],
-    },
+    requests: sum(streams.map((one) => one.requests)),
+    inPlace: sum(streams.map((one) => one.inPlace)),
+    bytes: sum(streams.map((one) => one.bytes)),
+    ms: sum(first ?? []) + Math.max(0, ...(later ?? [])),
+    ...{ streams, notes: [...notes] },
   }
 }
 
@@ -102,11 +101,9 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
   return found.requests > found.retries && found.items.skipped === 0 && countLost(found) * 10 <= countAll(found) ? found : undefined
 }
 
-type StreamEstimate = ReturnType<typeof estimateStream>
-
 /** The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what is unknown. */
 const estimateStream = (
-  { name, phase, endpoints, work, workers: usual }: StreamDefinition,
+  { name, phase, endpoints, workers: usual }: StreamDefinition,
   { items, inPlace, script }: { readonly items: number; readonly inPlace: number; readonly script: ScriptReport | undefined },
   { settings, latency }: Pick<PlanInput, 'settings' | 'latency'>,
 ) => {
@@ -123,13 +120,5 @@ const estimateStream = (
   const ms = Math.round(requests * (isMeasured ? script.durationMs / script.requests : apart))
   const bytesPerItem = script !== undefined && script.bytes > 0 ? script.bytes / countAll(script) : size
   const bytes = bytesPerItem === undefined ? null : Math.round(bytesPerItem * items)
-  return { name, phase, follows: work.of ?? null, service: endpoints[0]?.host ?? null, workers, items, inPlace, requests, ms, bytes }
-}
-
-/** The time of a run: phase 1 stream by stream, then the longest parallel chain, where a stream starts after the one that it follows. */
-const estimateRunTime = (streams: readonly StreamEstimate[]): number => {
-  const later = streams.filter(({ phase }) => phase !== 'core')
-  const findEnd = ({ follows, ms }: StreamEstimate): number =>
-    later.filter(({ name }) => name === follows).reduce((end, source) => end + findEnd(source), ms)
-  return streams.reduce((total, { phase, ms }) => total + (phase === 'core' ? ms : 0), 0) + Math.max(0, ...later.map(findEnd))
+  return { name, phase, service: endpoints[0]?.host ?? null, workers, items, inPlace, requests, ms, bytes }
 }

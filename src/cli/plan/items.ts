@@ -53,13 +53,10 @@ export const countItems = async (stream: StreamDefinition, offered: readonly Ite
   const { pairs = {} } = context.run
   const wanted = hasSelectedItems(stream, { pairs }) ? pairs[stream.name]?.map((key) => key.toUpperCase()) : undefined
   if (typeof offered === 'number') return { items: wanted?.length ?? offered, inPlace: 0 }
-  const items = wanted ? offered.filter(({ key }) => wanted.includes(key.toUpperCase())) : offered.filter(stream.work.where ?? (() => true))
+  const items = offered.filter((item) => (wanted ? wanted.includes(item.key.toUpperCase()) : (stream.work.where?.(item) ?? true)))
   // Reads a few files in parallel.
-  const inPlace$ = from(items).pipe(
-    mergeMap((item) => isInPlace(stream, item, context), 16),
-    count(Boolean),
-  )
-  return { items: items.length, inPlace: await firstValueFrom(inPlace$) }
+  const isInPlace$ = from(items).pipe(mergeMap((item) => isInPlace(stream, item, context), 16))
+  return { items: items.length, inPlace: await firstValueFrom(isInPlace$.pipe(count(Boolean))) }
 }
 
 /** Whether an item needs no request: already fetched, candles up to date, or stored filings that `forceUpdate` does not replace. */

@@ -110,27 +110,19 @@ const describeTable = (table: Table | View, columns: number): readonly TextLine[
   const all = listColumns(table)
   const room = Math.max(...all.map(({ name }) => name.length))
   const facts = [table.comment, `from ${listSources(table).join(', ')}`]
-  return [
-    [[table.name, 'bold']],
-    ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')),
-    ...all.flatMap(({ name, type, comment }) => {
-      const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
-      // On a narrow terminal, the comment has lines of its own.
-      if (columns - margin < MIN_COMMENT_WIDTH)
-        return [
-          [
-            [`  ${name}  `, 'cyan'],
-            [type, 'dim'],
-          ] as TextLine,
-          ...wrapLines(`      ${comment}`, columns),
-        ]
-      const [first = '', ...more] = wrap(comment, columns - margin)
-      return [
-        [[`  ${padEnd(name, room)}  `, 'cyan'], [`${padEnd(type, 9)}  `, 'dim'], [first]] as TextLine,
-        ...more.map((line): TextLine => [[' '.repeat(margin) + line.trim()]]),
-      ]
-    }),
-  ]
+  const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
+  // On a narrow terminal, the comment has lines of its own.
+  const isNarrow = columns - margin < MIN_COMMENT_WIDTH
+  const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
+    const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
+    const head: TextLine = [
+      [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
+      [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
+      [first],
+    ]
+    return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+  }
+  return [[[table.name, 'bold']], ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')), ...all.flatMap(describe)]
 }
 
 const MIN_COMMENT_WIDTH = 20

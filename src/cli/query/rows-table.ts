@@ -1,7 +1,7 @@
 import { type ColumnFacts, cellText, type RowChunk, type RowChunks, type Value } from '../../analysis/result-values.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
-import { renderTable, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean, cut, width } from '../terminal/text.js'
+import { fitColumns, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean, cut } from '../terminal/text.js'
 
 export interface TableLimits {
   readonly columns: number
@@ -12,20 +12,13 @@ export interface TableLimits {
 /** A query plan is a multi-line drawing. */
 const formatQueryPlan = async (chunks: RowChunks): Promise<readonly TextLine[]> => {
   const lines: TextLine[] = []
-  for await (const chunk of chunks)
-    for (const row of chunk.rows())
-      lines.push(
-        ...String(row[1])
-          .split('\n')
-          .map((line): TextLine => [[line]]),
-      )
+  for await (const chunk of chunks) for (const row of chunk.rows()) for (const line of String(row[1]).split('\n')) lines.push([[line]])
   return lines
 }
 
 type TextRow = readonly (string | undefined)[]
 
 const NULL = 'NULL'
-const COLUMN_GAP = 2
 /** A cell takes at most a third of the line, but may always take this much. */
 const MIN_CELL_WIDTH = 20
 
@@ -36,17 +29,18 @@ export const renderRows = async (columns: readonly ColumnFacts[], rows: RowChunk
   const left = total - first.length - last.length
   const gap: TextRow = columns.map(() => '⋮')
   const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
-  const fitting = fittingColumns(columns, all, room.columns)
-  const table = renderTable(
-    columns.slice(0, fitting).map(({ name, isNumber }, index) => ({
+  // The last columns are left out first.
+  const own = columns.map(
+    ({ name, isNumber }, index): TextColumn<TextRow> => ({
       title: formatTitle(name, room),
-      align: isNumber ? ('right' as const) : ('left' as const),
-      cell: (row: TextRow) => row[index] ?? NULL,
-      style: (row: TextRow) => (row === gap || row[index] === undefined ? ('dim' as const) : undefined),
-    })),
-    all,
+      align: isNumber ? 'right' : 'left',
+      cell: (row) => row[index] ?? NULL,
+      style: (row) => (row === gap || row[index] === undefined ? 'dim' : undefined),
+      ...(index === 0 ? {} : { drop: columns.length - index }),
+    }),
   )
-  return [...table, ...footer(columns, { total, left, fitting, room: room.columns })]
+  const fitting = fitColumns(own, all, room.columns)
+  return [...renderTable(fitting, all), ...footer(columns, { total, left, fitting: fitting.length, room: room.columns })]
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
@@ -83,22 +77,12 @@ const toTextRow = (row: readonly Value[], columns: readonly ColumnFacts[], room:
     return cut(clean(text.slice(0, 4 * room.columns)), computeMaxWidth(room))
   })
 
-const fittingColumns = (columns: readonly ColumnFacts[], rows: readonly TextRow[], room: number): number => {
-  let used = -COLUMN_GAP
-  const fitting = columns.findIndex(({ name }, index) => {
-    used += COLUMN_GAP + Math.max(width(clean(name)), ...rows.map((row) => width(row[index] ?? NULL)))
-    return used > room
-  })
-  return fitting === -1 ? columns.length : Math.max(1, fitting)
-}
-
 const footer = (
   columns: readonly ColumnFacts[],
-  { total, left, fitting, room }: { readonly total: number; readonly left: number; readonly fitting: number; readonly room: number },
+  { total, left, fitting, room }: Readonly<Record<'total' | 'left' | 'fitting' | 'room', number>>,
 ): readonly TextLine[] => {
   const hidden = columns.slice(fitting).map(({ name }) => clean(name))
-  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
-  const columnsText =
-    hidden.length > 0 ? `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})` : ''
-  return [[], ...wrapLines(`${rows}${columnsText}`, room, 'dim')]
+  const rows = left > 0 ? ` (${formatCount(total - left)} shown)` : ''
+  const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting)} shown; not ${hidden.join(', ')})`
+  return [[], ...wrapLines(`${formatQuantity(total, 'row')}${rows}${hidden.length > 0 ? others : ''}`, room, 'dim')]
 }

@@ -35,7 +35,8 @@ export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuit
       formatNumber(valueCr, 2),
     ]),
   ]
-    .filter((part) => part !== '')
+    // Several parts may lack the same.
+    .filter((part, place, all) => part !== '' && all.indexOf(part) === place)
     .join('\n')
     .concat('\n')
 

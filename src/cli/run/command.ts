@@ -13,7 +13,7 @@ import {
   folderFlags,
   integerOption,
   jsonFlag,
-  readAccept,
+  namesOption,
   readDuration,
   simulateOption,
   streamsOption,
@@ -47,7 +47,6 @@ const rareFlags = () => {
     logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LEVELS).default('silent'),
     notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
-    metricsPush: flag('--metrics-push <url>', 'push the metrics to this Pushgateway at the end'),
   }
   for (const one of Object.values(flags)) one.hideHelp()
   return flags
@@ -64,7 +63,9 @@ export const addRun = defineCommand({
       asOf: asOfOption(io),
       retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
       fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
-      accept: new Option('--accept <rules>', `store what these rules refuse: ${refusalCodes.join(', ')}`).argParser(readAccept),
+      accept: namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
+        ...{ what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' },
+      }),
       simulate: simulateOption(),
     }),
     ...underTitle('Where it goes:', {

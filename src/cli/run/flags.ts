@@ -36,7 +36,6 @@ export interface RunInput extends Omit<RunOptions, 'symbols'>, FleetFlags {
   /** The port of the metrics; undefined without metrics. */
   readonly metrics?: number
   readonly metricsFile?: string
-  readonly metricsPush?: string
   /** The port of the page; true: the usual one, or the next free one. Undefined without a page. */
   readonly serve?: number | true
   /** Targets into which the finished outputs are loaded. */

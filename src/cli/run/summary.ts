@@ -183,7 +183,7 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
   }[report.outcome]
 }
 
-export interface ResultsContext {
+interface ResultsContext {
   readonly columns: number
   /** Whether the names of the files are shown. */
   readonly isVerbose: boolean
@@ -198,7 +198,7 @@ interface ResultRow extends ScriptReport {
 }
 
 /** One line per stream that ran, with the columns that fit, and whether there is one of file names. */
-export const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext) => {
+const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext) => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(

@@ -131,10 +131,18 @@ const resultLines = (facts: Row, columns: number): readonly TextLine[] => [
     `  ${joinParts([percent('sales against the year before', facts.sales_yoy_pct), percent('net profit', facts.net_profit_yoy_pct)])}`,
     columns,
   ),
-  ...wrapLines(`  ${joinParts([part('results came', facts.results_at), percent('since then', facts.return_since_results_pct)])}`, columns),
+  ...wrapLines(
+    `  ${joinParts([
+      part('results came', facts.results_at),
+      facts.figures_are_of_results === 0 ? `of ${text(facts.results_quarter)}, newer than these figures` : undefined,
+      percent('since then', facts.return_since_results_pct),
+    ])}`,
+    columns,
+  ),
 ]
 
 const valuationParts = (facts: Row) => [
+  part('PE of four quarters', facts.pe_ttm),
   part('PE', facts.pe),
   percent('dividend', facts.dividend_yield_pct),
   percent('ROE', facts.roe_pct),
@@ -148,7 +156,7 @@ const valuationParts = (facts: Row) => [
 const watchParts = (facts: Row) => [
   part('ASM', facts.asm_stage),
   part('GSM', facts.gsm_stage),
-  percent('price band', facts.band_pct),
+  part('price band', facts.band),
   percent('price band before', facts.band_before_pct),
   part('circuit', facts.circuit),
   part('next', facts.next_action),

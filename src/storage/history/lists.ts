@@ -61,10 +61,14 @@ export const encodeLists = async (history: History, { tables, read, isKnown, ...
   return encoded
 }
 
+const digestRows = (table: Table, rows: readonly TableRow[]): readonly string[] => {
+  const toText = createRowText(table)
+  return rows.map((row) => hash('md5', toText(row), 'base64'))
+}
+
 /** Rows with digests of their content: of each one, and of all in whatever order, under the names of their columns. */
 export const describeRows = (table: Table, rows: readonly TableRow[]) => {
-  const toText = createRowText(table)
-  const keys = rows.map((row) => hash('md5', toText(row), 'base64'))
+  const keys = digestRows(table, rows)
   const names = listColumns(table).map(({ name }) => name)
   return { rows, keys, content: digestOf([...names, ...[...keys].sort()].join('\n')) }
 }
@@ -115,12 +119,11 @@ const encodeList = async (
   const { rows, content } = described
   const facts = { rows: rows.length, content }
   if (base?.content === content) return { list: { ...facts, whole: base.facts } }
-  const changes = base && findChanges(table, described, describeRows(table, await readParquet(base.bytes)))
-  const isWhole = changes === undefined || changes.length > rows.length * MAX_CHANGED
+  const changes = base && findChanges(table, described, await readParquet(base.bytes))
   const known: ParquetColumn = { name: KNOWN_AT, type: 'TIMESTAMP', constant: formatSecond(Date.parse(knownAt)) }
-  const bytes = writeParquet([...listColumns(table), known, ...FURTHER], isWhole ? rows : changes)
-  const file = describeFile(`${folder}/${table.name}${isWhole ? '' : '.changes'}.parquet`, bytes)
-  return { bytes, list: { ...facts, ...(!isWhole && base ? { whole: base.facts, changes: file } : { whole: file }) } }
+  const bytes = writeParquet([...listColumns(table), known, ...FURTHER], changes ?? rows)
+  const file = describeFile(`${folder}/${table.name}${changes ? '.changes' : ''}.parquet`, bytes)
+  return { bytes, list: { ...facts, ...(base && changes ? { whole: base.facts, changes: file } : { whole: file }) } }
 }
 
 /** The rows of a base that are not replaced, and those that are added or changed. */
@@ -130,23 +133,29 @@ const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | und
   return [...whole.filter((_, place) => !replaced.has(place)), ...changes.filter((row) => row[CHANGE] !== 'removed')]
 }
 
-/** The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. */
-const findChanges = (table: Table, { rows, keys }: DescribedRows, base: DescribedRows): readonly TableRow[] => {
+/**
+ * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. Undefined if these
+ * are most rows.
+ */
+const findChanges = (table: Table, { rows, keys }: DescribedRows, base: readonly TableRow[]): readonly TableRow[] | undefined => {
   const places = new Map<string, number[]>()
-  base.keys.forEach((key, place) => void getOrAdd(places, key, (): number[] => []).push(place))
+  digestRows(table, base).forEach((key, place) => void getOrAdd(places, key, (): number[] => []).push(place))
   const added = rows.filter((_, at) => places.get(keys[at] as string)?.pop() === undefined)
+  const most = rows.length * MAX_CHANGED
+  if (added.length > most) return undefined
   const gone = [...places.values()].flat().sort((one, other) => other - one)
   const names = table.key ?? table.columns.flatMap(({ name }) => (NAMES.includes(name) ? [name] : []))
   const toNames = (row: TableRow): string =>
     JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
   const byNames = new Map<string, number[]>()
-  for (const place of gone) getOrAdd(byNames, toNames(base.rows[place] as TableRow), (): number[] => []).push(place)
+  for (const place of gone) getOrAdd(byNames, toNames(base[place] as TableRow), (): number[] => []).push(place)
   const changes = added.map((row): TableRow => {
     const place = byNames.get(toNames(row))?.pop()
     return { ...row, ...(place === undefined ? { [CHANGE]: 'added' } : { [CHANGE]: 'changed', [BASE_ROW]: place }) }
   })
   const removed = [...byNames.values()].flat().sort((one, other) => one - other)
-  return [...changes, ...removed.map((place): TableRow => ({ ...base.rows[place], [CHANGE]: 'removed', [BASE_ROW]: place }))]
+  if (changes.length + removed.length > most) return undefined
+  return [...changes, ...removed.map((place): TableRow => ({ ...base[place], [CHANGE]: 'removed', [BASE_ROW]: place }))]
 }
 
 /** Columns that name what a row is about, in any list that has them and no `key`. */

@@ -9,8 +9,8 @@ import { toInstant } from '../../model/trading-day.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderAnswer, FolderState } from '../api/state.js'
-import { describePhases } from './live-run.js'
 import type { Served } from './route.js'
+import { describePhases } from './run-view.js'
 
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {

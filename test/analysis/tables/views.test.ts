@@ -111,6 +111,19 @@ describe.skipIf(!duckdb)('the views of a run', () => {
 })
 
 describe.skipIf(!duckdb)('single views', () => {
+  it('candles of a former symbol that only its news has are not those of another stock', async () => {
+    const candles = `Timestamp,Open,High,Low,Close,Volume\n${Date.parse('2026-02-11T00:00:00+05:30') / 1000},5,5,5,5,1\n`
+    const out = folderWith({
+      '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+      'master_isin_map.json': [{ Symbol: 'NEW', ISIN: 'INE009A01021', Name: 'N', Sid: '1', FnoFlag: 0 }],
+      'market_news/OLD_news.json': { Symbol: 'OLD', ISIN: 'INE009A01021', News: [] },
+      'ohlcv_data/NEW.csv': candles,
+      'ohlcv_data/OLD.csv': candles,
+    })
+    expect(await rowsOf('select symbol, isin from candles_adjusted', out)).toEqual([['NEW', 'INE009A01021']])
+    expect(await rowsOf("select stocks from breadth where level = 'market'", out)).toEqual([['1']])
+  })
+
   it('symbols has a former symbol with the present one', async () => {
     const out = folderWith({
       'master_isin_map.json': MASTER,

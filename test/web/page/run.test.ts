@@ -3,7 +3,7 @@ import type { LiveStream } from '../../../src/web/api/live.js'
 import { layOutGraph } from '../../../src/web/page/run/layout.js'
 import { applyChange } from '../../../src/web/page/run/live-store.js'
 import { describePause, describeStream } from '../../../src/web/page/run/words.js'
-import { describePhases } from '../../../src/web/server/live-run.js'
+import { describePhases } from '../../../src/web/server/run-view.js'
 import { streams } from '../../../streams/registry.js'
 import { followLive, started } from '../support.js'
 

@@ -183,7 +183,7 @@ export const breadthHead = (breadth: Breadth | undefined): TemplateResult => {
   if (breadth === undefined) return html`<div class="breadth"><h1 class="soft">Market</h1><dl></dl></div>`
   const { about, listed, traded, advances, declines, unchanged, sessions } = breadth
   if (traded === 0)
-    return html`<div class="breadth"><h1>No candles yet</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
+    return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
       <h1>${describeMarket(breadth)}</h1>

@@ -113,10 +113,11 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
 }
 
 export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
-  const { marketCapCr, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
+  const { marketCapCr, peTtm, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
   const all: readonly (readonly [string, string])[] = [
     ['Market cap', marketCapCr === undefined ? '–' : `₹ ${formatLarge(Math.round(marketCapCr))} cr`],
-    ['P/E', formatNumber(pe, 1)],
+    ['P/E of four quarters', formatNumber(peTtm, 1)],
+    ['P/E of the provider', formatNumber(pe, 1)],
     ['Return on equity', formatPercent(roePct, 1)],
     ['Return on capital', formatPercent(rocePct, 1)],
     ['Dividend yield', formatPercent(dividendYieldPct, 2)],

@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { MASTER_MAP } from '../market/listings.js'
+import type { Item } from '../model/outcome.js'
+import { isRow, readText } from '../model/row.js'
+import { toStockItems } from '../model/stock.js'
+import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
+import { disk } from '../storage/disk.js'
+import { quoteText } from '../storage/duckdb.js'
+import { listNames, readStateDocument } from '../storage/file-system.js'
+import { readReport } from './output-folder.js'
+import { FORMER_VIEW } from './tables/symbols.js'
+import type { View } from './tables/view.js'
+
+/** A symbol and the ISIN that it means. */
+interface SymbolIsin {
+  readonly symbol: string
+  readonly isin: string
+}
+
+const NEWS = 'market_news'
+const MAX_LEFT = 500
+const OWNER = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/
+
+/** The symbols of a master list of the folder; none without it. */
+const readListed = async (root: string, file = MASTER_MAP): Promise<readonly SymbolIsin[]> => {
+  const rows: unknown = await readStateDocument(join(root, file)).catch(() => undefined)
+  return Array.isArray(rows) ? rows.filter(isRow).map((row) => ({ symbol: readText(row.Symbol), isin: readText(row.ISIN) })) : []
+}
+
+/** Symbols that are not listed, of the master list before the last one and of news that renamed stocks have left. */
+export const readFormerSymbols = async (root: string, items: readonly Item[]): Promise<readonly SymbolIsin[]> => {
+  const present = new Set(items.map(({ fileName }) => `${fileName}_news.json`))
+  const left = (await listNames(join(root, NEWS))).filter((name) => name.endsWith('_news.json') && !present.has(name))
+  const texts = await Promise.all(left.slice(0, MAX_LEFT).map((name) => disk.readFile(join(root, NEWS, name), 'utf8').catch(() => '')))
+  const owners = texts.map((text): SymbolIsin => {
+    const [, symbol = '', isin = ''] = OWNER.exec(text) ?? []
+    return { symbol, isin }
+  })
+  const listed = new Set(items.map(({ key }) => key))
+  const all = [...(await readListed(root, `${PREVIOUS_FOLDER}/${MASTER_MAP}`)), ...owners]
+  return all.filter(({ symbol, isin }) => symbol !== '' && isin !== '' && !listed.has(symbol))
+}
+
+/** The day of the last run. */
+export const readRunDay = async (root: string): Promise<Day | undefined> => {
+  const report = await readReport(root)
+  return report && toDay(Date.parse(report.asOf))
+}
+
+interface VariablesOf {
+  readonly views: readonly View[]
+  readonly root: string
+  /** The day as of which tables are read; undefined before the first run. */
+  readonly day: Day | undefined
+}
+
+/** Sets what views read besides tables. */
+export const setVariables = async (connection: DuckDBConnection, { views, root, day }: VariablesOf): Promise<void> => {
+  if (views.length === 0) return
+  // The day that snapshots are about: that of the run, on a weekend the Friday before.
+  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
+  if (!views.some(({ name }) => name === FORMER_VIEW)) return
+  const listed = await readListed(root)
+  const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
+  // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol.
+  const former = (await readFormerSymbols(root, items)).map(
+    ({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`,
+  )
+  if (former.length > 0) await connection.run(`SET VARIABLE former = [${former.join(', ')}]`)
+}
