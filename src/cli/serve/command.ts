@@ -3,6 +3,7 @@ import { catchError, defer, map, NEVER, throwError } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import { disk } from '../../storage/disk.js'
 import type { AddCommand, Command } from '../dependencies.js'
+import { describeInstall } from '../install.js'
 import { exampleText, type FolderFlags, integerOption, withFolderOptions } from '../options.js'
 import { nameOrigin, resolveOrigins, resolveSettings, whileServing } from '../provider.js'
 import { toExitCode, untilSignal } from '../signals.js'
@@ -27,7 +28,7 @@ export const addServe: AddCommand = (program, { io, dependencies, act }) => {
   )
     .addOption(integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]))
     .addOption(new Option('--answer', 'answers the task on stdin; the page uses it').hideHelp())
-    .addHelpText('after', exampleText(examples))
+    .addHelpText('after', () => `${exampleText(examples)}\nPrices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}\n`)
     .action((flags: ServeFlags) => act(serveCommand(flags, io, dependencies)))
 }
 
