@@ -12,7 +12,7 @@ import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
-import { readRunDay, setVariables } from './variables.js'
+import { readFormer, readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -57,10 +57,12 @@ export const openRelations = async (
   const history = isRead ? await openHistory(folder.root) : { root: folder.root, records: [], deleted: [], damages: [] }
   const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
   const isSound = runDay !== undefined && history.damages.length === 0
-  const context = isSound ? [runDay, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
-  const lake = openLake(connection, source, context)
   const views = listViews(tables)
-  for (const view of views) if (chosen.some(({ name }) => name === view.name)) await lake.read(view)
+  const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
+  const former = await readFormer(folder.root, addNeeded(whole, tables).views)
+  const context = isSound ? [runDay, former, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const lake = openLake(connection, source, context)
+  for (const view of whole) await lake.read(view)
   const needed = addNeeded(
     chosen.filter((one) => !isView(one) || !lake.stored.has(one.name)),
     tables,
@@ -68,7 +70,7 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  await setVariables(connection, { views: needed.views, root: folder.root, day: opened.usedDay ?? past ?? runDay })
+  if (needed.views.length > 0) await setVariables(connection, { former, day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
   await setRewritten(connection, needed.views, records)
   const seen = await fillFirstSeen(needed.views, { ...source, ...records })

@@ -49,24 +49,26 @@ export const readRunDay = async (root: string): Promise<Day | undefined> => {
   return report && toDay(Date.parse(report.asOf))
 }
 
-interface VariablesOf {
-  readonly views: readonly View[]
-  readonly root: string
-  /** The day as of which tables are read; undefined before the first run. */
-  readonly day: Day | undefined
-}
-
-/** Sets what views read besides tables. */
-export const setVariables = async (connection: DuckDBConnection, { views, root, day }: VariablesOf): Promise<void> => {
-  if (views.length === 0) return
-  // The day that snapshots are about: that of the run, on a weekend the Friday before.
-  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
-  if (!views.some(({ name }) => name === FORMER_VIEW)) return
+/** The SQL of the former symbols, if views read them; empty without any. */
+export const readFormer = async (root: string, views: readonly View[]): Promise<string> => {
+  if (!views.some(({ name }) => name === FORMER_VIEW)) return ''
   const listed = await readListed(root)
   const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol.
   const former = (await readFormerSymbols(root, items)).map(
     ({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`,
   )
-  if (former.length > 0) await connection.run(`SET VARIABLE former = [${former.join(', ')}]`)
+  return former.length === 0 ? '' : `[${former.join(', ')}]`
+}
+
+interface Variables {
+  /** The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the first run. */
+  readonly day: Day | undefined
+  readonly former: string
+}
+
+/** Sets what views read besides tables. */
+export const setVariables = async (connection: DuckDBConnection, { day, former }: Variables): Promise<void> => {
+  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
+  if (former !== '') await connection.run(`SET VARIABLE former = ${former}`)
 }

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wholeLake } from '../../src/analysis/lake/whole-lake.js'
@@ -57,11 +57,12 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
   })
 
   it('is replaced after a change of a file, even one that keeps size and time, and only where it changed', async () => {
-    const before = { candles: inode('candles'), screener: inode('screener'), deals: inode('deals') }
     const file = join(out, 'ohlcv_data', 'TCS.csv')
-    const { atime, mtime } = statSync(file)
+    utimesSync(file, 1_770_900_000, 1_770_900_000)
+    await rowsOf('from screener', out, 0)
+    const before = { candles: inode('candles'), screener: inode('screener'), deals: inode('deals') }
     writeFileSync(file, readFileSync(file, 'utf8').replace('1770834600,1,2,0.5,1.5,10', '1770834600,9,9,9.5,9.5,10'))
-    utimesSync(file, atime, mtime)
+    utimesSync(file, 1_770_900_000, 1_770_900_000)
     await rowsOf('from screener', out, 0)
     expect(inode('candles')).not.toBe(before.candles)
     expect(inode('screener')).not.toBe(before.screener)
@@ -75,10 +76,15 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     expect(statSync(lake('candles', 'candles.parquet')).size).toBeGreaterThan(1_000)
   })
 
-  it('has rows of the screener only for the same files, run and history', async () => {
+  it('has rows of the screener only for the same files, run and former symbols', async () => {
     const price = async () => (await objectsOf("select close_inr from (from screener) where symbol = 'TCS'", out, 0))[0]?.close_inr
     writeFileSync(join(out, 'ohlcv_data', 'TCS.csv'), '1770921000,3,3,3,3,20\n', { flag: 'a' })
     expect(await price()).toBe(3)
+    const [before, previous] = [inode('screener'), join(out, '.scripstream', 'previous', 'master_isin_map.json')]
+    expect([await price(), inode('screener')]).toEqual([3, before])
+    mkdirSync(dirname(previous), { recursive: true })
+    writeFileSync(previous, '[{ "Symbol": "TATACS", "ISIN": "INE467B01029" }]')
+    expect([await price(), inode('screener') === before]).toEqual([3, false])
     const report = join(out, '.scripstream', 'report.json')
     writeFileSync(report, readFileSync(report, 'utf8').replace(/"asOf": ?"2026-02-1\d/, '"asOf":"2026-02-10'))
     const [day] = await rowsOf("select day from (from screener) where symbol = 'TCS'", out, 0)

@@ -19,6 +19,8 @@ interface Shown {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
+  /** The SQL of the former symbols that views read; empty without any. */
+  readonly former: string
 }
 
 /** What makes the lake readable without this program: names and texts of files. */
@@ -30,7 +32,7 @@ export const listGuide = (shown: Shown): readonly (readonly [name: string, text:
 const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
 
 /** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
-const buildViews = ({ history, tables, stored, runDay }: Shown): string => {
+const buildViews = ({ history, tables, stored, runDay, former }: Shown): string => {
   const past = [
     ...tables.map((table) => [table.name, buildPastTable(history, table)] as const),
     ...listViews(tables).map((view) => [view.name, buildPastView(view, stored)] as const),
@@ -41,6 +43,7 @@ const buildViews = ({ history, tables, stored, runDay }: Shown): string => {
     HEAD,
     buildRunDay(listListedDays(history), runDay),
     rewritten,
+    ...(former === '' ? [] : [`SET VARIABLE former = ${former};`]),
     ...past.flatMap(([name, sql]) => {
       const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`

@@ -5,7 +5,8 @@ import { writeFileAtomically } from '../../storage/file-system.js'
 import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
 import { countRows, defineExport, type Export, type ExportOptions, loadTables } from '../export/define-export.js'
-import { readRunDay } from '../variables.js'
+import { listViews } from '../tables/index.js'
+import { readFormer, readRunDay } from '../variables.js'
 import { listGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
 
@@ -21,7 +22,9 @@ export const wholeLake = (options: ExportOptions): Export =>
     const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
     // Views cannot be stored while the day of the run is unknown, or the history is damaged.
     for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
-    const shown = { history: await openHistory(root), tables: listTables(options.streams), stored, runDay: await readRunDay(root) }
+    const known = listTables(options.streams)
+    const [history, runDay] = [await openHistory(root), await readRunDay(root)]
+    const shown = { history, tables: known, stored, runDay, former: await readFormer(root, listViews(known)) }
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     await deleteTemporaryFiles(toLakePath(root))
     return loaded.map((table) => ({ ...table, leftOut: 0, isSkipped: false }))
