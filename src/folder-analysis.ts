@@ -1,6 +1,6 @@
 /**
  * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and PostgreSQL. Nothing here requests
- * anything; only `verify` with `accept` and exports write, these also to `lake/`.
+ * anything; only `verify` with `accept`, exports and queries of large tables write, the latter two to `lake/`.
  *
  * @module scripstream/analysis
  * @beta

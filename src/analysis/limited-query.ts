@@ -4,7 +4,6 @@ import { UsageError } from '../model/errors.js'
 import type { Day } from '../model/trading-day.js'
 import { listTables, type StreamDefinition } from '../pipeline/define-stream.js'
 import { toQueryError } from '../storage/duckdb.js'
-import { MIN_LAKE_BYTES } from './lake/lake.js'
 import { runQuery } from './query.js'
 import { type ColumnFacts, cellText, describeResultColumns } from './result-values.js'
 import { resolveQuery } from './saved-queries.js'
@@ -67,7 +66,7 @@ const runToEnd = async (
   limits: QueryLimits,
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
-  const source = { out: root, tables: listTables(streams), lakeFrom: MIN_LAKE_BYTES, room: ROOM, asOf }
+  const source = { out: root, tables: listTables(streams), room: ROOM, asOf }
   const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
   try {
     const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }

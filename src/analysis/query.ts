@@ -7,6 +7,7 @@ import { type DuckDb, openDuckDb, quoteList, toQueryError, toSpillFolder } from 
 import { getErrorCode } from '../storage/file-system.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { listHistoryTables } from './history/as-of.js'
+import { MIN_LAKE_BYTES } from './lake/lake.js'
 import { listPaths, openRelations } from './relations.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
@@ -16,8 +17,8 @@ export interface Source {
   /** The output folder. */
   readonly out: string
   readonly tables: readonly Table[]
-  /** Bytes of outputs from which on a table is written to the lake; without it the lake is not used. */
-  readonly lakeFrom?: number | undefined
+  /** Bytes of outputs from which on a table is written to the lake; `false` does not use the lake. */
+  readonly lakeFrom?: number | false | undefined
   /** Tables are read as they stood on this day; now if absent. */
   readonly asOf?: Day | undefined
   /** What the database may use besides: settings of DuckDB, such as `threads`. */
@@ -50,7 +51,7 @@ export interface QueryResult {
  */
 export const runQuery = async (
   sql: string,
-  { out, tables, lakeFrom, asOf, symbol, without, room = {} }: Source,
+  { out, tables, lakeFrom = MIN_LAKE_BYTES, asOf, symbol, without, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
   const folder = await openFolder(out, symbol)
@@ -65,7 +66,7 @@ export const runQuery = async (
     const warnings = new Set<string>()
     // What is read in part must not be stored.
     const isPart = symbol !== undefined || (without?.size ?? 0) > 0
-    const lake = lakeFrom === undefined || isPart ? undefined : { minBytes: lakeFrom }
+    const lake = lakeFrom === false || isPart ? undefined : { minBytes: lakeFrom }
     const { isListing } = statement
     const source = { tables, folder, lake, past: asOf, used, isListing, without, warn: (text: string) => void warnings.add(text) }
     const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)

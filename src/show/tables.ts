@@ -1,5 +1,4 @@
 import { relative } from 'node:path'
-import { MIN_LAKE_BYTES } from '../analysis/lake/lake.js'
 import { runQuery } from '../analysis/query.js'
 import { listViews } from '../analysis/tables/index.js'
 import { CollectError, formatError } from '../model/errors.js'
@@ -49,7 +48,7 @@ export const readAnswer = async <Answer>(
     .join(', ')})`
   const damage = new Map<string, string>()
   for (;;) {
-    const source = { out: root, tables, lakeFrom: MIN_LAKE_BYTES, symbol, without: new Set(damage.keys()) }
+    const source = { out: root, tables, symbol, without: new Set(damage.keys()) }
     const read = () => readJson<Partial<Answer>>(sql, source)
     try {
       return {

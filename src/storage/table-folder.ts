@@ -40,9 +40,15 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
   await requireFolder(out)
   const root = await disk.realpath(out)
   const repair = createFileRepair(root)
-  const listItems: TableFolder['listItems'] = async ({ items }) => {
+  const known = new Map<Table['items'], ReturnType<TableFolder['listItems']>>()
+  const readItems: TableFolder['listItems'] = async ({ items }) => {
     if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
     return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
+  }
+  const listItems: TableFolder['listItems'] = (table) => {
+    const found = known.get(table.items) ?? readItems(table)
+    known.set(table.items, found)
+    return found
   }
   const listOutputs: TableFolder['listFiles'] = async (table) => {
     const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined

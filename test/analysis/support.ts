@@ -47,7 +47,11 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 }
 
 /** The rows of a result, every value as text. */
-export const rowsOf = async (sql: string, out: string, lakeFrom?: number): Promise<readonly (readonly (string | null)[])[]> => {
+export const rowsOf = async (
+  sql: string,
+  out: string,
+  lakeFrom: number | false = false,
+): Promise<readonly (readonly (string | null)[])[]> => {
   const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
   try {
     return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
@@ -57,7 +61,11 @@ export const rowsOf = async (sql: string, out: string, lakeFrom?: number): Promi
 }
 
 /** The rows of a result as objects: numbers as numbers, other values as text. */
-export const objectsOf = async (sql: string, out: string, lakeFrom?: number): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+export const objectsOf = async (
+  sql: string,
+  out: string,
+  lakeFrom: number | false = false,
+): Promise<readonly Readonly<Record<string, unknown>>[]> => {
   const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
   try {
     const names = result.columnNames()

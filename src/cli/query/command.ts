@@ -66,9 +66,8 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
       const { out } = settings()
       const { runQuery } = await import('../../analysis/query.js')
       const { resolveQuery } = await import('../../analysis/saved-queries.js')
-      const { MIN_LAKE_BYTES } = await import('../../analysis/lake/lake.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
-      const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? MIN_LAKE_BYTES : undefined, asOf }
+      const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? undefined : (false as const), asOf }
       const query = await runQuery(await resolveQuery(sql, out), source, (stop) => (interrupt = stop))
       for (const answer of query.answers) io.stderr.write(`${answer}\n`)
       for (const warning of query.warnings) printWarning(clean(warning), io.stderr)

@@ -1,20 +1,26 @@
-import { stringify } from 'csv-stringify/sync'
 import { type ColumnFacts, cellText, type RowChunks, toJson, type Value } from '../../analysis/result-values.js'
-import { escapeFormula } from '../../model/text.js'
+import { escapeFormula } from '../../model/formula.js'
 
 /** Formats rows as text, chunk by chunk. */
 export type RowFormatter = (columns: readonly ColumnFacts[], rows: RowChunks) => AsyncIterable<string>
 
 /** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
 const formatCsvRows: RowFormatter = async function* (columns, rows) {
-  yield stringify([columns.map(({ name }) => escapeFormula(name))])
-  for await (const some of rows) yield stringify(some.rows().map((row) => row.map((value, index) => csvCell(value, columns[index]))))
+  yield `${columns.map(({ name }) => quoteCell(escapeFormula(name))).join(',')}\n`
+  for await (const some of rows) {
+    const lines = some.rows().map((row) => row.map((value, index) => formatCsvCell(value, columns[index])).join(','))
+    if (lines.length > 0) yield `${lines.join('\n')}\n`
+  }
 }
 
-const csvCell = (value: Value, column: ColumnFacts | undefined): string | undefined => {
+const formatCsvCell = (value: Value, column: ColumnFacts | undefined): string => {
+  if (typeof value === 'number') return String(value)
   const text = cellText(value, column?.isJson)
-  return text === undefined || column?.isNumber ? text : escapeFormula(text)
+  if (text === undefined) return ''
+  return column?.isNumber ? text : quoteCell(escapeFormula(text))
 }
+
+const quoteCell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 const formatNdjsonRows: RowFormatter = async function* (columns, rows) {
   const toObject = createObjectFormatter(columns)
