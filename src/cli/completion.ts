@@ -6,6 +6,7 @@ import { defineCommand, type Input } from './command.js'
 import type { AddCommand } from './dependencies.js'
 import { targetForms } from './export/targets.js'
 import { choiceArgument } from './options.js'
+import { isRare } from './topics.js'
 
 export const addCompletion: AddCommand = (program, context) => {
   const shells = Object.keys(scripts)
@@ -79,7 +80,7 @@ const complete = (program: Command, known: ReturnType<typeof listKnown>, typed: 
     ])
   const find = (flags: string, { argChoices }: Pick<Option | Argument, 'argChoices'>): Values =>
     argChoices ? { kind: 'word', words: argChoices } : (known[/[<[]([\w-]+)/.exec(flags)?.[1] ?? ''] ?? { kind: 'word', words: [] })
-  const options = command.createHelp().visibleOptions(command)
+  const options = command.options.filter((one) => !one.hidden || isRare(one))
   const [, flag] = /^(--[\w-]+)=/.exec(word) ?? []
   const option = command.options.find(({ short, long }) => [short, long].includes(flag ?? last))
   // A value that may be omitted must follow a `=`.

@@ -21,9 +21,10 @@ export const addDrift = defineCommand({
     ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
   ],
   exits: { 3: 'changes that are not accepted' },
-  run: (_, { typed: [action], settings, dependencies }) => {
-    const storage = dependencies.storage(settings())
-    return readLastDrift(storage, settings().out).pipe(
+  run: (_, { typed: [action], settings: load, dependencies }) => {
+    const settings = load()
+    const storage = dependencies.storage(settings)
+    return readLastDrift(storage, settings.out).pipe(
       concatMap(({ drift, accepted }) => {
         if (action === undefined)
           return of({ json: drift, lines: toLines(describeDrift(drift)), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })

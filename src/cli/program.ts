@@ -13,10 +13,7 @@ import { printWarning } from './terminal/print.js'
 import { guardStream, readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
-const examples = [
-  ['scripstream run --simulate', 'all streams on simulated data, no setup needed'],
-  ['scripstream run', 'all streams on your provider'],
-] as const
+const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
 /** Commands whose result is not what they print. */
 const GO_ON: readonly string[] = ['run', 'worker']

@@ -8,6 +8,7 @@ import type { HubOptions, LiveSource } from '../web/server/live-hub.js'
 import type { PageServer } from '../web/server/serve.js'
 import { defineCommand } from './command.js'
 import type { Dependencies } from './dependencies.js'
+import { describeInstall } from './install.js'
 import { flag, folderFlags, integerOption } from './options.js'
 import { nameOrigin, resolveOrigins, whileServing } from './provider.js'
 
@@ -24,6 +25,7 @@ export const addServe = defineCommand({
     ['scripstream serve --out /srv/market --port 8080', 'another folder, a fixed port'],
     ['scripstream run --serve', 'the page of a run, from its start'],
   ],
+  notes: () => [`Prices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}`],
   endsBySignal: true,
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {

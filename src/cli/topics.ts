@@ -1,7 +1,10 @@
-import type { Command } from 'commander'
+import type { Command, Option } from 'commander'
 import { CHECKS, checkNames } from '../analysis/verify/finding.js'
 import { EXIT_CODES } from './command.js'
 import type { Dependencies } from './dependencies.js'
+
+/** Whether an option is in no help of a command only because it is rare: it has a group there. */
+export const isRare = ({ hidden, helpGroupHeading }: Option): boolean => hidden && helpGroupHeading !== undefined
 
 /** The texts of `scripstream help TOPIC`. */
 export const topics: Readonly<Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>> = {
@@ -13,10 +16,10 @@ export const topics: Readonly<Record<string, (program: Command, dependencies: De
     ]),
     '',
     'More flags of "scripstream run":',
-    ...(program.commands.find((command) => command.name() === 'run')?.options ?? []).flatMap(
-      ({ flags, description, hidden, argChoices }) =>
-        hidden ? [`  ${flags}`, `      ${description}${argChoices ? `: ${argChoices.join(', ')}` : ''}`] : [],
-    ),
+    ...(program.commands.find((command) => command.name() === 'run')?.options.filter(isRare) ?? []).flatMap((option) => [
+      `  ${option.flags}`,
+      `      ${option.description}${option.argChoices ? `: ${option.argChoices.join(', ')}` : ''}`,
+    ]),
   ],
   'exit-codes': () => ['Exit codes:', ...Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(15)}${meaning}`)],
   checks: () => ['Checks of "scripstream verify":', ...checkNames.flatMap((name) => [`  ${name}`, `      ${CHECKS[name]}`])],

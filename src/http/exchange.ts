@@ -272,11 +272,9 @@ export const createTimeSlicer = (): ((task: () => void) => void) => {
 type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
 
 const MAX_HOPS = 2
-const KEEPS_METHOD: Readonly<Record<HttpRequest['method'], ReadonlySet<number>>> = {
-  GET: new Set([301, 302, 303, 307, 308]),
-  POST: new Set([307, 308]),
-  PUT: new Set([307, 308]),
-}
+
+const keepsMethod = ({ method }: HttpRequest, { status }: HttpReply): boolean =>
+  status === 307 || status === 308 || (method === 'GET' && status >= 301 && status <= 303)
 
 /**
  * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
@@ -287,21 +285,15 @@ export const createRedirect = (settings: Settings): Redirect => {
   const origins = new Set(addresses.map((url) => new URL(url).origin))
   const own = new Set(listHeaders(settings).map(([name]) => name.toLowerCase()))
   return (reply, request, hop) => {
-    if (hop >= MAX_HOPS || !KEEPS_METHOD[request.method].has(reply.status)) return undefined
-    const url = resolveLocation(reply, request, origins)
-    return url === undefined ? undefined : { ...request, url, headers: omitHeaders(own, request.headers) }
+    const { location } = reply
+    if (hop >= MAX_HOPS || location === undefined || !keepsMethod(request, reply) || !URL.canParse(location, request.url)) return undefined
+    const target = new URL(location, request.url)
+    const isDowngrade = request.url.startsWith('https:') && target.protocol === 'http:'
+    if (!origins.has(target.origin) || isDowngrade || target.username !== '' || target.password !== '') return undefined
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.has(name.toLowerCase())))
+    return { ...request, url: target.href, headers }
   }
 }
-
-const resolveLocation = ({ location }: HttpReply, { url }: HttpRequest, origins: ReadonlySet<string>): string | undefined => {
-  if (location === undefined || !URL.canParse(location, url)) return undefined
-  const target = new URL(location, url)
-  const isSafe = origins.has(target.origin) && !(url.startsWith('https:') && target.protocol === 'http:')
-  return isSafe && target.username === '' && target.password === '' ? target.href : undefined
-}
-
-const omitHeaders = (names: ReadonlySet<string>, headers: HttpRequest['headers']): HttpRequest['headers'] =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   ECONNREFUSED: 'connect',

@@ -1,14 +1,21 @@
-import type { CandlesAnswer, IndexAnswer, MarketAnswer, StockAnswer } from './answers.js'
+import type { CandlesAnswer, IndexAnswer, ListsAnswer, MarketAnswer, StockAnswer } from './answers.js'
 import type { MarketFolder } from './folder.js'
+import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
 
 export { createDocumentsReader } from './documents.js'
 export { type DataSource, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
-export { readMarketLists } from './lists.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
+export { readMarketLists }
+
+/** The prices and the lists of the market. */
+export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer> => ({
+  ...(await readMarket(folder)),
+  ...(await readMarketLists(folder)),
+})
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
 export interface ShowAnswers {

@@ -48,7 +48,7 @@ export const readAnswer = async <Answer>(
     .join(', ')})`
   const damage = new Map<string, string>()
   for (;;) {
-    const source = { out: root, tables, symbol, without: new Set(damage.keys()) }
+    const source = { out: root, tables, symbol, without: new Set(damage.keys()), room: ROOM }
     const read = () => readJson<Partial<Answer>>(sql, source)
     try {
       return {
@@ -69,6 +69,9 @@ export const readAnswer = async <Answer>(
     }
   }
 }
+
+/** The process of an answer has 2 GB, of which DuckDB counts the most part. */
+const ROOM = { memory_limit: '1600MB' }
 
 const MISSING: readonly unknown[] = ['missing-package', 'no-outputs']
 

@@ -50,17 +50,17 @@ export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly T
   return Buffer.from(bytes)
 }
 
-/** Many rows have the same day or time. */
 const encodeColumn = (rows: readonly TableRow[], { name, type, constant = null }: ParquetColumn): unknown[] => {
   const encode = ENCODERS[type]
+  // Many rows have the same day or time.
   const encoded = new Map<Value, unknown>([[null, null]])
-  return rows.map((row) => {
-    const value = row[name] ?? constant
-    if (encode === undefined || value === null) return value
-    const known = encoded.get(value) ?? encode(value)
-    encoded.set(value, known)
-    return known
-  })
+  const values: unknown[] = []
+  for (const { [name]: own } of rows) {
+    const value = own ?? constant
+    if (encode !== undefined && !encoded.has(value)) encoded.set(value, encode(value as NonNullable<Value>))
+    values.push(encode === undefined ? value : encoded.get(value))
+  }
+  return values
 }
 
 const compress = (bytes: Uint8Array): Uint8Array =>

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { isRow, type Row, toNumber } from '../model/row.js'
@@ -178,6 +179,12 @@ const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 
 const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly string[] => {
   if ('row' in from) return of === 'row' ? from.row : []
   return 'document' in from && of === 'document' ? from.document : []
+}
+
+/** A digest of each row: two rows are the same if their digests are. */
+export const digestRows = (table: Table, rows: readonly TableRow[]): readonly string[] => {
+  const toText = createRowText(table)
+  return rows.map((row) => hash('md5', toText(row), 'base64'))
 }
 
 /** The content of a row as text: two rows are the same if their texts are. */

@@ -85,6 +85,7 @@ describe('the answer to a script', () => {
     ['scripstream wor', ['worker']],
     ['scripstream run --en', ['--engine']],
     ['scripstream run --fr', ['--fresh']],
+    ['scripstream run --pat', ['--patience']],
     ['scripstream run --out x --only mark', ['market-news']],
     ['scripstream completion f', ['fish']],
     ['scripstream verify --only spl', ['spliced-series']],
@@ -101,6 +102,7 @@ describe('the answer to a script', () => {
   test('has only matching words', async () => {
     expect(await offeredFor('scripstream run --only market-news,all-i')).toHaveLength(2)
     expect(await offeredFor('scripstream run --progress ')).toHaveLength(5)
+    expect(await offeredFor('scripstream serve --an')).toEqual(['words '])
     expect(await offeredFor('scripstream nothing-like-it')).toEqual(['words '])
   })
 

@@ -38,7 +38,7 @@ const argsIn = (line: string): readonly string[] => {
 }
 
 /** Commands whose help lists more than fits. */
-const LONG = ['diff', 'export']
+const LONG = ['export']
 
 const home = process.cwd()
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))

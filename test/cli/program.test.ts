@@ -2,7 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runProgram } from '../../src/cli/program.js'
+import { defineCommand } from '../../src/cli/command.js'
+import { flag } from '../../src/cli/options.js'
+import { createProgram, runProgram } from '../../src/cli/program.js'
 import { guardStream } from '../../src/cli/terminal/terminal.js'
 import { createRecorder } from './screen.js'
 import { createTestDependencies, createTestIo } from './support.js'
@@ -86,6 +88,12 @@ describe('help', () => {
   })
 
   test('is not needed for the version', async () => expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))
+})
+
+test('a command refuses a flag that is declared under another name', () => {
+  const add = defineCommand({ name: 'x', about: '', flags: () => ({ all: flag('--every', '') }), examples: [], run: () => [0] })
+  const context = { args: [], io: createTestIo(), dependencies: createTestDependencies(), act: () => Promise.resolve() }
+  expect(() => createProgram([add], context)).toThrow('x: --every is declared as all')
 })
 
 describe('list and graph', () => {

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Brief } from '../../src/analysis/brief/brief.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { marketHtml } from '../../src/cli/report/market-html.js'
-import { readMarket } from '../../src/cli/report/read-market.js'
 import { addDays } from '../../src/model/trading-day.js'
-import { streams } from '../../streams/registry.js'
+import { readWholeMarket } from '../../src/show/index.js'
 import { candleFile, marketWith, report, stock } from '../show/support.js'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
@@ -20,7 +19,7 @@ const folder = marketWith({
   '.scripstream/report.json': report({ 'circuit-stocks': ['failed', { error: 'static answered 503' }] }),
 })
 
-const read = async (): Promise<string> => marketHtml(await readMarket({ root: folder.root, exchange: 'NSE', streams }))
+const read = async (): Promise<string> => marketHtml(await readWholeMarket(folder))
 
 describe('the market in the report', () => {
   it('counts, and names the movers and deals of the day', async () => {
@@ -34,7 +33,7 @@ describe('the market in the report', () => {
   it('says what the volume is compared with', async () => {
     const days = Array.from({ length: 21 }, (_, place) => [addDays(TODAY, place - 20), 100 + place, place === 20 ? 5e6 : 1e6] as const)
     const busy = marketWith({ 'master_isin_map.json': [stock('B')], 'ohlcv_data/B.csv': candleFile(days) })
-    const html = marketHtml(await readMarket({ root: busy.root, exchange: 'NSE', streams }))
+    const html = marketHtml(await readWholeMarket(busy))
     expect(html).toContain('<td class="n">5.0 ×</td>')
     expect(html).toContain('Volume: how many times the average of the 20 sessions before.')
   })

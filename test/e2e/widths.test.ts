@@ -50,6 +50,7 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['drift', '--out', out],
   ['export', '--out', out, '--to', join(out, 'market.duckdb')],
   ['history', '--out', out],
+  ['lake', '--out', out],
   ['list'],
   ['log', '--out', out],
   ['log', '--out', out, 'last'],

@@ -1,65 +1,42 @@
-import { Option } from 'commander'
 import { defer, map, type Observable } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
+import { formatJson } from '../../model/text.js'
 import { readRunRecords } from '../../storage/run-records.js'
-import type { AddCommand } from '../dependencies.js'
-import { exampleText } from '../options.js'
-import { resolveSettings } from '../provider.js'
+import { type Answer, defineCommand } from '../command.js'
+import { choiceOption, flag, folderFlags } from '../options.js'
 import type { RunCommandContext } from '../run/flags.js'
 import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
-import { printJson, printLines } from '../terminal/print.js'
-import { readSize, type TerminalStream } from '../terminal/terminal.js'
 import { briefHtml } from './html.js'
 import { briefLines, briefMarkdown } from './lines.js'
 
 const FORMATS = ['text', 'md', 'html', 'json'] as const
-type Format = (typeof FORMATS)[number]
 
-interface BriefFlags {
-  readonly out?: string
-  readonly config?: string
-  readonly symbols?: string
-  readonly format: Format
-  readonly verify: boolean
-}
-
-const examples = [
-  ['scripstream brief', 'the last run on one screen: outcome, what changed, new findings'],
-  ['scripstream brief --symbols @watchlist.txt', 'the stocks of a watchlist first'],
-  ['scripstream brief --format html > brief.html', 'to keep or to mail'],
-] as const
-
-export const addBrief: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('brief')
-    .description('Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.')
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .addOption(symbolsOption('these stocks first, marked with *'))
-    .addOption(new Option('--format <format>', 'how it is printed').choices(FORMATS).default('text'))
-    .option('--no-verify', 'leave out the findings of "verify"; takes a second instead of several')
-    .addHelpText('after', exampleText(examples))
-    .action(({ out, config, symbols, format, verify }: BriefFlags) =>
-      act(
-        defer(() => {
-          const settings = resolveSettings({ out, config }, io, dependencies)
-          return collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify })
-        }).pipe(
-          map((brief) => {
-            printBrief(brief, format, io.stdout)
-            return 0
-          }),
-        ),
-      ),
+export const addBrief = defineCommand({
+  name: 'brief',
+  about: 'Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.',
+  flags: () => ({
+    ...folderFlags(),
+    symbols: symbolsOption('these stocks first, marked with *'),
+    format: choiceOption('--format <format>', 'how it is printed', FORMATS).default('text'),
+    verify: flag('--no-verify', 'leave out the findings of "verify"; takes a second instead of several'),
+  }),
+  examples: [
+    ['scripstream brief', 'the last run on one screen: outcome, what changed, new findings'],
+    ['scripstream brief --symbols @watchlist.txt', 'the stocks of a watchlist first'],
+    ['scripstream brief --format html > brief.html', 'to keep or to mail'],
+  ],
+  run: ({ symbols, format = 'text', verify = true }, { io, dependencies, settings: load }) => {
+    const settings = load()
+    return collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify }).pipe(
+      map((brief): Answer => {
+        if (format === 'json') return { text: `${formatJson(brief, 2)}\n` }
+        if (format === 'text') return { lines: (columns) => briefLines(brief, columns) }
+        return { text: format === 'md' ? briefMarkdown(brief) : briefHtml(brief) }
+      }),
     )
-}
-
-const printBrief = (brief: Brief, format: Format, stdout: TerminalStream): void => {
-  if (format === 'json') printJson(brief, stdout)
-  else if (format === 'text') printLines(briefLines(brief, readSize(stdout).columns), stdout)
-  else stdout.write(format === 'md' ? briefMarkdown(brief) : briefHtml(brief))
-}
+  },
+})
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */
 export const collectBrief = (

@@ -2,7 +2,6 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path'
 import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
-import { groupBy } from '../../model/map.js'
 import { listPackageFolders } from '../../model/optional-package.js'
 import { isRow } from '../../model/row.js'
 import { findAddress, listHosts, type Settings } from '../../model/settings.js'
@@ -80,11 +79,13 @@ const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings)
 /** Which services are reached through which proxy. */
 const networkCheck = (settings: Settings, env: NodeJS.ProcessEnv): LocalCheck =>
   attempt('network', () => {
-    const hosts = listHosts(settings).filter((host) => findAddress(settings, host) !== undefined)
-    const routes = groupBy(hosts, (host) => {
-      const proxy = findProxy(findAddress(settings, host) ?? '', env)
-      return proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
-    })
+    const routes = new Map<string, string[]>()
+    for (const host of listHosts(settings)) {
+      const address = findAddress(settings, host)
+      const proxy = address === undefined ? undefined : findProxy(address, env)
+      const route = proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
+      if (address !== undefined) routes.set(route, [...(routes.get(route) ?? []), host])
+    }
     const [only = 'no proxy'] = routes.keys()
     return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
   })

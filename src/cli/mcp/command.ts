@@ -1,51 +1,35 @@
 import type * as Sdk from '@modelcontextprotocol/server'
 import type * as SdkStdio from '@modelcontextprotocol/server/stdio'
-import { defer, map, Observable } from 'rxjs'
+import { Observable } from 'rxjs'
 import { formatError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
-import type { AddCommand, Command } from '../dependencies.js'
+import { defineCommand } from '../command.js'
 import { describeInstall } from '../install.js'
-import { exampleText, type FolderFlags, withFolderOptions } from '../options.js'
-import { resolveSettings } from '../provider.js'
-import { toExitCode, untilSignal } from '../signals.js'
+import { folderFlags } from '../options.js'
 import { printWarning } from '../terminal/print.js'
-import { clean, cut } from '../terminal/text.js'
+import { clean, cut, wrap } from '../terminal/text.js'
 import { addTools, INSTRUCTIONS, type ToolRunner } from './tools.js'
 
 const PACKAGE = '@modelcontextprotocol/server'
 
-const examples = [
-  ['scripstream mcp --out /srv/market', 'what an agent starts, by its configuration'],
-  ['scripstream mcp --config /srv/scripstream.config.json', 'with the folder that the settings name'],
-] as const
-
-const createNote = (): string => `
-Speaks MCP on stdin and stdout, and ends when stdin is closed. In the
-configuration of an agent, in an entry of "mcpServers":
-"command": "scripstream", "args": ["mcp", "--out", "/srv/market"]
-
-Its tools only read the folder: tables, query, show, changes. Needs packages:
-${describeInstall([PACKAGE, '@duckdb/node-api'])}
-
-Exit codes:
-  0              stdin was closed
-  2              wrong usage or configuration, or the package is not installed
-  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
-`
-
-export const addMcp: AddCommand = (program, { io, dependencies, act }) => {
-  withFolderOptions(
-    program.command('mcp').description('Lets an agent query the collected files: a read-only MCP server on stdin and stdout.'),
-    'output folder (default: ./data); an agent needs the full path',
-  )
-    .addHelpText('after', () => exampleText(examples) + createNote())
-    .action((flags: FolderFlags) => act(mcpCommand(flags, io, dependencies)))
-}
-
-/** Serves the tools until stdin is closed. */
-const mcpCommand: Command<FolderFlags> = (flags, io, dependencies) =>
-  defer(() => {
-    const settings = resolveSettings(flags, io, dependencies)
+export const addMcp = defineCommand({
+  name: 'mcp',
+  about: 'Lets an agent query the collected files: a read-only MCP server on stdin and stdout.',
+  flags: () => folderFlags('output folder (default: ./data); an agent needs the full path'),
+  examples: [
+    ['scripstream mcp --out /srv/market', 'what an agent starts, by its configuration'],
+    ['scripstream mcp --config /srv/scripstream.config.json', 'with the folder that the settings name'],
+  ],
+  notes: (columns) =>
+    [
+      'Speaks MCP on stdin and stdout, and ends when stdin is closed. In the configuration of an agent, in an entry of "mcpServers":',
+      '"command": "scripstream", "args": ["mcp", "--out", "/srv/market"]',
+      `Its tools only read the folder: tables, query, show, changes. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
+    ].flatMap((text) => wrap(text, columns, 0)),
+  endsBySignal: true,
+  /** Serves the tools until stdin is closed. */
+  run: (_, { io, dependencies, settings: load }) => {
+    const settings = load()
     const { out, exchange } = settings
     const callTool: ToolRunner = async (...call) => (await import('../answer-process.js')).createAnswerProcesses(settings).callTool(...call)
     const missing = 'the MCP server package is not installed'
@@ -69,7 +53,5 @@ const mcpCommand: Command<FolderFlags> = (flags, io, dependencies) =>
       }
       return () => void close()
     })
-  }).pipe(
-    untilSignal(io.signal$),
-    map((end) => (typeof end === 'string' ? toExitCode(end) : end)),
-  )
+  },
+})

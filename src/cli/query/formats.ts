@@ -1,5 +1,5 @@
 import { type ColumnFacts, cellText, type RowChunks, toJson, type Value } from '../../analysis/result-values.js'
-import { escapeFormula } from '../../model/text.js'
+import { escapeFormula } from '../../model/formula.js'
 
 /** Formats rows as text, chunk by chunk. */
 export type RowFormatter = (columns: readonly ColumnFacts[], rows: RowChunks) => AsyncIterable<string>

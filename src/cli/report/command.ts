@@ -1,10 +1,10 @@
 import { concatMap } from 'rxjs'
-import type { Brief } from '../../analysis/brief/brief.js'
 import { toDay } from '../../model/trading-day.js'
 import { toStorageError, writeFileAtomically } from '../../storage/file-system.js'
 import { collectBrief } from '../brief/command.js'
 import { briefHtml } from '../brief/html.js'
 import type { AddCommand, Command } from '../dependencies.js'
+import { describeInstall } from '../install.js'
 import { exampleText, type FolderFlags, withFolderOptions } from '../options.js'
 import { resolveSettings } from '../provider.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
@@ -34,7 +34,7 @@ export const addReport: AddCommand = (program, { io, dependencies, act }) => {
     .option('--to <file>', 'the file to write (default: report-DAY.html); - for stdout')
     .addOption(symbolsOption('these stocks first, marked with *'))
     .option('--no-verify', 'leave out the findings of "verify"; takes a second instead of several')
-    .addHelpText('after', exampleText(examples))
+    .addHelpText('after', () => `${exampleText(examples)}\nPrices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}\n`)
     .action((flags: ReportFlags) => act(reportCommand(flags, io, dependencies)))
 }
 
@@ -43,12 +43,14 @@ const reportCommand: Command<ReportFlags> = ({ symbols, to, verify, ...flags }, 
   const settings = resolveSettings(flags, io, dependencies)
   return collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify }).pipe(
     concatMap(async (brief) => {
-      const { readMarket } = await import('./read-market.js')
-      const market = await readMarket({ root: settings.out, exchange: settings.exchange, streams: dependencies.streams })
+      const { openMarketFolder, readWholeMarket } = await import('../../show/index.js')
+      const market = await readWholeMarket(
+        openMarketFolder({ root: settings.out, exchange: settings.exchange, streams: dependencies.streams }),
+      )
       const html = briefHtml(brief, { body: marketHtml(market), style: MARKET_STYLE })
       if (to === '-') io.stdout.write(html)
       else {
-        const file = to ?? `report-${dayOf(brief)}.html`
+        const file = to ?? `report-${toDay(Date.parse(brief.asOf))}.html`
         await writeFile(file, html)
         printLines(wrapLines(`Written to ${clean(file)}`, readSize(io.stdout).columns), io.stdout)
       }
@@ -56,8 +58,6 @@ const reportCommand: Command<ReportFlags> = ({ symbols, to, verify, ...flags }, 
     }),
   )
 }
-
-const dayOf = ({ asOf }: Brief): string => toDay(Date.parse(asOf))
 
 const writeFile = async (file: string, html: string): Promise<void> => {
   try {

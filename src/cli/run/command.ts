@@ -35,21 +35,20 @@ const underTitle = <All extends Readonly<Record<string, Flag<unknown>>>>(title: 
 
 /** Flags that "scripstream help settings" shows: most have a setting. */
 const rareFlags = () => {
-  const flags = {
+  const flags = underTitle('More:', {
     recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
     patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
       readDuration('--patience', text, MAX_PATIENCE_MS),
     ) as Flag<number | undefined>,
     history: flag('--no-history', 'do not keep this day for queries as of a day'),
-    acceptShrink: flag('--accept-shrink', 'the same as --accept shrink'),
     progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default('auto'),
     allowVolatile: volatileOption(),
     logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LEVELS).default('silent'),
     notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
-  }
+  })
   for (const one of Object.values(flags)) one.hideHelp()
-  return flags
+  return { ...flags, acceptShrink: flag('--accept-shrink', 'the same as --accept shrink').hideHelp() }
 }
 
 export const addRun = defineCommand({

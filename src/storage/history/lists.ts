@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto'
 import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import { type ParquetColumn, readParquet, writeParquet } from '../parquet.js'
-import { createRowText, type TableRow } from '../table-rows.js'
+import { digestRows, type TableRow } from '../table-rows.js'
 import {
   BASES,
   describeFile,
@@ -59,11 +58,6 @@ export const encodeLists = async (history: History, { tables, read, isKnown, ...
     await yieldTurn()
   }
   return encoded
-}
-
-const digestRows = (table: Table, rows: readonly TableRow[]): readonly string[] => {
-  const toText = createRowText(table)
-  return rows.map((row) => hash('md5', toText(row), 'base64'))
 }
 
 /** Rows with digests of their content: of each one, and of all in whatever order, under the names of their columns. */

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { escapeFormula } from '../../../model/text.js'
+import { escapeFormula } from '../../../model/formula.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
