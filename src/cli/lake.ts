@@ -15,11 +15,7 @@ pandas and Polars. With the setting "lake": true each run does this.
 `
 
 export const addLake: AddCommand = (program, { io, dependencies, act }) => {
-  withFolderOptions(
-    program
-      .command('lake')
-      .description('Writes the collected files, and what is derived from them, as Parquet files that any tool can read.'),
-  )
+  withFolderOptions(program.command('lake').description('Writes all tables as Parquet files that any tool can read.'))
     .option('--json', 'print the tables as JSON')
     .addOption(new Option('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'))
     .addHelpText('after', NOTE + exampleText(examples) + EXPORT_EXIT_CODES)

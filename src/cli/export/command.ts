@@ -62,7 +62,7 @@ Exit codes:
 export const addExport: AddCommand = (program, { io, dependencies, act }) => {
   program
     .command('export')
-    .description('Loads the collected files, and what is derived from them, into DuckDB, Parquet, PostgreSQL or single files.')
+    .description('Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.')
     .requiredOption(
       '--to <target>',
       'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
