@@ -30,9 +30,9 @@ const mutations = [
   },
   {
     name: 'the second pass loses an item',
-    file: 'src/operators/item-outcome.js',
-    find: 'withheld.splice(0)',
-    replace: 'withheld.splice(0).slice(1)',
+    file: 'src/pipeline/branch.js',
+    find: 'deferred.splice(0)',
+    replace: 'deferred.splice(0).slice(1)',
   },
   {
     name: 'a record of the history is overwritten',
