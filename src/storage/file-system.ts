@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
+import { asBuffer } from '../model/bytes.js'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { asBuffer } from '../model/stored.js'
 import { repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 

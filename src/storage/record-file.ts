@@ -1,7 +1,7 @@
 import { map, type Observable } from 'rxjs'
+import { asBuffer } from '../model/bytes.js'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
-import { asBuffer } from '../model/stored.js'
 import { repairJson } from '../model/text.js'
 import type { LockedStorage, SessionRequest, Tail } from '../pipeline/storage.js'
 import { disk } from './disk.js'
