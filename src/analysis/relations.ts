@@ -52,7 +52,12 @@ export const openRelations = async (
   chosen: readonly Columned[],
   source: RelationSource,
 ): Promise<Relations> => {
-  const { tables, folder, past, warn } = source
+  const { tables, folder, past } = source
+  let isDamaged = false
+  const warn: PastDay['warn'] = (text) => {
+    isDamaged = true
+    source.warn(text)
+  }
   const isRead = chosen.some((one) => isView(one) || isHistoryTable(one))
   const history = isRead ? await openHistory(folder.root) : { root: folder.root, records: [], deleted: [], damages: [] }
   const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
@@ -73,12 +78,13 @@ export const openRelations = async (
   if (needed.views.length > 0) await setVariables(connection, { former, day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
   await setRewritten(connection, needed.views, records)
-  const seen = await fillFirstSeen(needed.views, { ...source, ...records })
+  const seen = await fillFirstSeen(needed.views, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
   const others = views.filter(({ name }) => lake.stored.has(name) && !needed.views.some((view) => view.name === name))
   await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
-  await createRelations(connection, lake, [
+  // Views of a history that cannot be read whole are not stored: it may be repaired.
+  await createRelations(connection, isDamaged ? { ...lake, writeView: async () => undefined } : lake, [
     ...opened.selects,
     ...[...needed.views, ...others].map((view) => {
       const own = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined

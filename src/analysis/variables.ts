@@ -49,13 +49,14 @@ export const readRunDay = async (root: string): Promise<Day | undefined> => {
   return report && toDay(Date.parse(report.asOf))
 }
 
-/** The SQL of the former symbols, if views read them; empty without any. */
+/** The SQL of the symbols that a list of an earlier or a later day has, with their ISINs, if views read them; empty without any. */
 export const readFormer = async (root: string, views: readonly View[]): Promise<string> => {
   if (!views.some(({ name }) => name === FORMER_VIEW)) return ''
   const listed = await readListed(root)
   const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
-  // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol.
-  const former = (await readFormerSymbols(root, items)).map(
+  // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol. As of a day before a
+  // rename, that is true of the present symbol.
+  const former = [...(await readFormerSymbols(root, items)), ...listed].map(
     ({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`,
   )
   return former.length === 0 ? '' : `[${former.join(', ')}]`

@@ -67,6 +67,7 @@ const buildBundle = () =>
       codeSplitting: { groups: [{ name: 'common', tags: ['$initial'] }] },
     },
     logLevel: 'warn',
+    checks: { ineffectiveDynamicImport: false },
   })
 
 /** Finds the package of a file. A package.json without a name only sets the module type of its folder. */
@@ -96,6 +97,7 @@ const buildLibrary = () =>
     external: /^[^./]/,
     output: { dir: join(ROOT, 'dist/lib'), format: 'esm', chunkFileNames: 'shared/[name].js', cleanDir: true },
     logLevel: 'warn',
+    checks: { ineffectiveDynamicImport: false },
   })
 
 await buildLibrary()

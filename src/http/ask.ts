@@ -263,8 +263,11 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   }
 
   private endAttempt(failure: unknown): void {
-    if (this.wrapped === undefined) this.retry(failure)
-    else this.wrapped.error(failure)
+    const { wrapped } = this
+    // Its end must not end the wait of the retry.
+    this.wrapped = undefined
+    if (wrapped === undefined) this.retry(failure)
+    else wrapped.error(failure)
   }
 
   private retry(failure: unknown): void {

@@ -6,7 +6,7 @@ import type { Tools } from './tools.js'
 
 /** The stream that fetches corporate actions, and its output files. */
 const ACTIONS_STREAM = 'corporate-actions'
-const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
+export const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
 /** Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them. */
 const KINDS = [

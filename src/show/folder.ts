@@ -4,7 +4,7 @@ import { DamagedFileError } from '../model/errors.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { disk } from '../storage/disk.js'
-import { describeFileError, getErrorCode, readStateDocument, writeFileAtomically } from '../storage/file-system.js'
+import { describeFileError, getErrorCode, readStateDocument, statFile, writeFileAtomically } from '../storage/file-system.js'
 import { parseRecords } from '../storage/record-file.js'
 import { statePaths } from '../storage/run-state.js'
 
@@ -38,14 +38,20 @@ export const openMarketFolder = (source: DataSource): MarketFolder => {
   }
 }
 
-/** Changes when a file is replaced, and a folder when a file in it is. */
+/** Changes when a file is replaced or written again, and a folder when a file in it is. */
 const stampOf = (path: string): string => {
+  const stamps = createHash('sha256').update(toStamp(path))
   try {
-    const { mtimeMs, size, ino } = disk.statSync(path)
-    return `${mtimeMs} ${size} ${ino}`
+    for (const name of disk.readdirSync(path)) stamps.update(`${name} ${toStamp(join(path, name))}\n`)
   } catch {
-    return ''
+    // A file, or nothing.
   }
+  return stamps.digest('hex')
+}
+
+const toStamp = (path: string): string => {
+  const found = statFile(path)
+  return found === undefined ? '' : `${found.mtimeMs} ${found.ctimeMs} ${found.size}`
 }
 
 /** An answer that is kept in the cache of a folder. */

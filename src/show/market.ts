@@ -1,4 +1,5 @@
 import { MASTER_MAP } from '../market/listings.js'
+import { ACTION_FILES } from '../market/price-actions.js'
 import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Mover, Panel } from './answers.js'
@@ -71,7 +72,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
   const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, {
     with: WITH,
-    kept: { name: 'market', paths: [REPORT, MASTER_MAP, 'ohlcv_data', 'ohlcv_data/indices'] },
+    kept: { name: 'market', paths: [REPORT, MASTER_MAP, 'all_indices_list.json', ...ACTION_FILES, 'ohlcv_data', 'ohlcv_data/indices'] },
   })
   const { breadth, counts, sessions = [], gainers = [], losers = [], busiest = [] } = answer
   const about = omitUndefined({

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { checkSeries } from '../analysis/verify/candle-summaries.js'
 import { compareWithBaseline, readBaseline } from '../analysis/verify/life-of-findings.js'
-import { readKnownActions } from '../analysis/verify/stock-facts.js'
+import { ACTION_FILES, readKnownActions } from '../analysis/verify/stock-facts.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
@@ -137,8 +137,6 @@ const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown
     .toSorted((one, other) => Number(one.isAccepted) - Number(other.isAccepted) || ((one.day ?? '') < (other.day ?? '') ? 1 : -1))
   return { rows, problems: [...known.problems, ...accepted.problems] }
 }
-
-const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
 /** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
 const readPriceActions = ({ root, remember }: MarketFolder) =>

@@ -4,7 +4,17 @@ import { basename, dirname, join } from 'node:path'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { disk } from './disk.js'
-import { getErrorCode, ignoreMissing, isTemporaryName, listNames, pause, renameOver, withFile, withFileSync } from './file-system.js'
+import {
+  getErrorCode,
+  ignoreMissing,
+  isTemporaryName,
+  listNames,
+  pause,
+  renameOver,
+  statFile,
+  withFile,
+  withFileSync,
+} from './file-system.js'
 
 /** The process that has a lock, as recorded in the lock file. */
 export interface LockHolder {
@@ -178,10 +188,12 @@ const isPendingLock = (name: string): boolean => {
   return pid !== undefined && isRunning(Number(pid))
 }
 
-/** Deletes temporary files of interrupted writes. */
-export const deleteTemporaryFiles = async (folder: string): Promise<void> => {
-  for (const name of await listNames(folder))
-    if (isTemporaryName(name) && !isPendingLock(name)) await disk.rm(join(folder, name), { force: true })
+/** Deletes temporary files of interrupted writes. `before`: only older ones, where other processes may write; epoch milliseconds. */
+export const deleteTemporaryFiles = async (folder: string, before = Number.POSITIVE_INFINITY): Promise<void> => {
+  for (const name of await listNames(folder)) {
+    const path = join(folder, name)
+    if (isTemporaryName(name) && !isPendingLock(name) && (statFile(path)?.mtimeMs ?? 0) < before) await disk.rm(path, { force: true })
+  }
 }
 
 /** Deletes a file if its content is still ours. Returns whether it blocks no other process any more. */

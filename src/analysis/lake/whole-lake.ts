@@ -26,6 +26,7 @@ export const wholeLake = (options: ExportOptions): Export =>
     const [history, runDay] = [await openHistory(root), await readRunDay(root)]
     const shown = { history, tables: known, stored, runDay, former: await readFormer(root, listViews(known)) }
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
-    await deleteTemporaryFiles(toLakePath(root))
+    // A query may be writing one.
+    await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
     return loaded.map((table) => ({ ...table, leftOut: 0, isSkipped: false }))
   })

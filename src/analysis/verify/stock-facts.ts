@@ -1,5 +1,8 @@
 import { dayToNumber } from '../../market/candle-file.js'
 import { type PriceAction, readPriceActions } from '../../market/price-actions.js'
+
+export { ACTION_FILES } from '../../market/price-actions.js'
+
 import { type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { StockIndex } from './record-checks.js'

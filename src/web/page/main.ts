@@ -21,8 +21,10 @@ interface Shown {
   error?: unknown
   loading?: AbortController
   leave?: () => void
-  /** When the data was loaded, milliseconds after the page. */
+  /** When the data was loaded, milliseconds after the page, */
   loadedAt?: number
+  /** and for which place. */
+  loadedFor?: Place
   /** How far the reader had scrolled. */
   scrolled?: number
 }
@@ -77,11 +79,12 @@ const load = (): void => {
   if (current?.view === undefined) return
   current.loading?.abort()
   const loading = new AbortController()
+  const loadedFor = current.place
   current.loading = loading
   current.view
     .load(current.place, loading.signal)
     .then(
-      (data) => Object.assign(current, { state: 'loaded', data, loadedAt: performance.now() }),
+      (data) => Object.assign(current, { state: 'loaded', data, loadedAt: performance.now(), loadedFor }),
       (error: unknown) => {
         if (loading.signal.aborted) return
         Object.assign(current, { state: 'failed', error })
@@ -130,10 +133,19 @@ const show = (before?: Shown): void => {
   update()
 }
 
+/** Whether what was left has all that the view shows of a place. */
+const isWhole = ({ view, state, data, loadedFor }: Shown, wanted: AnyView | undefined, place: Place): boolean =>
+  view !== undefined &&
+  view === wanted &&
+  state === 'loaded' &&
+  loadedFor !== undefined &&
+  needsSameData(view, loadedFor, place) &&
+  (view.isWhole?.(data as never) ?? true)
+
 const enter = (view: AnyView | undefined, place: Place, before?: Shown): void => {
   shown?.loading?.abort()
   shown?.leave?.()
-  const isKept = before?.state === 'loaded' && before.view === view
+  const isKept = before !== undefined && isWhole(before, view, place)
   shown = isKept ? { ...before, place } : { view, place, state: 'loading', scrolled: before?.scrolled ?? 0 }
   delete shown.leave
   const leave = view?.enter?.(page)

@@ -38,6 +38,8 @@ export interface View<Data> {
   readonly render: (data: Data, page: PageContext) => TemplateResult
   /** Keys of the query string that `load` reads: a change of one loads again, of others only renders. */
   readonly loadsOn?: readonly string[]
+  /** Whether all parts of data that comes in parts are there. */
+  readonly isWhole?: (data: Data) => boolean
   /** Its data is loaded again each time the reader comes back. */
   readonly isLive?: boolean
   /** Called when the view is shown; the result is called when the reader leaves it. */
@@ -46,6 +48,7 @@ export interface View<Data> {
 }
 
 /** A view whatever its data: a list of views holds several kinds. */
-export interface AnyView extends Omit<View<unknown>, 'render'> {
+export interface AnyView extends Omit<View<unknown>, 'render' | 'isWhole'> {
   readonly render: (data: never, page: PageContext) => TemplateResult
+  readonly isWhole?: (data: never) => boolean
 }

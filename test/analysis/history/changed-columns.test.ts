@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffDays } from '../../../src/analysis/diff/diff-days.js'
@@ -88,5 +88,25 @@ describe.runIf(duckdb)('a record of an earlier version', () => {
     expect(await plain.ask(`select ${COLUMNS} from deals`, NEW)).toEqual([now])
     expect(await plain.ask('select count(*) from history.deals')).toEqual([['3']])
     plain.close()
+  })
+})
+
+describe.runIf(duckdb)('a stock that was renamed', () => {
+  it('counts once as of a day before it had its present symbol', async () => {
+    const root = temporaryFolder()
+    mkdirSync(join(root, 'ohlcv_data'))
+    const name = (Symbol: string): void => {
+      writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol, ISIN: 'INE000000001' }]))
+      const candles = [OLD, NEW].map((day) => `${Date.parse(`${day}T00:00:00+05:30`) / 1_000},1,1,1,1,1\n`)
+      writeFileSync(join(root, `ohlcv_data/${Symbol}.csv`), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+    }
+    for (const [day, symbol] of [
+      [OLD, 'OLD'],
+      [NEW, 'NEW'],
+    ] as const) {
+      name(symbol)
+      await recordRun(root, { day, request: { tables: tablesOf(MASTER) } })
+    }
+    expect(await ask('select symbol, isin, count(*) from candles_adjusted group by all', root, OLD)).toEqual([['OLD', 'INE000000001', '1']])
   })
 })

@@ -103,11 +103,16 @@ export const latest: ScreenerGroup = {
       'filings_7d',
       'BIGINT',
       'filings of the day of the run and the 6 days before',
-      'if(EXISTS (FROM filed), coalesce(filings, 0), NULL)',
+      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM filed), coalesce(filings, 0), NULL)`,
     ),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
     col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
     col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
-    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', 'if(EXISTS (FROM news), coalesce(t.news, 0), NULL)'),
+    col(
+      'news_7d',
+      'BIGINT',
+      'news of the day of the run and the 6 days before',
+      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM news), coalesce(t.news, 0), NULL)`,
+    ),
   ],
 }

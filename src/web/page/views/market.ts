@@ -52,6 +52,7 @@ const createMarketView = (): View<MarketParts> => {
       await Promise.race([first, prices])
       return parts
     },
+    isWhole: ({ market, lists, documents }) => [market, lists, documents].every((part) => part !== undefined),
     render: renderMarket,
   }
 }
