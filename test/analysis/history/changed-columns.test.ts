@@ -95,10 +95,10 @@ describe.runIf(duckdb)('a stock that was renamed', () => {
   it('counts once as of a day before it had its present symbol', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'ohlcv_data'))
-    const name = (Symbol: string): void => {
-      writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol, ISIN: 'INE000000001' }]))
+    const name = (symbol: string): void => {
+      writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol: symbol, ISIN: 'INE000000001' }]))
       const candles = [OLD, NEW].map((day) => `${Date.parse(`${day}T00:00:00+05:30`) / 1_000},1,1,1,1,1\n`)
-      writeFileSync(join(root, `ohlcv_data/${Symbol}.csv`), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+      writeFileSync(join(root, `ohlcv_data/${symbol}.csv`), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
     }
     for (const [day, symbol] of [
       [OLD, 'OLD'],
