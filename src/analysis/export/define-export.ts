@@ -3,53 +3,16 @@ import { Observable } from 'rxjs'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
 import { type Columned, listColumns, type ShownColumn, type Table } from '../../model/table.js'
 import { findClosest, suggest } from '../../model/text.js'
-import { type Day, lastWeekday } from '../../model/trading-day.js'
-import { listTables, type StreamDefinition } from '../../pipeline/define-stream.js'
+import { lastWeekday } from '../../model/trading-day.js'
+import { listTables } from '../../pipeline/define-stream.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
 import { openRelations } from '../relations.js'
 import { addNeeded, listViews } from '../tables/index.js'
-import type { View } from '../tables/view.js'
 import { readRunDay } from '../variables.js'
+import type { Export, ExportOptions, LoadedTable } from './export.js'
 import { createWriteError } from './replace-file.js'
-
-/** The result of loading one table. */
-export interface LoadedTable {
-  readonly table: string
-  readonly rows: number
-  /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
-  readonly leftOut: number
-  readonly ms: number
-  /** Whether the table has no files: then the target keeps its old content. */
-  readonly isSkipped: boolean
-}
-
-/** Options of every export. */
-export interface ExportOptions {
-  /** The streams whose tables are loaded, such as `streams` of `scripstream/streams`. */
-  readonly streams: readonly StreamDefinition[]
-  /** The names of tables and views. Default: all. */
-  readonly tables?: readonly string[] | undefined
-  /** Tables are loaded as they stood on this day. Default: now. */
-  readonly asOf?: Day | undefined
-  /** Gets what is left out of the history because it is damaged. Without it, that is a `DamagedFileError`. */
-  readonly warn?: ((text: string) => void) | undefined
-}
-
-/**
- * Loads the outputs of a folder, and what is derived from them, into a database or into files. Loading is idempotent and atomic: the target has
- * either its old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
- */
-export interface Export {
-  /** The target, without secrets. */
-  readonly name: string
-  /**
-   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
-   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
-   */
-  write(folder: string): Observable<LoadedTable>
-}
 
 /** A table or view of the lake. */
 export interface ExportedTable extends Pick<Table, 'name' | 'comment' | 'key'> {
@@ -127,7 +90,7 @@ const openTables = async (
   const { stored, empty } = await openRelations(connection, chosen, source)
   const runDay = asOf ?? (await readRunDay(folder.root))
   const asOfDay = runDay === undefined ? 'NULL' : quoteText(lastWeekday(runDay))
-  const isSkipped = async (one: Table | View): Promise<boolean> => {
+  const isSkipped = async (one: Selected): Promise<boolean> => {
     if (one.shape !== 'view') return empty.has(one.name)
     const isLacking = addNeeded([one], tables).tables.some(({ name }) => empty.has(name))
     return isLacking && (await connection.runAndReadAll(`FROM ${quoteName(one.name)} LIMIT 1`)).currentRowCount === 0
@@ -152,8 +115,10 @@ const throwDamage = (text: string): never => {
   throw new DamagedFileError(text)
 }
 
+type Selected = Table | ReturnType<typeof listViews>[number]
+
 /** The tables and views with these names; all if absent. @throws UsageError for an unknown name */
-export const selectTables = (streams: ExportOptions['streams'], names?: readonly string[]): readonly (Table | View)[] => {
+export const selectTables = (streams: ExportOptions['streams'], names?: readonly string[]): readonly Selected[] => {
   const tables = listTables(streams)
   const all = [...tables, ...listViews(tables)]
   const known = all.map(({ name }) => name)

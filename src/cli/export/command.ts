@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
-import type { Export, ExportOptions, LoadedTable } from '../../analysis/export/define-export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../analysis/export/export.js'
 import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { formatCommandLine } from '../command-line.js'
 import type { AddCommand, Command, ProcessIo } from '../dependencies.js'

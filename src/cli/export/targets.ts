@@ -1,4 +1,4 @@
-import type { Export, ExportOptions } from '../../analysis/export/define-export.js'
+import type { Export, ExportOptions } from '../../analysis/export/export.js'
 import { UsageError } from '../../model/errors.js'
 
 /** Targets at a path. */

@@ -1,5 +1,5 @@
 import { catchError, concat, concatMap, defer, forkJoin, map, type Observable, of, tap, toArray } from 'rxjs'
-import type { ExportOptions } from '../../analysis/export/define-export.js'
+import type { ExportOptions } from '../../analysis/export/export.js'
 import { formatError } from '../../model/errors.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
