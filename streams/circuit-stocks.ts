@@ -120,9 +120,9 @@ const sampleCircuitPage = (key: string, market: SampleMarket): readonly Row[] | 
 const web = createWebSource(z.enum(WEB_KEYS), sampleCircuitPage)
 
 /** A stock as answered by the scan or the web site, which has other names for two fields. */
-type CircuitRow = RowOf<typeof ScannedStock> & { readonly sym?: string | null; readonly Name?: string | null }
+type ScannedRow = RowOf<typeof ScannedStock> & { readonly sym?: string | null; readonly Name?: string | null }
 
-const toCircuitStock = (row: CircuitRow): CircuitStock => ({
+const toCircuitStock = (row: ScannedRow): CircuitStock => ({
   Symbol: row.Sym ?? row.sym ?? null,
   Name: row.DispSym ?? row.Name ?? null,
   LTP: row.Ltp ?? null,

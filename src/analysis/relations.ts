@@ -64,7 +64,7 @@ export const openRelations = async (
   const isSound = runDay !== undefined && history.damages.length === 0
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
-  const former = await readFormer(folder.root, addNeeded(whole, tables).views)
+  const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
   const context = isSound ? [runDay, former, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
   const lake = openLake(connection, source, context)
   for (const view of whole) await lake.read(view)

@@ -8,7 +8,7 @@ import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
 import { disk } from '../storage/disk.js'
 import { quoteText } from '../storage/duckdb.js'
-import { listNames, readStateDocument } from '../storage/file-system.js'
+import { listNames, readStateDocument, statFile } from '../storage/file-system.js'
 import { readReport } from './output-folder.js'
 import { FORMER_VIEW } from './tables/symbols.js'
 import type { View } from './tables/view.js'
@@ -23,14 +23,19 @@ const NEWS = 'market_news'
 const MAX_LEFT = 500
 const OWNER = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/
 
+type Warn = (text: string) => void
+
 /** The symbols of a master list of the folder; none without it. */
-const readListed = async (root: string, file = MASTER_MAP): Promise<readonly SymbolIsin[]> => {
+const readListed = async (root: string, file: string, warn?: Warn): Promise<readonly SymbolIsin[]> => {
+  // A damaged list is undefined, one that cannot be read an error: both are warned of.
   const rows: unknown = await readStateDocument(join(root, file)).catch(() => undefined)
-  return Array.isArray(rows) ? rows.filter(isRow).map((row) => ({ symbol: readText(row.Symbol), isin: readText(row.ISIN) })) : []
+  if (Array.isArray(rows)) return rows.filter(isRow).map((row) => ({ symbol: readText(row.Symbol), isin: readText(row.ISIN) }))
+  if (statFile(join(root, file))) warn?.(`${file} cannot be read: candles of a former symbol may count as those of another stock`)
+  return []
 }
 
 /** Symbols that are not listed, of the master list before the last one and of news that renamed stocks have left. */
-export const readFormerSymbols = async (root: string, items: readonly Item[]): Promise<readonly SymbolIsin[]> => {
+export const readFormerSymbols = async (root: string, items: readonly Item[], warn?: Warn): Promise<readonly SymbolIsin[]> => {
   const present = new Set(items.map(({ fileName }) => `${fileName}_news.json`))
   const left = (await listNames(join(root, NEWS))).filter((name) => name.endsWith('_news.json') && !present.has(name))
   const texts = await Promise.all(left.slice(0, MAX_LEFT).map((name) => disk.readFile(join(root, NEWS, name), 'utf8').catch(() => '')))
@@ -39,7 +44,7 @@ export const readFormerSymbols = async (root: string, items: readonly Item[]): P
     return { symbol, isin }
   })
   const listed = new Set(items.map(({ key }) => key))
-  const all = [...(await readListed(root, `${PREVIOUS_FOLDER}/${MASTER_MAP}`)), ...owners]
+  const all = [...(await readListed(root, `${PREVIOUS_FOLDER}/${MASTER_MAP}`, warn)), ...owners]
   return all.filter(({ symbol, isin }) => symbol !== '' && isin !== '' && !listed.has(symbol))
 }
 
@@ -49,14 +54,22 @@ export const readRunDay = async (root: string): Promise<Day | undefined> => {
   return report && toDay(Date.parse(report.asOf))
 }
 
-/** The SQL of the symbols that a list of an earlier or a later day has, with their ISINs, if views read them; empty without any. */
-export const readFormer = async (root: string, views: readonly View[]): Promise<string> => {
+interface FormerOf {
+  readonly root: string
+  readonly views: readonly View[]
+  /** Whether the views may show an earlier day. */
+  readonly mayBePast: boolean
+  readonly warn?: Warn
+}
+
+/** The SQL of the symbols that views need besides those of the master list, with their ISINs; empty without any. */
+export const readFormer = async ({ root, views, mayBePast, warn }: FormerOf): Promise<string> => {
   if (!views.some(({ name }) => name === FORMER_VIEW)) return ''
-  const listed = await readListed(root)
+  const listed = await readListed(root, MASTER_MAP, warn)
   const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol. As of a day before a
   // rename, that is true of the present symbol.
-  const former = [...(await readFormerSymbols(root, items)), ...listed].map(
+  const former = [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])].map(
     ({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`,
   )
   return former.length === 0 ? '' : `[${former.join(', ')}]`

@@ -48,12 +48,12 @@ export interface ListsAnswer {
   readonly surveillance: Panel<ListChange>
   readonly bands: Panel<ListChange>
   readonly deals: Panel<DealRow>
-  readonly announcements: Panel<Announcement>
+  readonly announcements: Panel<AnnouncementRow>
 }
 
 /** `GET /api/market/documents`: filings and news of the newest day, which are in a file per stock. */
 export interface DocumentsAnswer {
-  readonly filings: Panel<Announcement>
+  readonly filings: Panel<AnnouncementRow>
   readonly news: Panel<NewsRow>
   /** The news of that day by sentiment. */
   readonly sentiments: Readonly<Record<string, number>>
@@ -136,7 +136,7 @@ export interface DealRow extends NamedStock {
   readonly valueCr: number
 }
 
-export interface Announcement {
+export interface AnnouncementRow {
   readonly symbol: string
   readonly name: string
   /** `YYYY-MM-DD HH:MM`, India time. */
@@ -146,7 +146,7 @@ export interface Announcement {
   readonly url?: string
 }
 
-export interface NewsRow extends Announcement {
+export interface NewsRow extends AnnouncementRow {
   readonly sentiment: string
 }
 

@@ -3,7 +3,7 @@ import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
 import { formatSecond, readDay } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
-import type { Announcement, DocumentsAnswer, NewsRow, Panel } from './answers.js'
+import type { AnnouncementRow, DocumentsAnswer, NewsRow, Panel } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { getRunDay, readRunFacts } from './freshness.js'
 import { ofDay, takeNewestDay, toPanel } from './lists.js'
@@ -24,7 +24,7 @@ const MAX_SHOWN = 120
 
 /** Filings and news of the newest day: the heads of some thousand files, of which only changed ones are read again. */
 export const createDocumentsReader = (folder: MarketFolder): (() => Promise<DocumentsAnswer>) => {
-  const filingSource: HeadSource<Announcement> = { cache: new Map(), fileOf: toFilingsFile, convert: toFiling }
+  const filingSource: HeadSource<AnnouncementRow> = { cache: new Map(), fileOf: toFilingsFile, convert: toFiling }
   const newsSource: HeadSource<NewsRow> = { cache: new Map(), fileOf: toNewsFile, convert: toNews }
   let busy: Promise<DocumentsAnswer> | undefined
   const read = async (): Promise<DocumentsAnswer> => {
@@ -32,7 +32,7 @@ export const createDocumentsReader = (folder: MarketFolder): (() => Promise<Docu
     const runDay = getRunDay(facts)
     const filings = await readHeads(folder, names, filingSource)
     const news = await readHeads(folder, names, newsSource)
-    const panel = <R extends Announcement>(stream: string, all: readonly R[]): Panel<R> => {
+    const panel = <R extends AnnouncementRow>(stream: string, all: readonly R[]): Panel<R> => {
       const { day, rows } = takeNewestDay(all, runDay)
       return ofDay(toPanel({ facts }, stream, { rows, isMissing: all.length === 0 }, MAX_SHOWN), day)
     }
@@ -57,7 +57,7 @@ interface HeadSource<R> {
   readonly convert: (row: Row) => Found<R> | undefined
 }
 
-const readHeads = async <R extends Announcement>(
+const readHeads = async <R extends AnnouncementRow>(
   { root }: MarketFolder,
   { items }: StockNames,
   source: HeadSource<R>,
@@ -130,7 +130,7 @@ const findTextEnd = (text: string, start: number): number => {
   return text.length
 }
 
-const toFiling = (row: Row): Found<Announcement> | undefined => {
+const toFiling = (row: Row): Found<AnnouncementRow> | undefined => {
   const at = readText(row.news_date).slice(0, 16)
   const [title, kind] = [readText(row.caption) || readText(row.descriptor), readText(row.descriptor)]
   if (readDay(at) === undefined || title === '') return undefined

@@ -71,6 +71,7 @@ export const readKept = async <Answer>(
 ): Promise<Answer> => {
   const path = join(statePaths(root).cache, `${name}.json`)
   const key = [createHash('sha256').update(program.join('\n')).digest('hex'), ...paths.map((one) => stampOf(join(root, one)))].join('\n')
+  // One that cannot be read is made again.
   const known = await readStateDocument(path).catch(() => undefined)
   if (isRow(known) && known.key === key) return known.answer as Answer
   const answer = await read()

@@ -5,7 +5,7 @@ import { CollectError } from '../model/errors.js'
 import { omitUndefined, type Row, readText } from '../model/row.js'
 import { readDay } from '../model/trading-day.js'
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../pipeline/storage.js'
-import type { Announcement, CircuitRow, DealRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
+import type { AnnouncementRow, CircuitRow, DealRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
 import { joinLists, type MarketFolder, readList, type StoredList } from './folder.js'
 import { describeAbout, getRunDay, type RunFacts, readRunFacts } from './freshness.js'
 import { readStockNames, type StockNames } from './stocks.js'
@@ -158,8 +158,8 @@ export const ofDay = <R>(panel: Panel<R>, day: string | undefined): Panel<R> =>
 const newestOf = (days: readonly string[]): string | undefined =>
   days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
 
-const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Announcement>> =>
-  readList<Announcement>(folder, 'all_company_announcements.json', (rows) =>
+const readAnnouncements = (folder: MarketFolder): Promise<StoredList<AnnouncementRow>> =>
+  readList<AnnouncementRow>(folder, 'all_company_announcements.json', (rows) =>
     rows.flatMap((row) => {
       const at = readText(row.date).slice(0, 16)
       if (readDay(at) === undefined) return []
@@ -168,14 +168,14 @@ const readAnnouncements = (folder: MarketFolder): Promise<StoredList<Announcemen
   )
 
 /** The announcements of the newest day. */
-const toAnnouncementPanel = (context: ListContext, list: StoredList<Announcement>): Panel<Announcement> => {
+const toAnnouncementPanel = (context: ListContext, list: StoredList<AnnouncementRow>): Panel<AnnouncementRow> => {
   const { day, rows } = takeNewestDay(list.rows, getRunDay(context.facts))
   const named = rows.map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
   return ofDay(toPanel(context, 'new-announcements', { ...list, rows: named }), day)
 }
 
 /** The records of the newest day up to that of the run, newest first. News that the provider dates ahead would hide the others. */
-export const takeNewestDay = <R extends Announcement>(all: readonly R[], runDay = '9999') => {
+export const takeNewestDay = <R extends AnnouncementRow>(all: readonly R[], runDay = '9999') => {
   const day = newestOf(all.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
   const rows = all.filter(({ at }) => at.startsWith(day ?? '-')).toSorted((one, other) => (one.at < other.at ? 1 : -1))
   return { day, rows }

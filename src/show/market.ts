@@ -5,7 +5,7 @@ import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Mover, Panel } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, REPORT, type RunFacts, readRunFacts } from './freshness.js'
-import { INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
+import { INDEX_LIST, INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface MarketTables {
@@ -72,7 +72,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
   const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, {
     with: WITH,
-    kept: { name: 'market', paths: [REPORT, MASTER_MAP, 'all_indices_list.json', ...ACTION_FILES, 'ohlcv_data', 'ohlcv_data/indices'] },
+    kept: { name: 'market', paths: [REPORT, MASTER_MAP, INDEX_LIST, ...ACTION_FILES, 'ohlcv_data', 'ohlcv_data/indices'] },
   })
   const { breadth, counts, sessions = [], gainers = [], losers = [], busiest = [] } = answer
   const about = omitUndefined({

@@ -12,7 +12,7 @@ export interface StockTables {
     readonly gsm?: string
   }
   readonly events: readonly EventRow[]
-  readonly deals: readonly DealRow[]
+  readonly deals: readonly StockDeal[]
   /** Consolidated ones, or standalone ones if there are no others; newest first. */
   readonly quarters: readonly (Quarter & { readonly basis: 'consolidated' | 'standalone' })[]
   readonly shareholding: readonly Holding[]
@@ -32,7 +32,7 @@ interface EventRow {
   readonly summary?: string
 }
 
-interface DealRow {
+interface StockDeal {
   readonly day: string
   readonly client: string
   readonly side: string
@@ -127,7 +127,7 @@ const toEvent = ({ day, time, kind, title, detail, value, unit, url, summary }: 
 /** Only addresses of the web; a text of the provider must not become a script. */
 export const toLink = (url: unknown): string | undefined => (/^https?:\/\//i.test(readText(url)) ? readText(url) : undefined)
 
-const toDeal = ({ day, client, side, kind, quantity, price, value }: DealRow): StockEvent => {
+const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal): StockEvent => {
   const terms = `${quantity.toLocaleString('en-IN')} at ₹ ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`
   return {
     ...({ day, kind: 'deal', mark: 'B', detail: `${kind.toLowerCase()} deal`, valueCr: value } as const),

@@ -40,12 +40,12 @@ const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
 
 /** The stream that lists the indices. */
 export const INDICES = 'all-indices'
-const FILE = 'all_indices_list.json'
+export const INDEX_LIST = 'all_indices_list.json'
 
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
   const offers = folder.streams.find(({ name }) => name === INDICES)?.offers
-  return readList<Item>(folder, FILE, (rows) => offers?.(rows, () => undefined) ?? [])
+  return readList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
 }
 
 export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')

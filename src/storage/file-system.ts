@@ -118,7 +118,7 @@ export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolea
 const toStamp = (found: FileStats | undefined): FileStamp | undefined => found && [found.size, found.mtimeMs]
 const NO_STAMP: FileStamp = [0, 0]
 
-/** The stamp of a file; undefined if there is none. */
+/** The size and time of a file; undefined if it is missing. */
 export const readStamp = (path: string): FileStamp | undefined => toStamp(statFile(path))
 
 /** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */

@@ -148,7 +148,7 @@ const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${dig
 
 const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 
-/** Returns the stamp of a file; undefined if there is none. */
+/** Returns the size and time of a file; undefined if it is missing. */
 type FindStamp = (file: string) => FileStamp | undefined
 
 /** The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. */

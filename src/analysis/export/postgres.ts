@@ -98,7 +98,7 @@ const loadPostgresTable = async (
   const rows = table.version && String(await countRows(exporting.connection, `(${table.select})`))
   const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
   const loaded = `SELECT version FROM ${versions} WHERE name = ${name} AND to_regclass(${quoteText(target)}) IS NOT NULL`
-  // The number of rows shows that nobody has emptied the table.
+  // The number of rows shows whether somebody has emptied the table.
   if (version !== undefined && (await sql.unsafe(loaded))[0]?.version === version) {
     const [found] = await sql.unsafe(`SELECT count(*) FROM ${target}`)
     if (found?.count === rows) return Number(rows)

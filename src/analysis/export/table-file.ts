@@ -21,7 +21,7 @@ export const tableFile = (path: string, options: ExportOptions): Export => {
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message}; name the file after a table, such as screener.csv`)
   }
-  const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(FORMATS[format] ?? '')
+  const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(COPY_OPTIONS[format] ?? '')
   return defineExport({ ...options, name: path, tables: [name], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }, (exporting) =>
     loadTables(exporting, (table) => {
       const rows = { name, columns: table.columns, select: buildRows(table, format) }
@@ -30,7 +30,7 @@ export const tableFile = (path: string, options: ExportOptions): Export => {
   )
 }
 
-const FORMATS: Readonly<Record<string, string>> = {
+const COPY_OPTIONS: Readonly<Record<string, string>> = {
   '.json': 'FORMAT json, ARRAY true',
   '.csv': 'FORMAT csv, HEADER',
   '.parquet': 'FORMAT parquet, COMPRESSION zstd',

@@ -25,7 +25,7 @@ export const wholeLake = (options: ExportOptions): Export =>
     for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
     const known = listTables(options.streams)
     const [history, runDay] = [await openHistory(root), await readRunDay(root)]
-    const shown = { history, tables: known, stored, runDay, former: await readFormer(root, listViews(known)) }
+    const shown = { history, tables: known, stored, runDay, former: await readFormer({ root, views: listViews(known), mayBePast: true }) }
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)

@@ -52,6 +52,7 @@ export const verifyAndRecord = async (
   const findings = verification.findings.map((one) => ({ ...one, state: one.run === before ? ('new' as const) : ('open' as const) }))
   const checkedAt = new Date(now()).toISOString()
   const checks = { run: before, checkedAt, stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
+  // What cannot be kept is checked again the next time.
   await writeChecks(root, checks).catch(() => undefined)
   return { verification, checks }
 }

@@ -30,9 +30,9 @@ interface RetryContext {
  */
 export const planRetry = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
-  const document = (name: string, damaged?: typeof DAMAGED): Observable<unknown> =>
+  const document = (name: string, damaged?: typeof UNREADABLE): Observable<unknown> =>
     stored.document(toStatePath(name)).pipe(catchDamagedFile(() => damaged))
-  return forkJoin([document('run.json'), document(FAILED_ITEMS, DAMAGED), document('report.json')]).pipe(
+  return forkJoin([document('run.json'), document(FAILED_ITEMS, UNREADABLE), document('report.json')]).pipe(
     map(([unfinished, missing, report]) => {
       if (unfinished === undefined && missing === undefined && report === undefined)
         throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
@@ -60,7 +60,7 @@ const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
   endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
 
 /** Represents an unreadable document. */
-const DAMAGED = Symbol('damaged')
+const UNREADABLE = Symbol('damaged')
 
 /** Whether items are missing according to a report. */
 const hasLoss = (report: unknown): boolean =>

@@ -112,7 +112,7 @@ const MINUTES_PER_DAY = 1_440
 /** By then everything of a session is published, also price bands and deals (20:00). */
 const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 
-/** The minutes after midnight of both attempts of an evening, in India. */
+/** The minutes after midnight of both attempts of a daily run, in India. */
 const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
 
 /** A time as `18:30`. */

@@ -100,6 +100,7 @@ export const createLiveHub = (
     async close(readState) {
       ticking?.unsubscribe()
       if (readers.size === 0) return
+      // Without it, the page asks for the state itself, and shows why there is none.
       const state = await readState().catch(() => undefined)
       await endAll(readers, toEvent('snapshot', `${session}-${id}`, { run: null, report: readReportTime() ?? null, state }), tick$)
     },

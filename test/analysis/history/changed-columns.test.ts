@@ -7,6 +7,7 @@ import { verifyHistory } from '../../../src/analysis/verify/history/verify-histo
 import type { RecordedTable } from '../../../src/model/history.js'
 import type { TableColumn } from '../../../src/model/row-schema.js'
 import { listTables } from '../../../src/pipeline/define-stream.js'
+import { PREVIOUS_FOLDER } from '../../../src/pipeline/storage.js'
 import { streams } from '../../../streams/registry.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
@@ -108,5 +109,15 @@ describe.runIf(duckdb)('a stock that was renamed', () => {
       await recordRun(root, { day, request: { tables: tablesOf(MASTER) } })
     }
     expect(await ask('select symbol, isin, count(*) from candles_adjusted group by all', root, OLD)).toEqual([['OLD', 'INE000000001', '1']])
+  })
+
+  it('is warned of if the master list before, which names it, cannot be read', async () => {
+    const root = temporaryFolder()
+    mkdirSync(join(root, PREVIOUS_FOLDER), { recursive: true })
+    writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol: 'NEW', ISIN: 'INE000000001' }]))
+    writeFileSync(join(root, PREVIOUS_FOLDER, MASTER), '[{"Symbol":"OLD","IS')
+    const { warnings, close } = await runQuery('from candles_adjusted', { out: root, tables })
+    close()
+    expect(warnings).toEqual([expect.stringContaining(`${PREVIOUS_FOLDER}/${MASTER} cannot be read`)])
   })
 })

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type {
-  Announcement,
+  AnnouncementRow,
   Breadth,
   CircuitRow,
   DealRow,
@@ -165,10 +165,10 @@ export const newsPanel = ({ news, sentiments }: DocumentsAnswer): TemplateResult
   })
 
 /** Filings or announcements. */
-export const documentsPanel = (title: string, documents: Panel<Announcement>, empty: string): TemplateResult =>
+export const documentsPanel = (title: string, documents: Panel<AnnouncementRow>, empty: string): TemplateResult =>
   listPanel(title, documents, { empty, content: () => documentList(documents.rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`) })
 
-const documentList = <R extends Announcement>(rows: readonly R[], note: (row: R) => TemplateResult): TemplateResult => {
+const documentList = <R extends AnnouncementRow>(rows: readonly R[], note: (row: R) => TemplateResult): TemplateResult => {
   const list = rows.map(({ symbol }) => symbol)
   return html`<ul class="documents">${rows.map(
     (row) => html`<li>
