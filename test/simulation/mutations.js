@@ -110,12 +110,18 @@ const findBug = (folder, days) => {
   return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
 }
 
+const chosen = mutations.filter(({ name }) => name.includes(values.only))
+if (chosen.length === 0) {
+  console.error(`error: --only: no planted bug has "${values.only}" in its name; there are: ${mutations.map(({ name }) => name).join('; ')}`)
+  process.exit(2)
+}
 if (values.check) {
-  mutations.forEach(mutate)
+  chosen.forEach(mutate)
+  console.log(`planted bugs that have their place in the build: ${chosen.length}`)
   process.exit()
 }
 console.log('| planted bug | found by | seeds | days | CPU s |\n| --- | --- | --- | --- | --- |')
-for (const mutation of mutations.filter(({ name }) => name.includes(values.only))) {
+for (const mutation of chosen) {
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-mutation-'))
   try {
     plant(mutation, folder)
