@@ -112,7 +112,9 @@ const findBug = (folder, days) => {
 
 const chosen = mutations.filter(({ name }) => name.includes(values.only))
 if (chosen.length === 0) {
-  console.error(`error: --only: no planted bug has "${values.only}" in its name; there are: ${mutations.map(({ name }) => name).join('; ')}`)
+  console.error(
+    `error: --only: no planted bug has "${values.only}" in its name; there are: ${mutations.map(({ name }) => name).join('; ')}`,
+  )
   process.exit(2)
 }
 if (values.check) {
