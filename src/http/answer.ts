@@ -1,11 +1,10 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import { asBuffer } from '../model/bytes.js'
 import { BadAnswerError, type FailedResponse, formatError } from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { repairJson } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
 

@@ -1,5 +1,5 @@
 import { Observable, type Observer, type Subscriber, Subscription, take, timer } from 'rxjs'
-import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/attempt.js'
+import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { BadAnswerError, CollectError, type HostClosedError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
 import { createRedactor, type Redact } from '../model/redact.js'

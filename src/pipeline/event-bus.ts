@@ -43,8 +43,7 @@ export const createEventBus = (
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
     emit: (raw: RunEvent): void => {
-      // The most frequent ones are numbers only, and not logged.
-      const isPlain = raw.type === 'requested' || raw.type === 'stored'
+      const isPlain = hasNoText(raw)
       const event = isPlain ? raw : redactRecord(raw, redact)
       stats.record(event)
       if (!isPlain) log?.event(event)
@@ -54,6 +53,12 @@ export const createEventBus = (
     },
   }
 }
+
+/** The most frequent events consist of names and numbers: nothing to redact, and nothing to log. */
+const hasNoText = (event: RunEvent): boolean =>
+  event.type === 'requested' ||
+  event.type === 'stored' ||
+  (event.type === 'item-finished' && (event.reason ?? event.degraded ?? event.remark) === undefined)
 
 /** The event for hosts, or one endpoint of them, that stop serving requests (back-off or open circuit), or serve them again. */
 export const toHostEvent = (

@@ -4,14 +4,17 @@ import {
   defer,
   EMPTY,
   EmptyError,
+  first,
   Observable,
   type Observer,
   type OperatorFunction,
   of,
   SequenceError,
+  Subject,
   type Subscriber,
   Subscription,
   share,
+  startWith,
   throwError,
 } from 'rxjs'
 import { createAsk, type WorkerSlot } from '../http/ask.js'
@@ -19,7 +22,7 @@ import { CollectError, formatError, isItemError, nameBug } from '../model/errors
 import { getOrAdd } from '../model/map.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
-import { type Engine, type ItemContext, MAX_BACKLOG, type Stage } from './run.js'
+import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type Stage } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */
 export const inProcess: Engine = {
@@ -246,6 +249,33 @@ const toFailedOutcome = (item: Item, error: CollectError): ItemOutcome => {
   const { status, code, causes, isTemporary } = error
   const why = { reason: formatError(error), code, ...(causes.length > 0 ? { causes } : {}), ...(isTemporary ? { isTemporary } : {}) }
   return { item, status, rows: [], ...why, error }
+}
+
+/** Counts the active items of a run. */
+export const createActivity = (): Activity => {
+  let active = 0
+  const idle$ = new Subject<void>()
+  return {
+    isStopping: false,
+    idle$: idle$.pipe(
+      startWith(undefined),
+      first(() => active === 0),
+    ),
+    createCounter: () => {
+      const ended$ = new Subject<void>()
+      const add = (change: number): void => {
+        counter.active += change
+        active += change
+        if (active === 0) idle$.next()
+      }
+      const end = (): void => {
+        add(-1)
+        ended$.next()
+      }
+      const counter = { active: 0, begin: () => add(1), end, ended$, close: () => add(-counter.active) }
+      return counter
+    },
+  }
 }
 
 /** Creates the work on a stream's items, with the tools of a run. */

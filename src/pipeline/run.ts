@@ -1,4 +1,4 @@
-import { first, type Observable, type OperatorFunction, Subject, startWith } from 'rxjs'
+import type { Observable, OperatorFunction } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -96,30 +96,4 @@ export interface ActivityCounter {
   readonly ended$: Observable<void>
   /** Ends all items that are still active. */
   readonly close: () => void
-}
-
-export const createActivity = (): Activity => {
-  let active = 0
-  const idle$ = new Subject<void>()
-  return {
-    isStopping: false,
-    idle$: idle$.pipe(
-      startWith(undefined),
-      first(() => active === 0),
-    ),
-    createCounter: () => {
-      const ended$ = new Subject<void>()
-      const add = (change: number): void => {
-        counter.active += change
-        active += change
-        if (active === 0) idle$.next()
-      }
-      const end = (): void => {
-        add(-1)
-        ended$.next()
-      }
-      const counter = { active: 0, begin: () => add(1), end, ended$, close: () => add(-counter.active) }
-      return counter
-    },
-  }
 }

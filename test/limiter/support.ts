@@ -1,7 +1,7 @@
 import { catchError, defer, from, map, merge, mergeMap, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
-import { type HostLimiter, LimitedRequest } from '../../src/limiter/attempt.js'
+import { type HostLimiter, LimitedRequest } from '../../src/limiter/limiter.js'
 import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { createResult, type Item } from '../../src/model/outcome.js'

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { WorkerSlot } from '../../src/http/ask.js'
 import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { createResult, type Item, type ItemOutcome, type ItemResult, skippedResult } from '../../src/model/outcome.js'
-import { type ItemWork, workOnItems } from '../../src/pipeline/item.js'
-import { createActivity, MAX_BACKLOG } from '../../src/pipeline/run.js'
+import { createActivity, type ItemWork, workOnItems } from '../../src/pipeline/item.js'
+import { MAX_BACKLOG } from '../../src/pipeline/run.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const toItem = (n: number): Item => ({ key: `${n}`, rank: n, fileName: `${n}`, value: n })
