@@ -5,12 +5,12 @@ import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch } from './drift.js'
+import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
 import { createActivity, oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
-import type { SessionRequestInput } from './session-request.js'
 import type { Session } from './storage.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
@@ -21,7 +21,7 @@ export interface OpenRun {
   readonly plan: readonly PlannedStream[]
   readonly options: RunOptions
   /** The run as it was requested from the storage. */
-  readonly wanted: SessionRequestInput
+  readonly wanted: WantedRun
   readonly session: Session
   readonly eventBus: EventBus
   readonly redact: Redact
@@ -30,7 +30,7 @@ export interface OpenRun {
 /** Creates the context of a run, with its connections and limiters. */
 export const createRun = (
   { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
-  { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers, stats }, redact }: OpenRun,
+  { plan, options, wanted: { record, known, holidays }, session, eventBus: { emit, ended, followers, stats }, redact }: OpenRun,
 ): RunContext => {
   const connections = transport
     ? { send: transport, close: () => undefined }
@@ -45,7 +45,7 @@ export const createRun = (
   return {
     ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
     asOf: session.record.asOf,
-    holidays: history?.holidays ?? new Set(),
+    holidays,
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),

@@ -19,27 +19,17 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, type Redact, redactError } from '../model/redact.js'
-import { finishWithReport, isFinal, stopOn } from './ending.js'
+import { createRunStarted, type Decision, decide, describeRun, type Remainder, selectionLeft, type WantedRun } from './earlier-runs.js'
+import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
 import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
-import { createIdentity, reuseReport } from './record.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
 import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
-import { type KnownStocks, readKnownStocks, resolveSelection } from './select-items.js'
-import {
-  createRunStarted,
-  createSessionRequest,
-  type Decision,
-  decide,
-  type Remainder,
-  runId,
-  type SessionRequestInput,
-  selectionIn,
-  selectionLeft,
-} from './session-request.js'
+import { type KnownStocks, readKnownStocks } from './select-items.js'
+import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
 
 /**
@@ -87,7 +77,8 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     let failure: unknown
     let isReduced = false
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const wanted = describeWanted(runStart, known)
+      const facts = { settings, plan, known, startedAt, holidays, mayReduce: reduction === 'possible' }
+      const wanted = describeRun(options, { run: createRunId(startedAt, random), ...facts })
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
         switchMap((locked) =>
           decide(plan, wanted, locked).pipe(
@@ -115,28 +106,19 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     )
   })
 
-/** The run as it is requested from the storage. */
-const describeWanted = (runStart: RunStart, known: KnownStocks): SessionRequestInput => {
-  const { dependencies, options, reduction, plan, startedAt, holidays } = runStart
-  const { settings, random } = dependencies
-  const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
-  const chosen = resolveSelection(selectionIn(options), known)
-  const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant })
-  return {
-    record: { run: runId(startedAt, random), asOf: asOf ?? startedAt, ...identity, chosen },
-    ...{ known, startedAt, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: asOf !== undefined },
-    history: {
-      ...{ isRecorded: settings.history, isLateAllowed: recordLate },
-      ...{ holidays, isSimulated: variant !== undefined },
-    },
-  }
+/** Sorts by time; the random suffix separates runs that start in the same second. */
+const createRunId = (startedAt: number, random: () => number): string => {
+  const second = new Date(startedAt).toISOString().replace(/[-:]|\.\d+/g, '')
+  return `${second}-${Math.floor(random() * 0x10000)
+    .toString(16)
+    .padStart(4, '0')}`
 }
 
 /** Does what was decided in a locked storage. The events of the run go through its bus; only those of a smaller run are emitted. */
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
-  runStart: RunStart & { readonly wanted: SessionRequestInput },
+  runStart: RunStart & { readonly wanted: WantedRun },
 ): Observable<RunEvent> => {
   const { dependencies, reduction, plan, startedAt, eventBus, wanted } = runStart
   const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())

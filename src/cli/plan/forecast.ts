@@ -5,11 +5,11 @@ import { isRow } from '../../model/row.js'
 import { countItems as countAll, countLost } from '../../model/script-figures.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { decide, describeRun, selectionLeft } from '../../pipeline/earlier-runs.js'
 import { oncePerRun } from '../../pipeline/item.js'
 import { planRun } from '../../pipeline/plan.js'
-import { createIdentity } from '../../pipeline/record.js'
-import { readKnownStocks, resolveSelection } from '../../pipeline/select-items.js'
-import { createSessionRequest, decide, selectionLeft } from '../../pipeline/session-request.js'
+import { readKnownStocks } from '../../pipeline/select-items.js'
+import { createSessionRequest } from '../../pipeline/session-request.js'
 import { REPORT_FILE } from '../../pipeline/storage.js'
 import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
 import { type CountContext, countItems, readOffered } from './items.js'
@@ -31,10 +31,10 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const { settings, stored, run, now } = input
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
-  const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...resolveSelection(run, known), settings, plan }) }
-  const facts = { startedAt: now, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
+  const wanted = describeRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
+  const { record } = wanted
   const root = resolve(settings.out)
-  const decision = await firstValueFrom(decide(plan, { record, known, ...facts }, await inspectFolder(root)))
+  const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(root)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
     const { only, skip, symbols, pairs, ...others } = run
@@ -47,7 +47,7 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
     return estimateRun([], { ...context, asOf: record.asOf, fetched: new Set() }, { finishedBefore: finishedAt, continues: null })
   }
   const { choice } = decision
-  const fetched = await listStoredItems(root, createSessionRequest(plan, settings, { record, known, ...facts }), choice)
+  const fetched = await listStoredItems(root, createSessionRequest(plan, settings, wanted), choice)
   const running = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
   const start = { finishedBefore: null, continues: choice.isContinued ? choice.record.run : null }
   return estimateRun(running, { ...context, asOf: choice.record.asOf, fetched }, start)
