@@ -1,4 +1,4 @@
-import { median } from '../../market/candle-checks.js'
+import { median } from '../../model/map.js'
 
 /** The share of values that must be near their median. */
 const MIN_NEAR = 0.9

@@ -1,4 +1,4 @@
-import { median } from '../../market/candle-checks.js'
+import { median } from '../../model/map.js'
 import { nameFirst } from '../../model/text.js'
 import type { Summaries } from './candle-summaries.js'
 import type { Finding } from './finding.js'

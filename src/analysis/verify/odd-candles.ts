@@ -1,5 +1,5 @@
-import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { median } from '../../model/map.js'
 import type { CandleSeries } from './candle-series.js'
 import { formatFactor } from './constant-factor.js'
 import type { Finding } from './finding.js'
