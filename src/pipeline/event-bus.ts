@@ -29,11 +29,14 @@ export const createEventBus = (
   const log = logger && createRunLog(logger, stats, wall)
   const followers = startTelemetry(telemetry, wall, stats)
   const event$ = new Subject<RunEvent>()
+  const over$ = new Subject<void>()
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
     /** The events, for the listener. */
     event$: event$.asObservable(),
+    /** Emits after the last event. */
+    over$,
     /** The log of the run; undefined without a logger. */
     log,
     /** The telemetry of the run; undefined without any. */
@@ -50,6 +53,7 @@ export const createEventBus = (
       followers?.event?.(event)
       event$.next(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
+      if (event.type === 'run-finished') over$.next()
     },
   }
 }

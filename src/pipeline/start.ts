@@ -13,7 +13,7 @@ import {
   of,
   ReplaySubject,
   switchMap,
-  takeWhile,
+  takeUntil,
   tap,
   throwError,
 } from 'rxjs'
@@ -92,7 +92,7 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     }
     return merge(eventBus.event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
-      takeWhile(({ type }) => type !== 'run-finished', true),
+      takeUntil(eventBus.over$),
       catchError((error: unknown) => {
         failure = redactError(error, redact)
         // The run that does the work of this one has logged it.
@@ -140,7 +140,7 @@ const carryOut = (
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
-      return startRemainder(decision.remainder, runStart)
+      return startRemainder(decision.remainder, runStart).pipe(tap({ complete: () => eventBus.over$.next() }))
   }
 }
 
