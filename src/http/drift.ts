@@ -239,10 +239,13 @@ interface ShapeCheck {
 /** Checks the records of an answer at one node and all nodes below it: one pass over the fields of each record of the sample. */
 const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[]): void => {
   const sample: Row[] = []
+  const add = (element: unknown): void => {
+    if (isRow(element)) sample.push(element)
+    else if (element !== null) countWrongKind(check, node, { field: node.path, expected: 'record' }, element)
+  }
   for (const value of values)
-    for (const element of Array.isArray(value) ? takeEnds(value) : [value])
-      if (isRow(element)) sample.push(element)
-      else if (element !== null) countWrongKind(check, node, { field: node.path, expected: 'record' }, element)
+    if (Array.isArray(value)) takeEnds(value).forEach(add)
+    else add(value)
   if (sample.length === 0) return
   node.answers += 1
   node.records += sample.length

@@ -30,7 +30,7 @@ export const MaybeRows = z.looseObject({ data: RecordList.nullish() })
 /** A copy without the fields that are undefined: in documents and events, such a field is absent. */
 export const omitUndefined = <const T extends object>(fields: T): OmitUndefined<T> => {
   const defined: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) defined[name] = value
+  for (const name in fields) if (fields[name] !== undefined) defined[name] = fields[name]
   return defined as OmitUndefined<T>
 }
 

@@ -1,4 +1,15 @@
-import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
+import {
+  concatMap,
+  forkJoin,
+  ignoreElements,
+  type MonoTypeOperatorFunction,
+  map,
+  merge,
+  type Observable,
+  Subject,
+  tap,
+  throwError,
+} from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow } from '../../model/row.js'
@@ -20,13 +31,15 @@ export const guardRealVsSimulated =
       concatMap((stored) => {
         if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(describeConflict(out, stored)))
         let isRecorded = stored !== undefined
-        return event$.pipe(
-          concatMap((event) => {
-            if (isRecorded || !storesData(event)) return of(event)
-            isRecorded = true
-            return recordSource(folder, isSimulated, event)
-          }),
-        )
+        const firstData$ = new Subject<void>()
+        const record$ = firstData$.pipe(concatMap(() => folder.storeDocument(SOURCE_FILE, { simulated: isSimulated })))
+        const next = (event: RunEvent): void => {
+          if (isRecorded || !storesData(event)) return
+          isRecorded = true
+          firstData$.next()
+        }
+        // Not one Observable for each of 60,000 events.
+        return merge(record$.pipe(ignoreElements()), event$.pipe(tap({ next, complete: () => firstData$.complete() })))
       }),
     )
 
@@ -39,9 +52,6 @@ const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
   forkJoin([stored.exists('master_isin_map.json'), stored.document(toStatePath(SOURCE_FILE))]).pipe(
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
-
-const recordSource = ({ storeDocument }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
-  storeDocument(SOURCE_FILE, { simulated }).pipe(map(() => event))
 
 const describeConflict = (out: string, isSimulated: boolean): string =>
   isSimulated
