@@ -70,11 +70,13 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(show({ show: 'stock', name: symbol }), symbol) },
     {
       path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'candles', name: symbol, isStored: query.get('adjusted') === '0' }), symbol),
+      answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'candles', name: symbol, ...toWishes(query) }), symbol),
     },
     { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
-    { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
+    {
+      path: '/api/index/:name/candles',
+      answer: ({ params: { name = '' }, query }) => found(readIndexChart(folder, name, toWishes(query)), name),
+    },
     {
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query }) => {
@@ -110,6 +112,8 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
 
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
+
+const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {
