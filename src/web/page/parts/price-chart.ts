@@ -98,16 +98,11 @@ export const createPriceChart = (element: HTMLElement, { hover, choose, see }: C
     show: (content) => {
       const before = shown
       shown = content
-      if (
-        before?.candles !== content.candles ||
-        before.events !== content.events ||
-        before.other !== content.other ||
-        before.isLog !== content.isLog
-      ) {
+      if (DRAWN.some((part) => before?.[part] !== content[part])) {
         bySession = groupBySession(content.candles.days, content.events)
         draw()
       }
-      if (before?.range !== content.range || before.candles.days.length !== content.candles.days.length)
+      if (before?.range !== content.range || before?.candles.days.length !== content.candles.days.length)
         showRange(chart, content, element.clientWidth)
       if (before?.day !== content.day) showDay(chart, content)
       drawMarks()
@@ -118,6 +113,12 @@ export const createPriceChart = (element: HTMLElement, { hover, choose, see }: C
     },
   }
 }
+
+/** What is drawn again when it changes. */
+const DRAWN = ['candles', 'events', 'other', 'isLog'] as const
+
+const chooseMode = ({ other, isLog }: ChartContent): PriceScaleMode =>
+  other ? PriceScaleMode.Percentage : isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal
 
 const addSeries = (chart: IChartApi) => {
   const candles = chart.addSeries(CandlestickSeries, {
