@@ -75,9 +75,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose, see }: C
     candles.setData(toCandles(shown.candles))
     volume.setData(shown.candles.days.map((time, index) => ({ time, value: shown?.candles.volume[index] ?? 0, color: colours.faint })))
     drawLines(averages, other, { shown, colours })
-    candles
-      .priceScale()
-      .applyOptions({ mode: shown.other ? PriceScaleMode.Percentage : shown.isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal })
+    candles.priceScale().applyOptions({ mode: chooseMode(shown) })
     drawMarks()
   }
   const drawMarks = (): void => marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
