@@ -1,7 +1,6 @@
 import type { RunOptions } from '../../collector.js'
 import type { Settings } from '../../model/settings.js'
-import type { Telemetry } from '../../pipeline/event-bus.js'
-import type { Log } from '../../pipeline/log.js'
+import type { Log, Telemetry } from '../../pipeline/event-bus.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Dependencies, ProcessIo } from '../dependencies.js'
 import type { Target } from '../export/targets.js'
