@@ -275,6 +275,19 @@ describe('the outcome of an item', () => {
     m.expect(outcomeOf(work)).toBeObservable('#', undefined, new SequenceError('Too many matching values'))
   })
 
+  it('is final: what the work emits after its end changes nothing', () => {
+    const work = new Observable<ItemResult>((subscriber) => {
+      subscriber.next(skippedResult)
+      subscriber.complete()
+      subscriber.next(createResult([1]))
+      subscriber.error(new TypeError('too late'))
+      subscriber.complete()
+    })
+    const outcomes: unknown[] = []
+    outcomeOf(work).subscribe((outcome) => outcomes.push(outcome))
+    expect(outcomes).toEqual([toOutcome(skippedResult)])
+  })
+
   itWithMarbles('is one failed outcome if the work fails after its result', (m) => {
     const error = new HttpError(503)
     const work = m.cold<ItemResult>('-a-#', { a: createResult([1]) }, error)
