@@ -32,7 +32,7 @@ import { MASTER, type Output, type StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
 import { hasSelectedItems } from './failed-items.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
-import { type ItemSelection, resolveListed } from './select-items.js'
+import { resolveListed } from './select-items.js'
 import type { Journal, SinkContext, SinkItem } from './storage.js'
 
 export interface StreamOutcome {
@@ -317,7 +317,7 @@ const isSelectedBy =
     where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
 
 /** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
-const selectItems = (stream: StreamDefinition, stocks: Stocks, run: ItemSelection): Observable<Item> => {
+const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
@@ -336,7 +336,7 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: ItemSelectio
 }
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: ItemSelection): Observable<readonly Item[]> => {
+const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const requested = run.chosen.pairs?.[name] ?? []

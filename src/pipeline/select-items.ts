@@ -1,4 +1,4 @@
-import { type AsyncSubject, concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } from 'rxjs'
+import { concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } from 'rxjs'
 import { MASTER_MAP, readStoredStocks } from '../market/listings.js'
 import { createUnknownSymbolsError, describeWrongSymbol, type NamedStock, resolveSymbols } from '../market/symbols.js'
 import type { Emit } from '../model/event.js'
@@ -65,23 +65,10 @@ const toNamedStocks = (items: readonly Item[]): readonly NamedStock[] =>
 export const resolveSelection = <S extends RunSelection>(selection: S, { listed, earlier }: KnownStocks): S =>
   selection.symbols === undefined ? selection : { ...selection, symbols: resolveSymbols(selection.symbols, listed, earlier).symbols }
 
-/** What a run selects its items by, and the lists that it selects them from. */
-export interface ItemSelection {
-  /** The selected streams and items, if not all. */
-  readonly chosen: RunSelection
-  /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
-  readonly request: SymbolRequest
-  /** The items that each stream offers to dependent streams, once they are known. */
-  readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
-  /** Every listed stock, in the order of the master list; filled once the list is known. */
-  readonly listed: Item[]
-  readonly emit: Emit
-}
-
 /** A selection in which symbols are those of the listed stocks; the same before the list is known. */
 export const selectListed = (
   chosen: RunSelection,
-  { listed, request: { symbols, known } }: Pick<ItemSelection, 'listed' | 'request'>,
+  { listed, request: { symbols, known } }: { readonly listed: readonly Item[]; readonly request: SymbolRequest },
 ): RunSelection =>
   symbols === undefined || listed.length === 0 ? chosen : { ...chosen, symbols: resolveListed(symbols, listed, known).symbols }
 
