@@ -92,12 +92,16 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
       method: 'POST',
       path: '/api/query',
       answer: async ({ body, signal }) => {
-        const { sql, limit } = isRow(body) ? body : {}
+        const { sql, limit, day } = isRow(body) ? body : {}
         if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
         runner ??= (await import('./query.js')).createQueryRunner(folder)
-        return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}) }, signal).catch((error: unknown) => {
-          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-        })
+        if (typeof day === 'string' && readDay(day) === undefined)
+          throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
+        return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }, signal).catch(
+          (error: unknown) => {
+            throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+          },
+        )
       },
     },
   ]
