@@ -19,7 +19,7 @@ import { readCandles, readIndex, readStock } from './stock.js'
 import { readOwnStocks, readToday } from './today.js'
 import { readWholeList } from './whole-lists.js'
 
-export { type DataSource, openMarketFolder } from './folder.js'
+export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'

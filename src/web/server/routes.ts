@@ -6,6 +6,7 @@ import { readDay } from '../../model/trading-day.js'
 import {
   createShowRunner,
   type DataSource,
+  type MarketFolder,
   openMarketFolder,
   REPORT,
   readIndexChart,
@@ -58,7 +59,6 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
   const readToday = () => folder.remember('today', [REPORT, MASTER_MAP], () => show({ show: 'today' }))
   const readLists = () => readMarketLists(folder)
-  let runner = ask
   const routes: readonly Route[] = [
     ...runRoutes,
     { path: '/api/today', answer: readToday },
@@ -81,29 +81,12 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query }) => {
         const day = readDay(query.get('day') ?? '')
-        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch((error: unknown) => {
-          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-        })
+        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch(refuse)
       },
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
-    {
-      method: 'POST',
-      path: '/api/query',
-      answer: async ({ body, signal }) => {
-        const { sql, limit, day } = isRow(body) ? body : {}
-        if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
-        runner ??= (await import('./query.js')).createQueryRunner(folder)
-        if (typeof day === 'string' && readDay(day) === undefined)
-          throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
-        return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }, signal).catch(
-          (error: unknown) => {
-            throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-          },
-        )
-      },
-    },
+    queryRoute(folder, ask),
   ]
   return {
     routes,
@@ -112,6 +95,29 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
       for (const read of [readMarket, readToday, readLists, readDocuments]) await read().catch(() => undefined)
     },
   }
+}
+
+/** Answers statements in the process of `ask`; in this one if it is absent. */
+const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
+  let runner = ask
+  return {
+    method: 'POST',
+    path: '/api/query',
+    answer: async ({ body, signal }) => {
+      const { sql, limit, day } = isRow(body) ? body : {}
+      if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
+      if (day !== undefined && readDay(day) === undefined)
+        throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
+      runner ??= (await import('./query.js')).createQueryRunner(folder)
+      const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
+      return runner(request, signal).catch(refuse)
+    },
+  }
+}
+
+/** What the reader can correct is a refusal, not a fault of the server. */
+const refuse = (error: unknown): never => {
+  throw error instanceof CollectError ? new AnswerError(400, error.message) : error
 }
 
 const MAX_SEARCH = 100
