@@ -1,4 +1,4 @@
-import { catchError, concatMap, defer, map, type Observable, of, tap } from 'rxjs'
+import { catchError, concatMap, defer, from, map, type Observable, of, tap } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
 import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
@@ -71,7 +71,7 @@ const findDueBrief = (
     const readBrief = (verify: boolean): Observable<Brief | undefined> =>
       !isNew
         ? of(undefined)
-        : collectBrief(context, { watchlist, verify }).pipe(
+        : from(collectBrief(context, { watchlist, verify })).pipe(
             map((brief) => (brief.run === report.run ? brief : undefined)),
             catchError(() => of(undefined)),
           )

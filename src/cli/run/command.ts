@@ -3,7 +3,7 @@ import { refusalCodes } from '../../market/refusal-policy.js'
 import { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
-import { readTarget, type Target } from '../export/targets.js'
+import { targetsFlag } from '../export/command.js'
 import {
   blobsOption,
   choiceOption,
@@ -69,9 +69,7 @@ export const addRun = defineCommand({
     }),
     ...underTitle('Where it goes:', {
       ...folderFlags(),
-      sink: new Option('--sink <target>', 'then load it: market.duckdb, postgres://…; repeatable').argParser(
-        (text: string, before: readonly Target[] = []) => [...before, readTarget('--sink', text)],
-      ),
+      sink: targetsFlag('--sink <target>', 'then load it: market.duckdb, postgres://…; repeatable'),
       engine: engineOption(),
       blobs: blobsOption(),
     }),
