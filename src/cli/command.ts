@@ -3,14 +3,14 @@ import { defer, map, type ObservableInput } from 'rxjs'
 import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './install.js'
-import { exampleText, type Flag } from './options.js'
+import { exampleText, type Flag, type Flags } from './options.js'
 import { resolveSettings } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { printJson, printLines } from './terminal/print.js'
 import { readSize, type TextLine } from './terminal/terminal.js'
 
-type Flags = Readonly<Record<string, Flag<unknown>>>
-type Values<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
+/** What the flags of a command are once they are read. */
+export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
 
 /** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
 export type Answer =
@@ -50,7 +50,7 @@ interface CommandSpec<All extends Flags> {
   readonly interrupted?: string
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
-  readonly run: (flags: Values<All>, input: Input) => ObservableInput<Answer>
+  readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
 /** The command on the program: its flags, its help, and what happens with its answer. */
@@ -70,7 +70,7 @@ export const defineCommand =
     command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as Values<All> & { readonly out?: string; readonly config?: string; readonly json?: boolean }
+      const values = all[typed.length] as FlagValues<All> & { readonly out?: string; readonly config?: string; readonly json?: boolean }
       const settings = (): Settings => resolveSettings({ out: values.out, config: values.config }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$

@@ -10,6 +10,9 @@ import { describeFileError } from '../storage/file-system.js'
 /** An option, and for the type checker its value. */
 export type Flag<T> = Option & { readonly value?: T }
 
+/** Flags by the names of their values. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
 type Value<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
 
 /** An option with a text as its value, or without a value. */

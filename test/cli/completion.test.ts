@@ -81,7 +81,7 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
 
 describe('the answer to a script', () => {
   test.each([
-    ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
+    ['scripstream ', ['run', 'simulate', 'list', 'completion']],
     ['scripstream wor', ['worker']],
     ['scripstream run --en', ['--engine']],
     ['scripstream run --fr', ['--fresh']],

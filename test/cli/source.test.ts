@@ -1,7 +1,7 @@
 import { firstValueFrom, from, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { guardRealVsSimulated } from '../../src/cli/run/source.js'
+import { guardRealVsSimulated } from '../../src/cli/run/events.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 

@@ -4,16 +4,12 @@ import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
-import { dayOption, type Flag, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
+import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { printWarning } from '../terminal/print.js'
 import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
-import { createExport, readTarget, type Target } from './targets.js'
-
-/** `--to` and `--sink`, which may be repeated. */
-export const targetsFlag = (flags: '--to <target>' | '--sink <target>', about: string): Flag<readonly Target[] | undefined> =>
-  listFlag(flags, about, (text) => [readTarget(flags.replace(/ .*/, ''), text)])
+import { createExport, type Target, targetsFlag } from './targets.js'
 
 /** The flags of commands that load tables. */
 export const loadFlags = () => ({
