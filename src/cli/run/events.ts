@@ -1,11 +1,8 @@
-import { concatMap, filter, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, switchMap, throwError } from 'rxjs'
-import { UsageError } from '../../model/errors.js'
+import { filter, type Observable, switchMap } from 'rxjs'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
-import { isRow, omitUndefined } from '../../model/row.js'
+import { omitUndefined } from '../../model/row.js'
 import { escapeUnprintable } from '../../model/text.js'
-import { MASTER } from '../../pipeline/define-stream.js'
 import type { Telemetry } from '../../pipeline/event-bus.js'
-import { type Storage, toStatePath } from '../../pipeline/storage.js'
 import { describeAsOfSession } from '../as-of.js'
 import { createRunEngine } from '../fleet.js'
 import { whileServing, withProvider } from '../provider.js'
@@ -13,6 +10,7 @@ import { formatQuantity } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { combineLogs, createLog } from './log.js'
+import { guardRealVsSimulated, warnOfLaterDay } from './source.js'
 
 interface Onlookers {
   readonly display: { readonly writeAbove: (text: string) => void }
@@ -39,7 +37,9 @@ export const createRunEvents = (context: RunCommandContext, { display, page }: O
   const { metrics: port } = flags
   const serve = () =>
     import('./metrics.js').then(({ serveMetrics }) => serveMetrics(port ?? 0, metrics as NonNullable<typeof metrics>, own))
-  return (port === undefined || metrics === undefined ? event$ : whileServing(serve, () => event$)).pipe(
+  const run$ = port === undefined || metrics === undefined ? event$ : whileServing(serve, () => event$)
+  return warnOfLaterDay(context).pipe(
+    switchMap(() => run$),
     guardRealVsSimulated(dependencies.storage(own), { out: own.out, isSimulated: flags.simulate !== undefined }),
     // Requests, items and files are read from the statistics.
     filter(({ type }) => type !== 'requested' && type !== 'item-finished' && type !== 'stored'),
@@ -72,43 +72,3 @@ export const startLines = (event: RunEvent, { run: { only }, flags }: Pick<RunCo
   ]
   return lines.filter((line) => typeof line === 'string')
 }
-
-const SOURCE_FILE = 'source.json'
-
-type Folder = Pick<Storage, 'stored' | 'storeDocument'>
-
-/**
- * Keeps simulated and real data apart, because a run extends the stored candles: a folder with data of one kind refuses a run of the other
- * before the first request. Records the kind in the folder as soon as there is data.
- */
-export const guardRealVsSimulated =
-  (folder: Folder, { out, isSimulated }: { readonly out: string; readonly isSimulated: boolean }): MonoTypeOperatorFunction<RunEvent> =>
-  (event$) =>
-    readSource(folder).pipe(
-      concatMap((stored) => {
-        if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(describeConflict(out, stored)))
-        let isRecorded = stored !== undefined
-        return event$.pipe(
-          concatMap((event) => {
-            if (isRecorded || !storesData(event)) return of(event)
-            isRecorded = true
-            return folder.storeDocument(SOURCE_FILE, { simulated: isSimulated }).pipe(map(() => event))
-          }),
-        )
-      }),
-    )
-
-/** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
-const storesData = (event: RunEvent): boolean =>
-  event.type === 'master-read' || (event.type === 'item-finished' && event.status === 'success' && event.stream !== MASTER)
-
-/** Whether the data in the folder is simulated; undefined for an empty folder. A folder without a record has real data. */
-const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
-  forkJoin([stored.exists('master_isin_map.json'), stored.document(toStatePath(SOURCE_FILE))]).pipe(
-    map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
-  )
-
-const describeConflict = (out: string, isSimulated: boolean): string =>
-  isSimulated
-    ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
-    : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`
