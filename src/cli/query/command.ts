@@ -116,7 +116,8 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
 const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined): object | undefined =>
   asOf === undefined ? undefined : { as_of: asOf, record_of: usedDay ?? null, notes: answers }
 
-const listAllTables = async ({ streams }: Input['dependencies']): Promise<readonly (Table | View)[]> => {
+/** The tables of the streams, and the views on them. */
+export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'streams'>): Promise<readonly (Table | View)[]> => {
   const { listViews } = await import('../../analysis/tables/index.js')
   const tables = listTables(streams)
   return [...tables, ...listViews(tables)]
