@@ -65,7 +65,7 @@ export const defineCommand =
       if (one.attributeName() !== name) throw new Error(`${spec.name}: ${one.flags} is declared as ${name}`)
       command.addOption(one)
     }
-    const packages = needs.length === 0 ? [] : [`Needs: ${describeInstall(needs)}`]
+    const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
     const help = (): string => [...notes(readSize(io.stdout).columns), ...packages, exitText(exits)].join('\n')
     command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
     command.action((...all: readonly unknown[]) => {

@@ -77,7 +77,11 @@ const mutations = [
 const HELP = 'node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only NAME] [--check]: see the first lines of this file'
 
 const readOptions = () => {
-  const texts = { seed: { type: 'string', default: '1' }, seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } }
+  const texts = {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1000' },
+    only: { type: 'string', default: '' },
+  }
   try {
     return parseArgs({ options: { ...texts, check: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } }).values
   } catch (error) {
