@@ -2,8 +2,9 @@ import type { Columned, Table } from '../../model/table.js'
 import { adjustments } from './adjustments.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
-import { dealsValued, events, filingsUnique, firstSeen } from './events.js'
-import { quarters, ratios, shareholding } from './fundamentals.js'
+import { dealsReturns, dealsValued } from './deals.js'
+import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
+import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
 import { symbolIsins, symbols } from './symbols.js'
@@ -15,6 +16,8 @@ const ALL: readonly View[] = [
   symbols,
   symbolIsins,
   quarters,
+  years,
+  balanceSheet,
   shareholding,
   ratios,
   adjustments,
@@ -22,7 +25,9 @@ const ALL: readonly View[] = [
   candlesKnown,
   rewritten,
   dealsValued,
+  dealsReturns,
   filingsUnique,
+  newsUnique,
   firstSeen,
   events,
   breadth,
