@@ -12,7 +12,7 @@ import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
-import { readFormer, readRunDay, setVariables } from './variables.js'
+import { readFormer, readRecordedSymbols, readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -65,7 +65,7 @@ export const openRelations = async (
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
   const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
-  const context = isSound ? [runDay, former, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const context = isSound ? [runDay, JSON.stringify(former), ...history.records.map(({ digest }) => digest)].join(' ') : undefined
   const lake = openLake(connection, source, context)
   for (const view of whole) await lake.read(view)
   const needed = addNeeded(
@@ -75,7 +75,8 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  if (needed.views.length > 0) await setVariables(connection, { former, day: opened.usedDay ?? past ?? runDay })
+  const recorded = await readRecordedSymbols(connection, needed.views, { history, tables, warn })
+  if (needed.views.length > 0) await setVariables(connection, { former: [...former, ...recorded], day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
   await setRewritten(connection, needed.views, records)
   const seen = await fillFirstSeen(needed.views, { ...source, ...records, warn })

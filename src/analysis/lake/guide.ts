@@ -11,6 +11,7 @@ import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../tables/candles.js'
 import { FIRST_SEEN_VIEW } from '../tables/events.js'
 import { listViews } from '../tables/index.js'
 import { RUN_DAY, type View } from '../tables/view.js'
+import { type SymbolIsin, toFormerSql } from '../variables.js'
 import { nameLakeFile } from './lake.js'
 
 interface Shown {
@@ -19,8 +20,8 @@ interface Shown {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
-  /** The SQL of the former symbols that views read; empty without any. */
-  readonly former: string
+  /** The former symbols that views read. */
+  readonly former: readonly SymbolIsin[]
 }
 
 /** What makes the lake readable without this program: names and texts of files. */
@@ -43,7 +44,7 @@ const buildViews = ({ history, tables, stored, runDay, former }: Shown): string 
     HEAD,
     buildRunDay(listListedDays(history), runDay),
     rewritten,
-    ...(former === '' ? [] : [`SET VARIABLE former = ${former};`]),
+    ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
     ...past.flatMap(([name, sql]) => {
       const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
