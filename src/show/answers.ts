@@ -27,6 +27,25 @@ export interface NamedInstrument {
   readonly oldSymbol?: string
 }
 
+/** `GET /api/list/NAME?day=`: a whole list of the market. */
+export interface ListTable {
+  readonly title: string
+  readonly about: string
+  /** The columns of which one value can be chosen. */
+  readonly facets: readonly string[]
+  /** The statement of its rows, for `query`. */
+  readonly sql: string
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  /** Cells as exact text; null for NULL. */
+  readonly rows: readonly (readonly (string | null)[])[]
+  /** Whether there are more rows. */
+  readonly isCut: boolean
+  /** The recorded day that answers. */
+  readonly usedDay?: string
+  /** Recorded days that are damaged and left out. */
+  readonly warnings?: readonly string[]
+}
+
 /** `GET /api/search?q=` */
 export interface SearchAnswer {
   readonly found: readonly NamedInstrument[]
@@ -44,7 +63,8 @@ export interface MarketAnswer {
 
 /** `GET /api/market/lists`: what the lists of the market say. They are small, so that this answer comes first. */
 export interface ListsAnswer {
-  readonly circuits: Panel<CircuitRow>
+  /** `missing`: the sides whose list is not there, which is not the same as no stock. */
+  readonly circuits: Panel<CircuitRow> & { readonly missing: readonly CircuitRow['side'][] }
   readonly surveillance: Panel<ListChange>
   readonly bands: Panel<ListChange>
   readonly deals: Panel<DealRow>
@@ -202,6 +222,10 @@ export interface StockFacts {
   /** Stages of surveillance, such as `ASM: LTASM - I (13)`. */
   readonly surveillance: readonly string[]
   readonly circuit?: 'upper' | 'lower'
+  /** What the list of stocks at their limits says of its price, which may be newer than the candles. */
+  readonly atLimit?: { readonly price?: number; readonly changePct?: number }
+  /** The day of the lists above: surveillance, band and circuit. */
+  readonly listDay?: string
   /** Which of the lists above could not be read or are old, with the reason. */
   readonly problems: readonly string[]
 }

@@ -5,6 +5,7 @@ import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
+import { listView } from './views/list.js'
 import { marketView } from './views/market.js'
 import { oneRunView } from './views/one-run.js'
 import { queryView } from './views/query.js'
@@ -195,7 +196,7 @@ const followLinks = (event: MouseEvent): void => {
 }
 
 /** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [runView, runsView, oneRunView, marketView, stockView, indexView, queryView]
+const views: readonly AnyView[] = [runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 const SECTIONS = [
   ['/', 'Run'],
@@ -213,6 +214,7 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
         ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
       )}
     </nav>
+    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated data</strong>` : nothing}
     ${searchField(page)}
     <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
     <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>

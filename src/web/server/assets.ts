@@ -24,13 +24,23 @@ const TYPES: Readonly<Record<string, string>> = {
 export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in TYPES)
-    return new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+    const assets = new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+    const page = assets.get('/index.html')
+    return page === undefined
+      ? assets
+      : assets.set(SIMULATED_PAGE, toAsset(Buffer.from(String(page.bytes).replace('<html', '<html data-simulated')), '.html'))
   } catch (error) {
     throw new StorageError(`the files of the page are missing in ${folder}; install scripstream again, or build it`, { cause: error })
   }
 }
 
-const readAsset = (path: string): Asset => {
-  const bytes = readFileSync(path)
-  return { bytes, type: TYPES[extname(path)] ?? '', etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"` }
-}
+/** The page of simulated data. No path of a request has this name. */
+export const SIMULATED_PAGE = 'simulated'
+
+const readAsset = (path: string): Asset => toAsset(readFileSync(path), extname(path))
+
+const toAsset = (bytes: Buffer, extension: string): Asset => ({
+  bytes,
+  type: TYPES[extension] ?? '',
+  etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
+})

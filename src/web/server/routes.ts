@@ -2,8 +2,8 @@ import { MASTER_MAP } from '../../market/listings.js'
 import { CollectError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
+import { readDay } from '../../model/trading-day.js'
 import {
-  createDocumentsReader,
   createShowRunner,
   type DataSource,
   openMarketFolder,
@@ -53,7 +53,7 @@ export interface AnswerWork {
 export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
   const show = showElsewhere ?? createShowRunner(folder)
-  const readDocuments = createDocumentsReader(folder)
+  const readDocuments = () => folder.remember('documents', [REPORT, MASTER_MAP], () => show({ show: 'documents' }))
   // While a run replaces thousands of files, the market is that before it.
   const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
   const readLists = () => readMarketLists(folder)
@@ -71,6 +71,15 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
     { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
+    {
+      path: '/api/list/:name',
+      answer: ({ params: { name = '' }, query }) => {
+        const day = readDay(query.get('day') ?? '')
+        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch((error: unknown) => {
+          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+        })
+      },
+    },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
     {

@@ -15,13 +15,20 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: Stock
     ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
     <p class="watch">
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
-      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit</span> `}
+      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeLimit(facts, price)}</span> `}
       ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
       ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
       ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
     </p>
   </div>
 `
+
+/** The day of the tag and its price, where the price line is of another day. */
+const describeLimit = ({ listDay, atLimit }: StockAnswer['facts'], price: PriceFacts | undefined): string => {
+  if (listDay === undefined || listDay === price?.day) return ''
+  const change = atLimit?.changePct === undefined ? '' : ` (${formatSigned(atLimit.changePct, 2)} %)`
+  return ` on ${formatDay(listDay)}${atLimit?.price === undefined ? '' : `, ${formatPrice(atLimit.price)}${change}`}`
+}
 
 const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series, listedOn }: StockAnswer['facts']): readonly string[] =>
   [
