@@ -54,7 +54,8 @@ export const runQuery = async (
   { out, tables, lakeFrom = MIN_LAKE_BYTES, asOf, symbol, without, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
-  const folder = await openFolder(out, symbol)
+  const whole = await openFolder(out)
+  const folder = symbol === undefined ? whole : await openFolder(out, symbol)
   const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
   const { close } = duck
@@ -66,11 +67,11 @@ export const runQuery = async (
     const warnings = new Set<string>()
     // What is read in part must not be stored.
     const isPart = symbol !== undefined || (without?.size ?? 0) > 0
-    const lake = lakeFrom === false || isPart ? undefined : { minBytes: lakeFrom }
+    const lake = lakeFrom === false ? undefined : { minBytes: isPart ? Number.POSITIVE_INFINITY : lakeFrom, folder: whole }
     const { isListing } = statement
     const source = { tables, folder, lake, past: asOf, used, isListing, without, warn: (text: string) => void warnings.add(text) }
     const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)
-    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(symbol === undefined ? folder : await openFolder(out), tables)))
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     const result = await duck.connection.stream(statement.sql)

@@ -34,10 +34,16 @@ const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFil
 
 /** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
 const buildViews = ({ history, tables, stored, runDay, former }: Shown): string => {
-  const past = [
-    ...tables.map((table) => [table.name, buildPastTable(history, table)] as const),
-    ...listViews(tables).map((view) => [view.name, buildPastView(view, stored)] as const),
-  ]
+  // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
+  const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
+  const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
+  const past = new Map([
+    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(history, table)] as const),
+    ...listViews(tables)
+      .filter(isReadable)
+      .map((view) => [view.name, buildPastView(view, stored)] as const),
+  ])
+  const names = [...tables, ...listViews(tables)].map(({ name }) => name).filter((name) => stored.has(name) || past.has(name))
   const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewritten(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
@@ -45,11 +51,12 @@ const buildViews = ({ history, tables, stored, runDay, former }: Shown): string 
     buildRunDay(listListedDays(history), runDay),
     rewritten,
     ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
-    ...past.flatMap(([name, sql]) => {
+    ...names.flatMap((name) => {
       const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
       const own = `CREATE OR REPLACE VIEW ${quoteName(name)} AS FROM ${stored.has(name) ? `query(${chosen})` : `past.${quoteName(name)}`};`
-      return [`CREATE OR REPLACE VIEW past.${quoteName(name)} AS ${sql};`, own]
+      const sql = past.get(name)
+      return sql === undefined ? [own] : [`CREATE OR REPLACE VIEW past.${quoteName(name)} AS ${sql};`, own]
     }),
   ].join('\n\n')
 }

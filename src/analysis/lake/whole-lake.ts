@@ -9,7 +9,7 @@ import type { Export, ExportOptions } from '../export/export.js'
 import { listViews } from '../tables/index.js'
 import { readFormer, readRecordedSymbols, readRunDay } from '../variables.js'
 import { listGuide } from './guide.js'
-import { nameLakeFile, toLakePath } from './lake.js'
+import { deleteFormerCopies, nameLakeFile, toLakePath } from './lake.js'
 
 /**
  * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.
@@ -35,5 +35,6 @@ export const wholeLake = (options: ExportOptions): Export =>
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
-    return loaded.map((table) => ({ ...table, leftOut: 0, isSkipped: false }))
+    await deleteFormerCopies(root)
+    return loaded.map((table, place) => ({ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false }))
   })

@@ -45,10 +45,14 @@ export const listViews = (tables: readonly Table[]): readonly View[] => {
   })
 }
 
-/** What some tables and views need, themselves included. */
-export const addNeeded = (chosen: readonly Columned[], tables: readonly Table[]) => {
+/** What some tables and views need, themselves included. `stored` are views whose rows are read from a file. */
+export const addNeeded = (
+  chosen: readonly Columned[],
+  tables: readonly Table[],
+  stored: Pick<ReadonlyMap<string, unknown>, 'has'> = new Map(),
+) => {
   const views = listViews(tables).map((view) => chosen.filter(isView).find(({ name }) => name === view.name) ?? view)
   const names = new Set(chosen.map(({ name }) => name))
-  for (const view of views.toReversed()) if (names.has(view.name)) for (const name of view.needs) names.add(name)
+  for (const view of views.toReversed()) if (names.has(view.name) && !stored.has(view.name)) for (const name of view.needs) names.add(name)
   return { tables: tables.filter(({ name }) => names.has(name)), views: views.filter(({ name }) => names.has(name)) }
 }
