@@ -33,9 +33,8 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       ${stockHead(stock)}
       <div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
-        ${timeline?.render(stock.events, page) ?? nothing}
-        ${figuresPanels(stock)}
-        <div>${valuationPanel(stock)}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
+        ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
+        <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>
     `,
     keys: (page) => [
