@@ -61,6 +61,62 @@ export interface MarketAnswer {
   readonly indices: Panel<IndexRow>
 }
 
+/** `GET /api/today`: results of the last days, the largest stocks first, and the ex-dates of the days to come. */
+export interface TodayAnswer {
+  readonly results: Panel<ResultsRow>
+  readonly actions: Panel<UpcomingAction>
+}
+
+/** The results of a stock; without figures while the provider still has those of the quarter before. */
+export interface ResultsRow {
+  readonly symbol: string
+  readonly name: string
+  /** When they were filed. */
+  readonly day: string
+  readonly quarter?: string
+  readonly salesCr?: number
+  readonly salesYoyPct?: number
+  readonly profitCr?: number
+  readonly profitYoyPct?: number
+  readonly profitQoqPct?: number
+  /** How the price took them. */
+  readonly dayReturnPct?: number
+}
+
+export interface UpcomingAction {
+  readonly symbol: string
+  readonly name?: string
+  /** The ex-date. */
+  readonly day: string
+  readonly action: string
+  /** Rupees a share. */
+  readonly amount?: number
+}
+
+/** `GET /api/stocks?symbols=A,B` */
+export interface OwnStocksAnswer {
+  readonly rows: readonly OwnStock[]
+  /** Symbols that no list has. */
+  readonly unknown: readonly string[]
+  readonly problem?: string
+}
+
+/** A stock of a watchlist, with what happened to it lately and what is to come. */
+export interface OwnStock {
+  readonly symbol: string
+  readonly name: string
+  readonly day?: string
+  readonly close?: number
+  readonly changePct?: number
+  readonly volumeTimes?: number
+  readonly circuit?: 'upper' | 'lower'
+  readonly asm?: string
+  readonly gsm?: string
+  /** Its new price band, if it changed. */
+  readonly band?: string
+  readonly notes?: readonly { readonly day: string; readonly kind: string; readonly title: string }[]
+}
+
 /** `GET /api/market/lists`: what the lists of the market say. They are small, so that this answer comes first. */
 export interface ListsAnswer {
   /** `missing`: the sides whose list is not there, which is not the same as no stock. */

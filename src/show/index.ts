@@ -1,10 +1,21 @@
 import type { Day } from '../model/trading-day.js'
-import type { CandlesAnswer, DocumentsAnswer, IndexAnswer, ListsAnswer, ListTable, MarketAnswer, StockAnswer } from './answers.js'
+import type {
+  CandlesAnswer,
+  DocumentsAnswer,
+  IndexAnswer,
+  ListsAnswer,
+  ListTable,
+  MarketAnswer,
+  OwnStocksAnswer,
+  StockAnswer,
+  TodayAnswer,
+} from './answers.js'
 import { readDocuments } from './documents.js'
 import type { MarketFolder } from './folder.js'
 import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
+import { readOwnStocks, readToday } from './today.js'
 import { readWholeList } from './whole-lists.js'
 
 export { type DataSource, openMarketFolder } from './folder.js'
@@ -27,11 +38,13 @@ export interface ShowAnswers {
   readonly candles: CandlesAnswer | undefined
   readonly index: IndexAnswer | undefined
   readonly list: ListTable | undefined
+  readonly today: TodayAnswer
+  readonly stocks: OwnStocksAnswer
 }
 
 export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> {
   readonly show: Kind
-  /** Of a stock, an index or a list. */
+  /** Of a stock, an index or a list; of several stocks their symbols, with commas. */
   readonly name?: string
   /** The day of a list, as it stood then; now if absent. */
   readonly day?: Day
@@ -60,4 +73,6 @@ const readers: {
   candles: (folder, name, { isStored }) => readCandles(folder, name, isStored !== true),
   index: readIndex,
   list: (folder, name, { day }) => readWholeList(folder, name, day),
+  today: readToday,
+  stocks: readOwnStocks,
 }

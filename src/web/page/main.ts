@@ -12,6 +12,7 @@ import { queryView } from './views/query.js'
 import { runView } from './views/run.js'
 import { runsView } from './views/runs.js'
 import { indexView, stockView } from './views/stock.js'
+import { todayView } from './views/today.js'
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -176,7 +177,8 @@ const page: PageContext = {
 
 const listKeys = (): readonly KeyAction[] => [
   { keys: '/', about: 'search a stock or an index', act: focusSearch },
-  { keys: 'g r', about: 'the run', act: () => page.go('/') },
+  { keys: 'g t', about: 'today', act: () => page.go('/') },
+  { keys: 'g r', about: 'the run', act: () => page.go('/run') },
   { keys: 'g l', about: 'the list of runs', act: () => page.go('/runs') },
   { keys: 'g m', about: 'the market', act: () => page.go('/market') },
   { keys: 'g q', about: 'queries', act: () => page.go('/query') },
@@ -196,10 +198,11 @@ const followLinks = (event: MouseEvent): void => {
 }
 
 /** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
+const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 const SECTIONS = [
-  ['/', 'Run'],
+  ['/', 'Today'],
+  ['/run', 'Run'],
   ['/runs', 'Runs'],
   ['/market', 'Market'],
   ['/query', 'Query'],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { StorageError } from '../../model/errors.js'
+import { readIsSimulated } from '../../storage/run-records.js'
 
 /** A file of the page. */
 export interface Asset {
@@ -35,7 +36,7 @@ export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
 }
 
 /** The page of simulated data. No path of a request has this name. */
-export const SIMULATED_PAGE = 'simulated'
+const SIMULATED_PAGE = 'simulated'
 
 const readAsset = (path: string): Asset => toAsset(readFileSync(path), extname(path))
 
@@ -44,3 +45,7 @@ const toAsset = (bytes: Buffer, extension: string): Asset => ({
   type: TYPES[extension] ?? '',
   etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
 })
+
+/** The page, which says from its first line on that data is simulated. */
+export const findPage = async (assets: ReadonlyMap<string, Asset>, out: string): Promise<Asset | undefined> =>
+  assets.get((await readIsSimulated(out)) ? SIMULATED_PAGE : '/index.html')

@@ -56,10 +56,14 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const readDocuments = () => folder.remember('documents', [REPORT, MASTER_MAP], () => show({ show: 'documents' }))
   // While a run replaces thousands of files, the market is that before it.
   const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
+  const readToday = () => folder.remember('today', [REPORT, MASTER_MAP], () => show({ show: 'today' }))
   const readLists = () => readMarketLists(folder)
   let runner = ask
   const routes: readonly Route[] = [
     ...runRoutes,
+    { path: '/api/today', answer: readToday },
+    { path: '/api/stocks', answer: ({ query }) => show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS) }) },
+    { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     { path: '/api/market', answer: readMarket },
     { path: '/api/market/lists', answer: readLists },
     { path: '/api/market/documents', answer: readDocuments },
@@ -99,12 +103,13 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     routes,
     /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
     prepare: async () => {
-      for (const read of [readLists, readMarket, readDocuments]) await read().catch(() => undefined)
+      for (const read of [readMarket, readToday, readLists, readDocuments]) await read().catch(() => undefined)
     },
   }
 }
 
 const MAX_SEARCH = 100
+const MAX_SYMBOLS = 6_000
 
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {

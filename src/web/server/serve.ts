@@ -4,9 +4,8 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
-import { readIsSimulated } from '../../storage/run-records.js'
 import { statePaths } from '../../storage/run-state.js'
-import { type Asset, readAssets, SIMULATED_PAGE } from './assets.js'
+import { type Asset, findPage, readAssets } from './assets.js'
 import { createChanges, createRunChanges } from './changes.js'
 import { createChecks } from './checks.js'
 import { readFolderState } from './folder-state.js'
@@ -24,7 +23,7 @@ export interface RunWork {
 }
 
 export interface PageServerOptions
-  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays'>,
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays' | 'watchlists'>,
     Pick<HubOptions, 'wall'>,
     RunWork,
     AnswerWork {
@@ -140,10 +139,6 @@ const handle = async (
   if (route.respond) return route.respond(response, asked, served)
   await sendJson(response, 200, await route.answer?.(asked, served), headers['accept-encoding']?.toString())
 }
-
-/** The page, which says from its first line on that data is simulated. */
-const findPage = async (assets: ReadonlyMap<string, Asset>, out: string): Promise<Asset | undefined> =>
-  assets.get((await readIsSimulated(out)) ? SIMULATED_PAGE : '/index.html')
 
 const sendAsset = ({ headers }: IncomingMessage, response: ServerResponse, asset: Asset | undefined): void => {
   if (asset === undefined) throw new AnswerError(404, 'the page is not built')

@@ -144,7 +144,7 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
   return html`
     <div class="rows" tabindex="0" role="region" aria-label="Rows"><table id="rows" aria-rowcount=${rows.length + 1} .style=${`width:${width + places.length * 2}ch`}>
       <colgroup>${places.map((place) => html`<col .style=${`width:${(own.formats[place]?.width ?? 0) + 2}ch`}>`)}</colgroup>
-      <thead><tr>${places.map((place) => headCell(columns[place], page))}</tr></thead>
+      <thead .style=${`transform:translateY(${headShift(rows.length)}px)`}><tr>${places.map((place) => headCell(columns[place], page))}</tr></thead>
       <tbody>
         ${gap(first)}
         ${rows.slice(first, end).map((row, index) => html`<tr data-row=${first + index} aria-rowindex=${first + index + 2} class=${own.current === first + index ? 'current' : ''}>${places.map((place) => cell(row, place))}</tr>`)}
@@ -152,6 +152,13 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
       </tbody>
     </table></div>
   `
+}
+
+/** How far the head of the table moves down, so that it stays below the head of the page. */
+const headShift = (count: number): number => {
+  const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
+  const covered = (document.querySelector('header')?.offsetHeight ?? 0) - top
+  return Math.round(Math.max(0, Math.min(covered, (count - 1) * ROW_HEIGHT)))
 }
 
 /** The rows around what is seen, from where the table was drawn last. */

@@ -63,7 +63,7 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
   if (market?.breadth.listed === 0)
     return emptyState(
       'Nothing is collected here yet',
-      html`The market needs a list of stocks and their candles. The <a href="/">run page</a> has the command that fetches them.`,
+      html`The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
     )
   return html`
     ${breadthHead(market?.breadth)}
