@@ -1,5 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
+import type { Row } from '../model/row.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
@@ -9,6 +10,7 @@ import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { listHistoryTables } from './history/as-of.js'
 import { MIN_LAKE_BYTES } from './lake/lake.js'
 import { listPaths, openRelations } from './relations.js'
+import { describeResultColumns } from './result-values.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
 
@@ -81,6 +83,32 @@ export const runQuery = async (
     throw explainQueryError(error, all, used)
   }
 }
+
+/** Runs a statement and closes the database once `read` has read its rows. @throws as `runQuery` does */
+export const readQuery = async <T>(sql: string, source: Source, read: (query: QueryResult) => Promise<T>): Promise<T> => {
+  const query = await runQuery(sql, source)
+  try {
+    return await read(query)
+  } catch (error) {
+    throw toQueryError(error)
+  } finally {
+    query.close()
+  }
+}
+
+/** All rows of a statement: integers beyond 2^53, decimals, dates and times are text. */
+export const queryRows = (sql: string, source: Source): Promise<readonly Row[]> =>
+  readQuery(sql, source, async ({ result }) => {
+    const integers = describeResultColumns(result).flatMap(({ name, isNumber }) => (isNumber ? [name] : []))
+    const rows: Row[] = []
+    for await (const chunk of result.yieldRowObjectJson())
+      for (const row of chunk) rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
+    return rows
+  })
+
+/** DuckDB gives integers of 64 bits as text. */
+const toInteger = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value
 
 /** Whether no table has a file. A folder that cannot be read counts as not empty: the statement may not need it. */
 const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> => {

@@ -1,9 +1,8 @@
 import { relative } from 'node:path'
-import { runQuery } from '../analysis/query.js'
+import { readQuery } from '../analysis/query.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
 import { listTables } from '../pipeline/define-stream.js'
-import { toQueryError } from '../storage/duckdb.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import type { DataSource } from './folder.js'
 
@@ -74,14 +73,8 @@ const findNamedFile = async (message: string, folder: TableFolder, tables: reado
   return undefined
 }
 
-const readJson = async <Answer>(sql: string, source: Parameters<typeof runQuery>[1]): Promise<Answer> => {
-  const { result, close } = await runQuery(sql, source)
-  try {
+const readJson = <Answer>(sql: string, source: Parameters<typeof readQuery>[1]): Promise<Answer> =>
+  readQuery(sql, source, async ({ result }) => {
     const [[text] = []] = await result.getRows()
     return JSON.parse(String(text), (_, value: unknown) => value ?? undefined) as Answer
-  } catch (error) {
-    throw toQueryError(error)
-  } finally {
-    close()
-  }
-}
+  })
