@@ -62,7 +62,7 @@ export interface LakeUse {
 export const MIN_LAKE_BYTES = 4_000_000
 
 /** Views whose rows take time and little room: the first query stores them. */
-const COSTLY: readonly string[] = ['screener', 'breadth', 'symbol_isins', 'adjustments', 'quarters', 'shareholding']
+const COSTLY: readonly string[] = ['screener', 'breadth', 'events', 'symbol_isins', 'adjustments', 'quarters', 'shareholding']
 
 interface LakeSource {
   /** The outputs that are read: all, or those of one stock. */
