@@ -33,13 +33,13 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const { facts, quarters = [], shareholding = [], filled = {} } = answer
   const describe = (stream: string, table: string, isOptional = false): About => {
     const isMissing = problem === undefined && filled[stream] === false && !(isOptional && runs.report?.scripts[stream] !== undefined)
-    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: problem ?? damage.get(table) }))
+    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
   }
   const about = describe('fundamental-data', 'fundamentals')
   const problems = Object.entries(LIST_STREAMS).flatMap(([stream, table]) => describe(stream, table).problem ?? [])
   const { price, asm, gsm, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1 }
   return omitUndefined({
-    ...{ symbol: item.key, name, isin, oldSymbol },
+    ...{ symbol: item.key, name, isin, oldSymbol, problem },
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,

@@ -38,9 +38,8 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       ${TABS[page.place.query.get('tab') ?? '']?.(stock) ?? nothing}
       <div class="stock" ?hidden=${page.place.query.has('tab')}>
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
-        ${timeline?.render(stock.events, page) ?? nothing}
-        ${figuresPanels(stock)}
-        <div>${valuationPanel(stock)}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
+        ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
+        <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>
     `,
     keys: (page) => [
