@@ -65,6 +65,9 @@ export const encodeLists = async (history: History, { tables, read, isKnown, ...
   return encoded
 }
 
+/** Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a group then. */
+const GROUP_BATCHES = 128
+
 /** A list as a file of its own. */
 interface WholeList {
   readonly bytes: Buffer
@@ -86,8 +89,9 @@ const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists,
       for (const values of columns) values.length = 0
     }
   }
+  let batches = 0
   for await (const _ of read(lists.map(({ recorded: { table }, columns }) => [table, columns] as const))) {
-    flush(GROUP_ROWS)
+    flush(++batches % GROUP_BATCHES === 0 ? 1 : GROUP_ROWS)
     await yieldTurn()
   }
   flush(1)
