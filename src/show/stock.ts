@@ -45,6 +45,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
       ...own,
       bandChange: findBandChange(answer),
       surveillance: [...(asm === undefined ? [] : [`ASM: ${asm}`]), ...(gsm === undefined ? [] : [`GSM: ${gsm}`])],
+      listDay: describe('circuit-stocks', 'circuits').day,
       problems: [...new Set(problems)],
     }),
     events: {

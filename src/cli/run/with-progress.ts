@@ -80,7 +80,7 @@ const withPage = ({ run$, follower, isInterrupted, write }: ServedRun, context: 
   return whileServing(
     () => openPage({ settings, port, live: follower.state, wall: io.wall }, dependencies),
     ({ origin }) => {
-      if (!flags.quiet) write(`The page of this run: ${origin}\n`)
+      if (!flags.quiet) write(`The page of this run: ${origin}/run\n`)
       return run$.pipe(
         concatMap((code) => {
           if (!staysOpen || isInterrupted()) return of(code)

@@ -2,8 +2,8 @@ import { MASTER_MAP } from '../../market/listings.js'
 import { CollectError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
+import { readDay } from '../../model/trading-day.js'
 import {
-  createDocumentsReader,
   createShowRunner,
   type DataSource,
   openMarketFolder,
@@ -53,13 +53,17 @@ export interface AnswerWork {
 export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
   const show = showElsewhere ?? createShowRunner(folder)
-  const readDocuments = createDocumentsReader(folder)
+  const readDocuments = () => folder.remember('documents', [REPORT, MASTER_MAP], () => show({ show: 'documents' }))
   // While a run replaces thousands of files, the market is that before it.
   const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
+  const readToday = () => folder.remember('today', [REPORT, MASTER_MAP], () => show({ show: 'today' }))
   const readLists = () => readMarketLists(folder)
   let runner = ask
   const routes: readonly Route[] = [
     ...runRoutes,
+    { path: '/api/today', answer: readToday },
+    { path: '/api/stocks', answer: ({ query }) => show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS) }) },
+    { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     { path: '/api/market', answer: readMarket },
     { path: '/api/market/lists', answer: readLists },
     { path: '/api/market/documents', answer: readDocuments },
@@ -71,6 +75,15 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
     { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
+    {
+      path: '/api/list/:name',
+      answer: ({ params: { name = '' }, query }) => {
+        const day = readDay(query.get('day') ?? '')
+        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch((error: unknown) => {
+          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+        })
+      },
+    },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
     {
@@ -90,12 +103,13 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     routes,
     /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
     prepare: async () => {
-      for (const read of [readLists, readMarket, readDocuments]) await read().catch(() => undefined)
+      for (const read of [readMarket, readToday, readLists, readDocuments]) await read().catch(() => undefined)
     },
   }
 }
 
 const MAX_SEARCH = 100
+const MAX_SYMBOLS = 6_000
 
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {

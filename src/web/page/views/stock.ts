@@ -30,7 +30,7 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       return { stock, candles }
     },
     render: ({ stock, candles }, page) => html`
-      ${stockHead(stock)}
+      ${stockHead(stock, page)}
       <div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
         ${timeline?.render(stock.events, page) ?? nothing}

@@ -1,27 +1,46 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../../show/answers.js'
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
+import { readOwnList, toggleOwn } from '../../parts/own-list.js'
 import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
 import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
+import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
-export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: StockAnswer): TemplateResult => html`
+export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
   <div class="instrument">
     <div class="title">
-      <h1><bdi>${symbol}</bdi></h1>
-      <span><bdi>${name}</bdi></span> <span class="soft">${isin}</span>
+      <h1><bdi>${name || symbol}</bdi></h1>
+      <span><bdi>${symbol}</bdi></span> <span class="soft">${isin}</span> ${followButton(symbol, page)}
       ${oldSymbol === undefined ? nothing : html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
     </div>
     ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
     <p class="watch">
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
-      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit</span> `}
+      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeLimit(facts, price)}</span> `}
       ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
       ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
       ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
     </p>
   </div>
 `
+
+/** Puts a stock on the list of this browser, which Today shows. */
+const followButton = (symbol: string, page: PageContext): TemplateResult => {
+  const isOwn = readOwnList().includes(symbol)
+  const toggle = (): void => {
+    toggleOwn(symbol)
+    page.update()
+  }
+  return html`<button type="button" class="plain" aria-pressed=${isOwn} title="Your stocks, on Today" @click=${toggle}>${isOwn ? '★ followed' : '☆ follow'}</button>`
+}
+
+/** The day of the tag and its price, where the price line is of another day. */
+const describeLimit = ({ listDay, atLimit }: StockAnswer['facts'], price: PriceFacts | undefined): string => {
+  if (listDay === undefined || listDay === price?.day) return ''
+  const change = atLimit?.changePct === undefined ? '' : ` (${formatSigned(atLimit.changePct, 2)} %)`
+  return ` on ${formatDay(listDay)}${atLimit?.price === undefined ? '' : `, ${formatPrice(atLimit.price)}${change}`}`
+}
 
 const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series, listedOn }: StockAnswer['facts']): readonly string[] =>
   [
