@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { checkSeries } from '../analysis/verify/candle-summaries.js'
+import { ofSeries } from '../analysis/verify/candle-series.js'
 import { compareWithBaseline, readBaseline } from '../analysis/verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../analysis/verify/stock-facts.js'
+import { readKnownActions } from '../analysis/verify/price-moves.js'
+import { checkSeries } from '../analysis/verify/series-checks.js'
+import { ACTION_FILES } from '../market/price-actions.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
@@ -122,10 +124,10 @@ interface FoundFile {
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
   const known = await readPriceActions(folder)
   const actions = known.bySymbol.get(symbol) ?? []
-  const found: ReturnType<typeof checkSeries>['findings'] = [
-    ...(shown.fault === undefined ? [] : [{ check: 'files', severity: 'error', symbol, file, detail: shown.fault } as const]),
-    ...checkSeries({ symbol, file, candles: shown.raw }, { isStock, actions, listedOn: undefined }).findings,
-  ]
+  const found = ofSeries({ symbol, file }, [
+    ...(shown.fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: shown.fault } as const]),
+    ...checkSeries(shown.raw, { isStock, actions }).findings,
+  ])
   const accepted = await tellUnreadable(readBaseline(folder.root))
   // Without the list of accepted findings, every finding counts as new.
   const { fresh } = compareWithBaseline(found, accepted.value ?? [])

@@ -1,5 +1,6 @@
 import { median } from '../../market/candle-checks.js'
 import { nameFirst } from '../../model/text.js'
+import { ofSeries, type SeriesFinding } from './candle-series.js'
 import type { Summaries } from './candle-summaries.js'
 import type { Finding } from './finding.js'
 import type { SeriesDays } from './sessions.js'
@@ -34,7 +35,7 @@ export const findLateValues = ({ stocks, indices }: Pick<Summaries, 'stocks' | '
     return then.length < MIN_STOCKS ? Number.NaN : median(then)
   })
   const find = (what: string, series: readonly Series[]): readonly Finding[] => {
-    const found = series.flatMap((one) => findLag(one, measure(one), market))
+    const found = series.flatMap((one) => ofSeries(one, findLag(measure(one), market)))
     const names = found.map(({ symbol = '' }) => symbol)
     if (found.length < MIN_SAME || found.length < MIN_SAME_SHARE * series.length) return found
     const detail = `${found.length} of ${series.length} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_NAMES)}`
@@ -58,7 +59,7 @@ const createMeter = (sessions: readonly number[]) => {
   }
 }
 
-const findLag = ({ symbol, file }: Series, moves: ArrayLike<number>, market: ArrayLike<number>): readonly Finding[] => {
+const findLag = (moves: ArrayLike<number>, market: ArrayLike<number>): readonly SeriesFinding[] => {
   const present = correlate(moves, market, 0)
   const lag = [1, -1].find((by) => {
     const other = correlate(moves, market, by)
@@ -66,7 +67,7 @@ const findLag = ({ symbol, file }: Series, moves: ArrayLike<number>, market: Arr
   })
   if (lag === undefined) return []
   const detail = `its candles have the values of the session ${lag === 1 ? 'before' : 'after'}: it moves one session ${lag === 1 ? 'later' : 'earlier'} than the market`
-  return [{ check: 'shifted-series', severity: 'warning', symbol, file, detail }]
+  return [{ check: 'shifted-series', severity: 'warning', detail }]
 }
 
 /** The correlation of moves with those of the market so many sessions before; NaN if there are too few. */
