@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { MASTER_MAP } from '../../market/listings.js'
 import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
-import { toStockItems } from '../../model/stock.js'
+import { type Stock, toStockItems } from '../../model/stock.js'
 import { type Day, toDay } from '../../model/trading-day.js'
 import { statFile, yieldTurn } from '../../storage/file-system.js'
 import { readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
@@ -80,9 +80,10 @@ export const compareStates = async (
     const told = new Set<string>()
     for (const kind of LIST_KINDS.filter((one) => one.section === section))
       changes.push(...compareLists(kind, await readLists(kind.files), { ...states, told }))
-    for (const kind of DOCUMENT_KINDS.filter((one) => one.section === section))
-      if (kind.list !== undefined) changes.push(...(await compareFiles(states, kind)))
-      else if (!states.isSame(kind.file, kind.file)) changes.push(...compareAnnouncements(states, kind, await readLists([kind.file])))
+    for (const kind of DOCUMENT_KINDS.filter((one) => one.section === section)) {
+      if (kind.list === undefined && states.isSame(kind.file, kind.file)) continue
+      changes.push(...(await compareEachStock(states, kind, kind.list === undefined ? await readLists([kind.file]) : undefined)))
+    }
   }
   const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   return {
@@ -101,33 +102,33 @@ const readList = async ({ read, notes }: TwoStates, file: string): Promise<ListV
   return { before: toRows(versions?.before), after: toRows(versions?.after) }
 }
 
-/** The new documents of each stock in a list of all. The first ones of a stock that was not listed before are not new. */
-const compareAnnouncements = (states: TwoStates, kind: DocumentKind, { before, after }: ListVersions): readonly Change[] => {
-  const listed = new Set(states.before.map(({ ISIN }) => ISIN))
-  const old = groupBy(before, ({ ISIN }) => readText(ISIN))
-  return [...groupBy(after, ({ ISIN }) => readText(ISIN))].flatMap(([isin, rows]) => {
-    const known = old.get(isin)
-    if (known === undefined && !listed.has(isin)) return []
-    return compareDocuments(kind, readText(rows[0]?.Symbol), { before: known ?? [], after: rows })
-  })
-}
-
 const STOCKS_PER_TURN = 100
 
 const toFile = ({ file }: DocumentKind, name: string): string => file.replace('{name}', name)
 
-/** The new documents in the files of each stock. The file of a renamed stock is compared with that of its earlier symbol. */
-const compareFiles = async ({ before, after, read, isSame }: TwoStates, kind: DocumentKind): Promise<readonly Change[]> => {
+/**
+ * The new documents of each stock, in its file or in a list of all. The file of a renamed stock is compared with that of its earlier symbol. The
+ * first documents of an added stock are not new ones.
+ */
+const compareEachStock = async (
+  { before, after, read, isSame }: TwoStates,
+  kind: DocumentKind,
+  list: ListVersions | undefined,
+): Promise<readonly Change[]> => {
+  const [old, now] = [list?.before ?? [], list?.after ?? []].map((rows) => groupBy(rows, ({ Symbol: symbol }) => readText(symbol)))
   const earlierNames = new Map(toStockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
-  const rowsOf = (document: unknown): readonly Row[] => toRows(isRow(document) ? document[kind.list ?? ''] : undefined)
+  const readRows = async ({ Symbol: symbol, ISIN }: Stock, name: string) => {
+    if (list !== undefined) return { before: old?.get(symbol), after: now?.get(symbol) ?? [] }
+    const [file, earlier] = [toFile(kind, name), toFile(kind, earlierNames.get(ISIN) ?? name)]
+    const versions = isSame(file, earlier) ? undefined : await read(file, earlier)
+    const rowsOf = (document: unknown): readonly Row[] => toRows(isRow(document) ? document[kind.list ?? ''] : undefined)
+    return versions && { before: versions.before === undefined ? undefined : rowsOf(versions.before), after: rowsOf(versions.after) }
+  }
   const all: Change[] = []
   for (const { value, fileName, rank } of toStockItems(after)) {
-    const [file, earlier] = [toFile(kind, fileName), toFile(kind, earlierNames.get(value.ISIN) ?? fileName)]
-    const versions = isSame(file, earlier) ? undefined : await read(file, earlier)
-    // The first documents of an added stock are not new ones.
-    const isFirst = versions?.before === undefined && !earlierNames.has(value.ISIN)
-    if (versions && !isFirst)
-      all.push(...compareDocuments(kind, value.Symbol, { before: rowsOf(versions.before), after: rowsOf(versions.after) }))
+    const rows = await readRows(value, fileName)
+    if (rows !== undefined && (rows.before !== undefined || earlierNames.has(value.ISIN)))
+      all.push(...compareDocuments(kind, value.Symbol, { before: rows.before ?? [], after: rows.after }))
     if (rank % STOCKS_PER_TURN === 0) await yieldTurn()
   }
   return all

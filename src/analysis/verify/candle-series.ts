@@ -17,7 +17,7 @@ export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly Series
 export interface ParsedCandles {
   readonly candles: CandleArrays
   /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
-  readonly fault?: string
+  readonly fault?: string | undefined
 }
 
 /** Reads a candle file; nothing of it if it lacks the header. */

@@ -5,7 +5,7 @@ import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
 import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/file-system.js'
-import { getRecent, ofSeries, parseCandles } from './candle-series.js'
+import { getRecent, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
 import type { StreamFiles } from './output-files.js'
 import type { KnownAction } from './price-moves.js'
@@ -43,8 +43,8 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
     const { key: symbol } = item
     const actions = facts.actions.get(symbol) ?? []
     const known = { isStock, actions, listedOn: facts.listedOn.get(symbol), hasBand: Number.isFinite(facts.bands.get(symbol)) }
-    const { findings: own, moves, candles } = checkSeries(parsed.candles, known)
-    findings.push(...ofSeries({ symbol, file }, own))
+    const { findings: own, moves, candles } = checkSeries({ symbol, file }, parsed, known)
+    findings.push(...own)
     const days = candles && createDaySet(candles)
     if (candles === undefined || days === undefined) return
     const series = { symbol, file, days, recent: getRecent(candles) }
@@ -58,10 +58,9 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
     for (const { output, file, item } of files) {
       if (output.shape !== 'candles-per-item') continue
       const parsed = parseCandles(disk.readFileSync(join(root, file)))
-      if (parsed.fault !== undefined)
-        findings.push({ check: 'files', severity: 'error', symbol: item?.key ?? file, file, detail: parsed.fault })
       count += parsed.candles.length
       if (item !== undefined) add(file, item, stream.work.of === MASTER, parsed)
+      else if (parsed.fault !== undefined) findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
       filesRead += 1
       if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
     }

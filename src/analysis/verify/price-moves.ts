@@ -4,6 +4,8 @@ import { type PriceAction, readPriceActions } from '../../market/price-actions.j
 import type { SeriesFinding } from './candle-series.js'
 import type { CheckName, Severity } from './finding.js'
 
+export { ACTION_FILES } from '../../market/price-actions.js'
+
 const LARGE_MOVE = 0.3
 /** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
 const MIN_CHANGE = 0.1 + 1e-9

@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
-import { dayToNumber } from '../../market/candle-file.js'
 import { DamagedFileError } from '../../model/errors.js'
 import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row, readText, toNumber } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
-import type { Table } from '../../model/table.js'
 import { nameFirst } from '../../model/text.js'
 import { listTables } from '../../pipeline/define-stream.js'
 import { disk } from '../../storage/disk.js'
@@ -118,20 +116,6 @@ export const createStockIndex = (stocks: readonly Stock[]): StockIndex => ({
   byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
 })
 
-/** The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
-export const readListingDays = (rows: readonly Row[], { bySymbol }: StockIndex, tables: readonly Table[]): ReadonlyMap<string, number> => {
-  const column = tables.flatMap(({ columns }) => columns).find(({ name }) => name === 'listed_on')
-  return new Map(
-    rows.flatMap((row) => {
-      const [symbol, isin] = [readText(row.SYMBOL), row['ISIN NUMBER']]
-      const day = column?.convert?.value(readText(row['DATE OF LISTING']))
-      return typeof day === 'string' && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)
-        ? [[symbol, dayToNumber(day)] as const]
-        : []
-    }),
-  )
-}
-
 /** Finds rows of a market-wide list that are there twice, field by field. */
 const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly Finding[] => {
   const count = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size
@@ -176,7 +160,7 @@ const findStrayDocument = (file: string, document: unknown, { Symbol: symbol, IS
 }
 
 /** Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a sum lacks them. */
-const createFractionCheck = (tables: readonly Table[]) => {
+const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
   const columns = tables.flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own)).filter(({ type }) => type === 'BIGINT')
   const keys = new Set(columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])))
   const found = new Map<string, string[]>()

@@ -1,23 +1,24 @@
 import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
-import { keepLastOfDays, type SeriesFinding } from './candle-series.js'
+import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile, type SeriesFinding } from './candle-series.js'
 import { findConstantFactor, findPriceMoves, formatFactor, type StockFacts } from './price-moves.js'
 
-/**
- * The checks of one series alone. `candles` are in order, each day once; absent if the file mixes two series: no other check applies then.
- * Indices are checked for impossible candles only: they may move freely.
- */
-export const checkSeries = (
-  all: CandleArrays,
-  { isStock, ...facts }: Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean },
-) => {
-  const order = orderDays(all)
+type SeriesFacts = Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean }
+
+/** The checks of one candle file alone. Indices are checked for impossible candles only: they may move freely. */
+export const checkSeries = (of: SeriesFile, { candles: all, fault }: ParsedCandles, { isStock, ...facts }: SeriesFacts) => {
+  const { findings, candles } = orderDays(all)
   const impossible = findImpossibleCandles(all)
-  const { candles } = order
   const checked = isStock ? candles : undefined
   const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
   const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
-  return { findings: [...order.findings, ...impossible.findings, ...moves, ...others], moves, candles }
+  const faults: readonly SeriesFinding[] = fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
+  return {
+    findings: ofSeries(of, [...faults, ...findings, ...impossible.findings, ...moves, ...others]),
+    moves,
+    /** In order, each day once; absent if the file mixes two series. */
+    candles,
+  }
 }
 
 /** Closes of one day that differ by more than this share are not two revisions of one candle. */

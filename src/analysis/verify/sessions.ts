@@ -1,11 +1,13 @@
-import { numberToDay } from '../../market/candle-file.js'
+import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import type { DaySet } from '../../market/series-days.js'
-import type { Row } from '../../model/row.js'
+import { type Row, readText } from '../../model/row.js'
+import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
 import type { RecentCandles, SeriesFile, SeriesFinding } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
+import type { StockIndex } from './record-checks.js'
 
 /** The days of a series. */
 export interface SeriesDays extends SeriesFile {
@@ -103,6 +105,20 @@ export const findShiftedSeries = (
   const word = by === 1 ? 'late' : 'early'
   const detail = `its candles are one day ${word}: ${off} of the newest ${own.length} are of days without a session, such as ${numberToDay(own.findLast((day) => !isSession(day)) ?? last)}`
   return [{ check: 'shifted-series', severity: 'error', detail }]
+}
+
+/** The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
+export const readListingDays = (rows: readonly Row[], { bySymbol }: StockIndex, tables: readonly Table[]): ReadonlyMap<string, number> => {
+  const column = tables.flatMap(({ columns }) => columns).find(({ name }) => name === 'listed_on')
+  return new Map(
+    rows.flatMap((row) => {
+      const [symbol, isin] = [readText(row.SYMBOL), row['ISIN NUMBER']]
+      const day = column?.convert?.value(readText(row['DATE OF LISTING']))
+      return typeof day === 'string' && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)
+        ? [[symbol, dayToNumber(day)] as const]
+        : []
+    }),
+  )
 }
 
 /** Days after which a first candle is late. */

@@ -36,7 +36,8 @@ import {
   readRecordedFiles,
 } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
-import { createStockIndex, readListingDays, verifyRecords } from './record-checks.js'
+import { createStockIndex, verifyRecords } from './record-checks.js'
+import { readListingDays } from './sessions.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
