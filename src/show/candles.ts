@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { keepLastOfDays, parseCandles, pickCandles } from '../analysis/verify/candle-series.js'
-import { findImpossibleCandles } from '../analysis/verify/odd-candles.js'
+import { findImpossibleCandles } from '../analysis/verify/series-checks.js'
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
@@ -27,7 +27,7 @@ export const readShownCandles = async (root: string, file: string): Promise<Show
   })
   const { candles: raw, fault } = parseCandles(bytes)
   const ordered = keepLastOfDays(raw)
-  const { days: impossible } = findImpossibleCandles({ symbol: '', file, candles: ordered })
+  const { days: impossible } = findImpossibleCandles(ordered)
   const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
   return {
     stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),

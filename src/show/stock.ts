@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { checkSeries } from '../analysis/verify/candle-summaries.js'
 import { compareWithBaseline, readBaseline } from '../analysis/verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../analysis/verify/stock-facts.js'
+import { ACTION_FILES, readKnownActions } from '../analysis/verify/price-moves.js'
+import { checkSeries } from '../analysis/verify/series-checks.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
@@ -123,10 +123,7 @@ interface FoundFile {
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
   const known = await readPriceActions(folder)
   const actions = known.bySymbol.get(symbol) ?? []
-  const found: ReturnType<typeof checkSeries>['findings'] = [
-    ...(shown.fault === undefined ? [] : [{ check: 'files', severity: 'error', symbol, file, detail: shown.fault } as const]),
-    ...checkSeries({ symbol, file, candles: shown.raw }, { isStock, actions, listedOn: undefined }).findings,
-  ]
+  const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
   const accepted = await tellUnreadable(readBaseline(folder.root))
   // Without the list of accepted findings, every finding counts as new.
   const { fresh } = compareWithBaseline(found, accepted.value ?? [])
