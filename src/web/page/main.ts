@@ -6,14 +6,7 @@ import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
-import { listView } from './views/list.js'
-import { marketView } from './views/market.js'
-import { oneRunView } from './views/one-run.js'
-import { queryView } from './views/query.js'
-import { runView } from './views/run.js'
-import { runsView } from './views/runs.js'
-import { indexView, stockView } from './views/stock.js'
-import { todayView } from './views/today.js'
+import { views } from './views/index.js'
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -200,9 +193,6 @@ const followLinks = (event: MouseEvent): void => {
   if (day !== null && !url.searchParams.has(AS_OF)) url.searchParams.set(AS_OF, day)
   page.go(url.pathname + url.search)
 }
-
-/** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 const SECTIONS = [
   ['/', 'Today'],

@@ -1,6 +1,6 @@
 import { MASTER_MAP } from '../../market/listings.js'
-import { CollectError } from '../../model/errors.js'
-import { isRow, omitUndefined } from '../../model/row.js'
+import { CollectError, UsageError } from '../../model/errors.js'
+import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { type Day, readDay } from '../../model/trading-day.js'
 import {
@@ -15,11 +15,9 @@ import {
   type ShowRunner,
   search,
 } from '../../show/index.js'
-import { listListedDays } from '../../storage/history/choose.js'
-import { openHistory } from '../../storage/history/record.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
-import type { RecordedDay } from '../api/state.js'
+import { listRecordedDays } from './changes.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
 import type { QueryRunner } from './query.js'
@@ -69,7 +67,7 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const readLists = () => readMarketLists(folder)
   const routes: readonly Route[] = [
     ...runRoutes,
-    { path: '/api/days', answer: () => listDays(folder.root) },
+    { path: '/api/days', answer: () => listRecordedDays(folder.root) },
     { path: '/api/today', answer: ({ query }) => readToday(query).catch(refuse) },
     {
       path: '/api/stocks',
@@ -128,14 +126,16 @@ const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route =
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
       runner ??= (await import('./query.js')).createQueryRunner(folder)
       const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
-      return runner(request, signal).catch(refuse)
+      return runner(request, signal).catch((error: unknown) => {
+        throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+      })
     },
   }
 }
 
 /** What the reader can correct is a refusal, not a fault of the server. */
 const refuse = (error: unknown): never => {
-  throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+  throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 
 const MAX_SEARCH = 100
@@ -147,14 +147,6 @@ const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
   const day = readDay(text)
   if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
   return day === undefined ? {} : { day }
-}
-
-/** The recorded days, the newest first, each with the run that recorded it. */
-const listDays = async (root: string): Promise<readonly RecordedDay[]> => {
-  const history = await openHistory(root)
-  return listListedDays(history)
-    .map((day): RecordedDay => omitUndefined({ day, run: history.records.findLast((record) => record.day === day)?.run }))
-    .toReversed()
 }
 
 const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
