@@ -233,6 +233,8 @@ export interface StockAnswer {
   readonly isin: string
   /** If it was asked for by a symbol that it had earlier. */
   readonly oldSymbol?: string
+  /** Why there is nothing but its name and candles, such as that DuckDB is not installed. */
+  readonly problem?: string
   readonly price?: PriceFacts
   readonly facts: StockFacts
   readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { checkSeries } from '../analysis/verify/candle-summaries.js'
 import { compareWithBaseline, readBaseline } from '../analysis/verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../analysis/verify/stock-facts.js'
+import { ACTION_FILES, readKnownActions } from '../analysis/verify/price-moves.js'
+import { checkSeries } from '../analysis/verify/series-checks.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
@@ -33,13 +33,13 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const { facts, quarters = [], shareholding = [], filled = {} } = answer
   const describe = (stream: string, table: string, isOptional = false): About => {
     const isMissing = problem === undefined && filled[stream] === false && !(isOptional && runs.report?.scripts[stream] !== undefined)
-    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: problem ?? damage.get(table) }))
+    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
   }
   const about = describe('fundamental-data', 'fundamentals')
   const problems = Object.entries(LIST_STREAMS).flatMap(([stream, table]) => describe(stream, table).problem ?? [])
   const { price, asm, gsm, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1 }
   return omitUndefined({
-    ...{ symbol: item.key, name, isin, oldSymbol },
+    ...{ symbol: item.key, name, isin, oldSymbol, problem },
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
@@ -60,7 +60,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     },
     quarters: omitUndefined({ about, basis: quarters[0]?.basis, rows: quarters }),
     shareholding: { about, rows: shareholding },
-    findings: await findInCandles(folder, item.key, { file, shown: await readShownCandles(folder.root, file), isStock: true }),
+    findings: await findInCandles(folder, item.key, { file, shown: await readShownCandles(folder, file), isStock: true }),
   })
 }
 
@@ -72,7 +72,7 @@ const toPrice = (price: Partial<PriceFacts> | undefined, about: About): PriceFac
 export const readCandles = async (folder: MarketFolder, symbol: string, wishes: ChartWishes): Promise<CandlesAnswer | undefined> => {
   const found = await findStock(folder, symbol)
   if (found === undefined) return undefined
-  const shown = await readShownCandles(folder.root, found.file)
+  const shown = await readShownCandles(folder, found.file)
   const stock = found.item.key
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
   const { answer, problem } = await readAnswer<{ factors: Factors }>(folder, { factors: listOf(rows, 'r.until') }, { symbol: stock })
@@ -86,7 +86,7 @@ const findIndex = async (folder: MarketFolder, key: string) => {
   const item = (await readIndices(folder)).rows.find(({ fileName }) => fileName === key)
   if (item === undefined) return undefined
   const file = `ohlcv_data/indices/${item.fileName}.csv`
-  const shown = await readShownCandles(folder.root, file)
+  const shown = await readShownCandles(folder, file)
   const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', { isMissing: shown.raw.length === 0 })
   return { item, file, shown, about, isStock: false }
 }
@@ -123,10 +123,7 @@ interface FoundFile {
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
   const known = await readPriceActions(folder)
   const actions = known.bySymbol.get(symbol) ?? []
-  const found: ReturnType<typeof checkSeries>['findings'] = [
-    ...(shown.fault === undefined ? [] : [{ check: 'files', severity: 'error', symbol, file, detail: shown.fault } as const]),
-    ...checkSeries({ symbol, file, candles: shown.raw }, { isStock, actions, listedOn: undefined }).findings,
-  ]
+  const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
   const accepted = await tellUnreadable(readBaseline(folder.root))
   // Without the list of accepted findings, every finding counts as new.
   const { fresh } = compareWithBaseline(found, accepted.value ?? [])

@@ -228,6 +228,28 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect(await page.locator('tbody tr[data-row]').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
   })
 
+  it.skipIf(!duckdb)('completes names, draws a result, remembers what was run, and refuses a day without a record', async () => {
+    const { page, problems } = await open('/query')
+    const box = page.getByRole('textbox', { name: 'SQL statement' })
+    await box.fill('select isin from mas')
+    await page.getByRole('button', { name: 'Tab master', exact: true }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(' order by na')
+    await page.keyboard.press('Tab')
+    expect(await box.inputValue()).toBe('select isin from master order by name')
+    await box.fill("select day, close from candles_adjusted where symbol = 'TCS'")
+    await box.press('Control+Enter')
+    await page.getByText('120 rows in').waitFor()
+    await page.getByRole('button', { name: 'Chart' }).click()
+    await page.getByRole('img', { name: 'close by day' }).waitFor()
+    await page.goto(`${origin}/query`)
+    await page.getByRole('region', { name: 'History' }).getByRole('button').click()
+    await page.getByText('120 rows in').waitFor()
+    expect(problems).toEqual([])
+    await page.goto(`${page.url()}&as-of=2020-01-01`)
+    await page.getByRole('alert').getByText('no day is recorded').waitFor()
+  })
+
   it.skipIf(!duckdb)('shows whole lists: sorted, filtered by words and values, with a link that leads to the same', async () => {
     const { page, problems } = await open('/market')
     await page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'All of At their price limit' }).click()

@@ -7,7 +7,7 @@ import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-ch
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
-export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
+export const stockHead = ({ symbol, name, isin, oldSymbol, problem, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
   <div class="instrument">
     <div class="title">
       <h1><bdi>${name || symbol}</bdi></h1>
@@ -19,8 +19,8 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: Stock
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
       ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeLimit(facts, price)}</span> `}
       ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
-      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
-      ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
+      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
+      ${[...(problem === undefined ? [] : [problem]), ...facts.problems].map((text) => html`<span class="problem">${text}</span>`)}
     </p>
   </div>
 `
