@@ -156,7 +156,8 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
 
 /** How far the head of the table moves down, so that it stays below the head of the page. */
 const headShift = (count: number): number => {
-  const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
+  const top = document.querySelector('#rows')?.getBoundingClientRect().top
+  if (top === undefined) return 0
   const covered = (document.querySelector('header')?.offsetHeight ?? 0) - top
   return Math.round(Math.max(0, Math.min(covered, (count - 1) * ROW_HEIGHT)))
 }
