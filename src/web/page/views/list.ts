@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit-html'
 import type { ListTable } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
-import { dataTable, rowKeys } from '../parts/data-table.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDay, formatNumber, formatQuantity } from '../parts/format.js'
 import type { View } from '../view.js'
@@ -12,10 +12,7 @@ export const listView: View<ListTable> = {
   title: ({ params }) => params.name ?? 'List',
   hasDays: true,
   load: (place, signal) => fetchJson<ListTable>(asOfPath(`/api/list/${encodeURIComponent(place.params.name ?? '')}`, place), { signal }),
-  enter: (page) => {
-    addEventListener('scroll', page.update, { passive: true })
-    return () => removeEventListener('scroll', page.update)
-  },
+  enter: followScroll,
   keys: rowKeys,
   render: (list, page) => {
     const { title, about, rows, isCut, usedDay, warnings = [], facets, sql } = list

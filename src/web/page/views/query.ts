@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
 import { AS_OF } from '../parts/as-of.js'
 import { type Suggestion, suggest, wordBefore } from '../parts/completion.js'
-import { dataTable, rowKeys } from '../parts/data-table.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
@@ -49,9 +49,9 @@ const createQueryView = (): View<QueriesAnswer> => {
     title: () => 'Query',
     enter: (page) => {
       state = begin()
-      addEventListener('scroll', page.update, { passive: true })
+      const stopFollowing = followScroll(page)
       return () => {
-        removeEventListener('scroll', page.update)
+        stopFollowing()
         state.running?.abort()
       }
     },

@@ -124,7 +124,7 @@ const whole = <T extends object>(part: T | Error | undefined, title: string, sho
 }
 
 /** The command that gets what is missing. */
-const renderFix = ({ folder, isActive }: FolderState): TemplateResult | typeof nothing => {
+const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
   const command = `scripstream run${isSimulated ? ' --simulate' : ''} --out ${folder}`
@@ -134,7 +134,7 @@ const renderFix = ({ folder, isActive }: FolderState): TemplateResult | typeof n
       button.textContent = 'Copied'
     })
   }
-  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button></p>`
+  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button>${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** The indices and the market in one line. */
