@@ -7,7 +7,7 @@ import type { ProcessIo } from '../dependencies.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { printWarning } from '../terminal/print.js'
-import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { columnsOf, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { createExport, type Target, targetsFlag } from './targets.js'
 
@@ -87,19 +87,14 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
   })
 
 /** Formats each table with its rows, then the totals, for people. */
-const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => [
-  ...renderFittingTable(
-    [
-      { title: 'table', align: 'left', cell: ({ table }: LoadedTable) => table },
-      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatCount(rows)) },
-      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatDuration(ms)) },
-    ],
-    one.tables,
-    columns,
-  ),
-  [],
-  ...formatExportTotals(one, columns),
-]
+const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => {
+  const rows = one.tables.map(({ table, rows, ms, isSkipped }) => [
+    table,
+    ...(isSkipped ? ['-', '-'] : [formatCount(rows), formatDuration(ms)]),
+  ])
+  const titles = columnsOf({ table: undefined, rows: undefined, time: undefined })
+  return [...renderFittingTable(titles, rows, columns), [], ...formatExportTotals(one, columns)]
+}
 
 /** Formats the totals for people: loaded, left out and skipped. */
 export const formatExportTotals = ({ sink, ms, tables }: ExportResult, columns: number): readonly TextLine[] => {
