@@ -11,6 +11,7 @@ import type { Dependencies } from './dependencies.js'
 import { describeInstall } from './install.js'
 import { flag, folderFlags, integerOption } from './options.js'
 import { nameOrigin, resolveOrigins, whileServing } from './provider.js'
+import { readWatchlists } from './symbols.js'
 
 export const addServe = defineCommand({
   name: 'serve',
@@ -30,7 +31,7 @@ export const addServe = defineCommand({
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {
       const settings = load()
-      if (flags.answer) return import('./answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
+      if (flags.answer) return import('./answer-process.js').then(({ answerTasks }) => answerTasks(settings, io, dependencies))
       if (!disk.existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
       return whileServing(
         () => openPage({ settings, port: flags.port }, dependencies),
@@ -62,7 +63,8 @@ export const openPage = async (
   const { createAnswerProcesses } = await import('./answer-process.js')
   const holidays = readHolidays(settings.holidays)
   const answers = createAnswerProcesses(settings)
-  return servePage({ out, exchange, workers, holidays, streams, version, pageFolder, port, live, wall, ...answers })
+  const watchlists = readWatchlists(settings)
+  return servePage({ out, exchange, workers, holidays, watchlists, streams, version, pageFolder, port, live, wall, ...answers })
 }
 
 /** Says which option chooses another port. */

@@ -39,6 +39,19 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
   return typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 }
 
+/** The watchlists of the settings that can be read. */
+export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    Object.entries(watchlists).flatMap(([name, list]) => {
+      try {
+        return [[name, typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)]]
+      } catch (error) {
+        if (error instanceof UsageError) return []
+        throw error
+      }
+    }),
+  )
+
 const suggestWatchlist = (name: string, known: readonly string[]): string => {
   if (known.length === 0) return '; give the path of a file, or set "watchlists" in scripstream.config.json'
   const near = findClosest(name, known)

@@ -27,6 +27,25 @@ export interface NamedInstrument {
   readonly oldSymbol?: string
 }
 
+/** `GET /api/list/NAME?day=`: a whole list of the market. */
+export interface ListTable {
+  readonly title: string
+  readonly about: string
+  /** The columns of which one value can be chosen. */
+  readonly facets: readonly string[]
+  /** The statement of its rows, for `query`. */
+  readonly sql: string
+  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  /** Cells as exact text; null for NULL. */
+  readonly rows: readonly (readonly (string | null)[])[]
+  /** Whether there are more rows. */
+  readonly isCut: boolean
+  /** The recorded day that answers. */
+  readonly usedDay?: string
+  /** Recorded days that are damaged and left out. */
+  readonly warnings?: readonly string[]
+}
+
 /** `GET /api/search?q=` */
 export interface SearchAnswer {
   readonly found: readonly NamedInstrument[]
@@ -42,9 +61,66 @@ export interface MarketAnswer {
   readonly indices: Panel<IndexRow>
 }
 
+/** `GET /api/today`: results of the last days, the largest stocks first, and the ex-dates of the days to come. */
+export interface TodayAnswer {
+  readonly results: Panel<ResultsRow>
+  readonly actions: Panel<UpcomingAction>
+}
+
+/** The results of a stock; without figures while the provider still has those of the quarter before. */
+export interface ResultsRow {
+  readonly symbol: string
+  readonly name: string
+  /** When they were filed. */
+  readonly day: string
+  readonly quarter?: string
+  readonly salesCr?: number
+  readonly salesYoyPct?: number
+  readonly profitCr?: number
+  readonly profitYoyPct?: number
+  readonly profitQoqPct?: number
+  /** How the price took them. */
+  readonly dayReturnPct?: number
+}
+
+export interface UpcomingAction {
+  readonly symbol: string
+  readonly name?: string
+  /** The ex-date. */
+  readonly day: string
+  readonly action: string
+  /** Rupees a share. */
+  readonly amount?: number
+}
+
+/** `GET /api/stocks?symbols=A,B` */
+export interface OwnStocksAnswer {
+  readonly rows: readonly OwnStock[]
+  /** Symbols that no list has. */
+  readonly unknown: readonly string[]
+  readonly problem?: string
+}
+
+/** A stock of a watchlist, with what happened to it lately and what is to come. */
+export interface OwnStock {
+  readonly symbol: string
+  readonly name: string
+  readonly day?: string
+  readonly close?: number
+  readonly changePct?: number
+  readonly volumeTimes?: number
+  readonly circuit?: 'upper' | 'lower'
+  readonly asm?: string
+  readonly gsm?: string
+  /** Its new price band, if it changed. */
+  readonly band?: string
+  readonly notes?: readonly { readonly day: string; readonly kind: string; readonly title: string }[]
+}
+
 /** `GET /api/market/lists`: what the lists of the market say. They are small, so that this answer comes first. */
 export interface ListsAnswer {
-  readonly circuits: Panel<CircuitRow>
+  /** `missing`: the sides whose list is not there, which is not the same as no stock. */
+  readonly circuits: Panel<CircuitRow> & { readonly missing: readonly CircuitRow['side'][] }
   readonly surveillance: Panel<ListChange>
   readonly bands: Panel<ListChange>
   readonly deals: Panel<DealRow>
@@ -157,6 +233,8 @@ export interface StockAnswer {
   readonly isin: string
   /** If it was asked for by a symbol that it had earlier. */
   readonly oldSymbol?: string
+  /** Why there is nothing but its name and candles, such as that DuckDB is not installed. */
+  readonly problem?: string
   readonly price?: PriceFacts
   readonly facts: StockFacts
   readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }
@@ -202,6 +280,10 @@ export interface StockFacts {
   /** Stages of surveillance, such as `ASM: LTASM - I (13)`. */
   readonly surveillance: readonly string[]
   readonly circuit?: 'upper' | 'lower'
+  /** What the list of stocks at their limits says of its price, which may be newer than the candles. */
+  readonly atLimit?: { readonly price?: number; readonly changePct?: number }
+  /** The day of the lists above: surveillance, band and circuit. */
+  readonly listDay?: string
   /** Which of the lists above could not be read or are old, with the reason. */
   readonly problems: readonly string[]
 }
@@ -267,6 +349,8 @@ export interface CandlesAnswer {
   readonly low: readonly number[]
   readonly close: readonly number[]
   readonly volume: readonly number[]
+  /** The average close of the last 50 and 200 candles; null where there are fewer. */
+  readonly averages: readonly { readonly length: number; readonly values: readonly (number | null)[] }[]
   /** Whether splits and bonuses changed anything; without any, both kinds of prices are the same. */
   readonly isAdjusted: boolean
   /** What was left out or put in order for display, as sentences. */

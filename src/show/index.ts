@@ -1,11 +1,25 @@
-import type { CandlesAnswer, IndexAnswer, ListsAnswer, MarketAnswer, StockAnswer } from './answers.js'
+import type { Day } from '../model/trading-day.js'
+import type {
+  CandlesAnswer,
+  DocumentsAnswer,
+  IndexAnswer,
+  ListsAnswer,
+  ListTable,
+  MarketAnswer,
+  OwnStocksAnswer,
+  StockAnswer,
+  TodayAnswer,
+} from './answers.js'
+import type { ChartWishes } from './candles.js'
+import { readDocuments } from './documents.js'
 import type { MarketFolder } from './folder.js'
 import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
+import { readOwnStocks, readToday } from './today.js'
+import { readWholeList } from './whole-lists.js'
 
-export { createDocumentsReader } from './documents.js'
-export { type DataSource, openMarketFolder } from './folder.js'
+export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
@@ -20,17 +34,21 @@ export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswe
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
 export interface ShowAnswers {
   readonly market: MarketAnswer
+  readonly documents: DocumentsAnswer
   readonly stock: StockAnswer | undefined
   readonly candles: CandlesAnswer | undefined
   readonly index: IndexAnswer | undefined
+  readonly list: ListTable | undefined
+  readonly today: TodayAnswer
+  readonly stocks: OwnStocksAnswer
 }
 
-export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> {
+export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {
   readonly show: Kind
-  /** Of a stock or an index. */
+  /** Of a stock, an index or a list; of several stocks their symbols, with commas. */
   readonly name?: string
-  /** Whether candles are as stored. */
-  readonly isStored?: boolean
+  /** The day of a list, as it stood then; now if absent. */
+  readonly day?: Day
 }
 
 /** Answers in this process or in another one; undefined for an unknown stock or index. */
@@ -38,14 +56,22 @@ export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<K
 
 export const createShowRunner =
   (folder: MarketFolder): ShowRunner =>
-  async <Kind extends keyof ShowAnswers>({ show, name = '', isStored = false }: ShowRequest<Kind>) =>
-    (await readers[show](folder, name, isStored)) as ShowAnswers[Kind]
+  async <Kind extends keyof ShowAnswers>({ show, name = '', ...how }: ShowRequest<Kind>) =>
+    (await readers[show](folder, name, how)) as ShowAnswers[Kind]
 
 const readers: {
-  readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, isStored: boolean) => Promise<ShowAnswers[Kind]>
+  readonly [Kind in keyof ShowAnswers]: (
+    folder: MarketFolder,
+    name: string,
+    how: Pick<ShowRequest, 'isStored' | 'isWeekly' | 'day'>,
+  ) => Promise<ShowAnswers[Kind]>
 } = {
   market: readMarket,
+  documents: readDocuments,
   stock: readStock,
-  candles: (folder, name, isStored) => readCandles(folder, name, !isStored),
+  candles: readCandles,
   index: readIndex,
+  list: (folder, name, { day }) => readWholeList(folder, name, day),
+  today: readToday,
+  stocks: readOwnStocks,
 }

@@ -103,7 +103,10 @@ const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise
   readList<CircuitRow>(folder, `${side}_circuit_stocks.json`, (rows) => rows.flatMap((row) => toCircuit(row, side)))
 
 /** The stocks at their limits, those that are new there first. */
-const readCircuits = async ({ folder, facts, names }: ListContext, { rows: changes, problem }: Changes): Promise<Panel<CircuitRow>> => {
+const readCircuits = async (
+  { folder, facts, names }: ListContext,
+  { rows: changes, problem }: Changes,
+): Promise<ListsAnswer['circuits']> => {
   const entered = new Set(
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
   )
@@ -112,7 +115,11 @@ const readCircuits = async ({ folder, facts, names }: ListContext, { rows: chang
   const rows = all.rows
     .map((row): CircuitRow => ({ ...nameStock(names, row), ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
     .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
-  return toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
+  const missing = SIDES.filter((_, place) => lists[place]?.isMissing === true || lists[place]?.damage !== undefined)
+  const panel = toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
+  const { about } = panel
+  const isHalf = missing.length === 1 && about.problem === undefined
+  return { ...panel, missing, about: isHalf ? { ...about, problem: `the list of stocks at their ${missing[0]} limit is missing` } : about }
 }
 
 const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {

@@ -74,7 +74,9 @@ export const readStockTables = (
       facts:
         rowOf(`SELECT ${PRICE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
         market_cap_cr AS "marketCapCr", pe_ttm AS "peTtm", pe, roe_pct AS "roePct", roce_pct AS "rocePct", dividend_yield_pct AS "dividendYieldPct", band,
-        asm_stage AS asm, gsm_stage AS gsm, circuit FROM screener ${own} AND symbol = ${quoteText(symbol)}`),
+        asm_stage AS asm, gsm_stage AS gsm, circuit,
+        (SELECT any_value({ price: price, changePct: change_percent }) FROM circuits WHERE symbol = ${quoteText(symbol)} AND side = circuit) AS "atLimit"
+        FROM screener ${own} AND symbol = ${quoteText(symbol)}`),
       events: listOf(
         `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, detail, value, unit, url, summary FROM events ${own} AND kind <> 'deal'`,
         'r.day DESC, r.time DESC',

@@ -1,8 +1,8 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
-import { parquetReadObjects, type SchemaElement } from 'hyparquet'
-import { parquetWriteBuffer } from 'hyparquet-writer'
+import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { SqlType } from '../model/row-schema.js'
-import type { TableRow, Value } from './table-rows.js'
+import type { Columns, TableRow, Value } from './table-rows.js'
 
 /** A column of a Parquet file. */
 export interface ParquetColumn {
@@ -30,35 +30,64 @@ const ENCODERS: Readonly<Partial<Record<SqlType, (value: NonNullable<Value>) => 
   TIMESTAMP: (time) => BigInt(Date.parse(`${String(time).replace(' ', 'T')}Z`)) * 1_000n,
 }
 
-/** All rows are in one group, and a column in few pages: the lists of a market are short. */
-const ONE_GROUP = 1 << 30
-const PAGE_BYTES = 1 << 24
+/** A long list is written and read in groups of so many rows, so that it needs the memory of one. */
+export const GROUP_ROWS = 1 << 14
+/** A column of a group is one page. */
+const PAGE_BYTES = 1 << 30
 /** Higher qualities gain 2 % and take twice as long. */
 const QUALITY = 5
 
-/** The bytes of a Parquet file, compressed with brotli. Texts must be well-formed. */
-export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly TableRow[]): Buffer => {
-  const bytes = parquetWriteBuffer({
-    columnData: columns.map((column) => ({ name: column.name, data: encodeColumn(rows, column), offsetIndex: false })),
+/** A Parquet file that is being written. Texts must be well-formed. */
+export interface NewParquet {
+  /** Adds a group of rows, column by column. Columns that are not given have their constants. */
+  readonly addGroup: (columns: Columns) => void
+  /** The bytes of the file, compressed with brotli. */
+  readonly finish: () => Buffer
+}
+
+/** Begins a Parquet file in memory. */
+export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => {
+  const writer = new ByteWriter()
+  const file = new ParquetWriter({
+    writer,
     schema: [
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] })),
     ],
-    ...{ codec: 'BROTLI', compressors: { BROTLI: compress }, statistics: false, rowGroupSize: ONE_GROUP, pageSize: PAGE_BYTES },
-    createdBy: 'scripstream',
+    ...{ codec: 'BROTLI', compressors: { BROTLI: compress }, statistics: false, createdBy: 'scripstream' },
   })
-  return Buffer.from(bytes)
+  return {
+    addGroup: (all) => {
+      const rows = all[0]?.length ?? 0
+      const columnData = columns.map((column, at) => ({ name: column.name, data: encodeColumn(column, all[at], rows), offsetIndex: false }))
+      if (rows > 0) void file.write({ columnData, rowGroupSize: rows, pageSize: PAGE_BYTES })
+    },
+    finish: () => {
+      void file.finish()
+      return Buffer.from(writer.getBytes())
+    },
+  }
 }
 
-const encodeColumn = (rows: readonly TableRow[], { name, type, constant = null }: ParquetColumn): unknown[] => {
-  const encode = ENCODERS[type]
-  // Many rows have the same day or time.
-  const encoded = new Map<Value, unknown>([[null, null]])
+/** The bytes of a Parquet file with these rows. */
+export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly TableRow[]): Buffer => {
+  const file = createParquet(columns)
+  for (let from = 0; from < rows.length; from += GROUP_ROWS) {
+    const group = rows.slice(from, from + GROUP_ROWS)
+    file.addGroup(columns.map(({ name }) => group.map((row) => row[name] ?? null)))
+  }
+  return file.finish()
+}
+
+const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Value[] | undefined, rows: number): unknown[] => {
+  const encode = ENCODERS[type] ?? ((value: Value): unknown => value)
+  // Many rows have the same day or time as the one before.
+  let [last, encoded]: readonly unknown[] = [null, null]
   const values: unknown[] = []
-  for (const { [name]: own } of rows) {
-    const value = own ?? constant
-    if (encode !== undefined && !encoded.has(value)) encoded.set(value, encode(value as NonNullable<Value>))
-    values.push(encode === undefined ? value : encoded.get(value))
+  for (let row = 0; row < rows; row++) {
+    const value = own?.[row] ?? constant
+    if (value !== last) [last, encoded] = [value, value === null ? null : encode(value)]
+    values.push(encoded)
   }
   return values
 }
@@ -68,19 +97,43 @@ const compress = (bytes: Uint8Array): Uint8Array =>
 
 /** The rows of a file that `writeParquet` wrote. Throws if it is damaged, as far as that can be seen. */
 export const readParquet = async (bytes: Buffer): Promise<readonly TableRow[]> => {
+  const rows: TableRow[] = []
+  for await (const group of readParquetGroups(bytes)) for (const row of group.rows) rows.push(row)
+  return rows
+}
+
+/** Reads the groups of rows of a file, with the place of the first row of each. Groups without a wanted row are left out. */
+export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: number, _until: number): boolean => true) {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  const rows = await parquetReadObjects({
-    file,
-    compressors: { BROTLI: (page) => brotliDecompressSync(page) },
-    parsers: {
-      // `TextDecoder` would drop a byte order mark.
-      stringFromBytes: (text: Uint8Array | undefined) => text && Buffer.from(text.buffer, text.byteOffset, text.length).toString(),
-      dateFromDays: (days: number | undefined) => (days === undefined ? days : new Date(days * DAY_MS).toISOString().slice(0, 10)),
-      timestampFromMicroseconds: (micros: bigint) => new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
-    },
-  })
-  for (const row of rows) for (const [name, value] of Object.entries(row)) if (typeof value === 'bigint') row[name] = toNumber(value)
-  return rows as readonly TableRow[]
+  const metadata = parquetMetadata(file)
+  let from = 0
+  for (const { num_rows } of metadata.row_groups) {
+    const until = from + Number(num_rows)
+    if (isWanted(from, until)) {
+      const rows = await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: until, compressors: DECOMPRESSORS, parsers: PARSERS })
+      for (const row of rows) for (const [name, value] of Object.entries(row)) if (typeof value === 'bigint') row[name] = toNumber(value)
+      yield { from, rows: rows as readonly TableRow[] }
+    }
+    from = until
+  }
+}
+
+/** The rows at some places, by their place, ascending. */
+export const readRowsAt = async (bytes: Buffer, places: readonly number[]): Promise<ReadonlyMap<number, TableRow>> => {
+  const found = new Map<number, TableRow>()
+  const isWanted = (from: number, until: number): boolean => places.some((place) => place >= from && place < until)
+  for await (const { from, rows } of readParquetGroups(bytes, isWanted))
+    for (const place of places) if (place >= from && place < from + rows.length) found.set(place, rows[place - from] as TableRow)
+  return found
+}
+
+const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
+
+const PARSERS = {
+  // `TextDecoder` would drop a byte order mark.
+  stringFromBytes: (text: Uint8Array | undefined) => text && Buffer.from(text.buffer, text.byteOffset, text.length).toString(),
+  dateFromDays: (days: number | undefined) => (days === undefined ? days : new Date(days * DAY_MS).toISOString().slice(0, 10)),
+  timestampFromMicroseconds: (micros: bigint) => new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
 }
 
 const toNumber = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value)

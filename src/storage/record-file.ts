@@ -77,7 +77,7 @@ export async function* readRecords(path: string, file: string, parse = parseLine
 /** Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a line, too. */
 async function* readLines(path: string): AsyncGenerator<string> {
   const rest: Buffer[] = []
-  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 16 }) as AsyncIterable<Buffer>) {
     const end = chunk.lastIndexOf('\n') + 1
     if (end > 0) yield Buffer.concat([...rest.splice(0), chunk.subarray(0, end)]).toString()
     rest.push(chunk.subarray(end))

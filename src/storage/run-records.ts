@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { RunReport } from '../model/report.js'
+import { isRow } from '../model/row.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
 import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
-import { readTextFile } from './file-system.js'
+import { readStateDocument, readTextFile } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 
 /** What a folder knows of its runs. */
@@ -13,6 +14,12 @@ export interface RunRecords {
   readonly runs: readonly RunLogEntry[]
   /** The damaged files, a sentence each. */
   readonly damage: readonly string[]
+}
+
+/** Whether the data of a folder is simulated, as the first run that stored some has noted. */
+export const readIsSimulated = async (root: string): Promise<boolean> => {
+  const source = await readStateDocument(statePaths(root).source)
+  return isRow(source) && source.simulated === true
 }
 
 /**

@@ -45,6 +45,8 @@ export const statePaths = (root: string) => {
     cache: join(folder, 'cache'),
     /** The outputs of every recorded day. */
     history: join(folder, 'history'),
+    /** Whether the data is real or simulated. */
+    source: join(folder, 'source.json'),
     /** Saved queries. */
     queries: join(folder, 'queries'),
     /** The format of all this. */

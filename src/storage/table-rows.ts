@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { isRow, type Row, toNumber } from '../model/row.js'
@@ -15,11 +14,29 @@ export type Value = string | number | bigint | null
 /** A row of a table, by the names of its columns. `table-views.ts` selects the same with SQL; a test compares them. */
 export type TableRow = Readonly<Record<string, Value>>
 
-/** Reads the rows of one file of a table that is a list. @throws DamagedFileError if it is no list of records */
-async function* readTableRows(table: Table, path: string, label = ''): AsyncGenerator<readonly TableRow[]> {
-  const toRows = createRowMaker(table, label)
-  if (table.shape === 'csv') yield parseCsv(await disk.readFile(path, 'utf8')).flatMap(toRows)
-  else for await (const records of readRecords(path, basename(path))) yield records.flatMap(toRows)
+/** The values of rows, column by column, in the order of `listColumns`. */
+export type Columns = readonly Value[][]
+
+export const createColumns = (table: Table): Columns => listColumns(table).map(() => [])
+
+/**
+ * Reads tables of the same files, which are lists, in one pass, and adds their rows to columns. Emits after some rows each, so that the caller can
+ * take them out; never if no file exists.
+ *
+ * @throws DamagedFileError if a file is no list of records
+ */
+export async function* readTables(root: string, tables: readonly (readonly [Table, Columns])[]): AsyncGenerator<void> {
+  const { files = [], shape } = tables[0]?.[0] ?? {}
+  for (const [at, { path }] of files.entries()) {
+    const file = join(root, path)
+    if (statFile(file) === undefined) continue
+    const makers = tables.map(([table, columns]) => createRowMaker(table, table.files[at]?.label ?? '', columns))
+    const batches = shape === 'csv' ? [parseCsv(await disk.readFile(file, 'utf8'))] : readRecords(file, basename(file))
+    for await (const records of batches) {
+      for (const addRows of makers) for (const record of records) addRows(record)
+      yield
+    }
+  }
 }
 
 /** Cells without the spaces around them; a missing or empty one is null. */
@@ -35,28 +52,27 @@ export const nameColumns = (header: readonly string[]): readonly string[] => {
   return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
 }
 
-/** Creates a function that makes the rows of a table from one record of a file: one, or those of the lists in it. */
-const createRowMaker = (table: Table, label: string): ((record: Row) => readonly TableRow[]) => {
+/** Creates a function that adds the rows of a table in one record of a file to its columns: one, or those of the lists in it. */
+const createRowMaker = (table: Table, label: string, into: Columns): ((record: Row) => void) => {
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
   const restOfDocument = createRest(table, 'document')
-  const readers = columns.map((column) => ({ name: column.name, read: createReader(column, label) }))
-  const toRow = (record: unknown, document: Row, restOf?: Row): TableRow => {
-    const row: Record<string, Value> = {}
+  const readers = columns.map((column, at) => ({ read: createReader(column, label), values: into[at] }))
+  const extras = into.at(-1)
+  const addRow = (record: unknown, document: Row, restOf?: Row): void => {
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
-    for (const { name, read } of readers) {
+    for (const { read, values } of readers) {
       const value = read(fields, document)
       if (value === MISFIT) mayMisfit = true
-      row[name] = value === MISFIT ? null : value
+      values?.push(value === MISFIT ? null : value)
     }
-    row[EXTRA.name] = toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record)
-    return row
+    extras?.push(toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record))
   }
-  if (lists === undefined) return (record) => [toRow(record, {})]
+  if (lists === undefined) return (record) => addRow(record, {})
   return (document) => {
     const rest = restOfDocument(document, true)
-    return lists.flatMap((key) => toList(document[key]).map((record) => toRow(record, document, rest)))
+    for (const key of lists) for (const record of toList(document[key])) addRow(record, document, rest)
   }
 }
 
@@ -181,21 +197,8 @@ const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly strin
   return 'document' in from && of === 'document' ? from.document : []
 }
 
-/** A digest of each row: two rows are the same if their digests are. */
-export const digestRows = (table: Table, rows: readonly TableRow[]): readonly string[] => {
-  const toText = createRowText(table)
-  return rows.map((row) => hash('md5', toText(row), 'base64'))
-}
-
-/** The content of a row as text: two rows are the same if their texts are. */
-export const createRowText = (table: Table): ((row: TableRow) => string) => {
-  const names = listColumns(table).map(({ name }) => name)
-  const values: unknown[] = []
-  return (row) => {
-    for (const [index, name] of names.entries()) values[index] = typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null)
-    return JSON.stringify(values)
-  }
-}
+/** Whether a table has a file. */
+export const hasFile = (root: string, { files }: Table): boolean => files.some(({ path }) => statFile(join(root, path)) !== undefined)
 
 /**
  * Reads all rows of a table whose files are lists, with the exchange in their paths; undefined if none of them exists.
@@ -203,10 +206,11 @@ export const createRowText = (table: Table): ((row: TableRow) => string) => {
  * @throws DamagedFileError if one is no list of records
  */
 export const readTable = async (root: string, table: Table): Promise<readonly TableRow[] | undefined> => {
-  const files = table.files.filter(({ path }) => statFile(join(root, path)) !== undefined)
-  const all: TableRow[] = []
-  for (const { path, label } of files) for await (const rows of readTableRows(table, join(root, path), label)) all.push(...rows)
-  return files.length === 0 ? undefined : all
+  const columns = createColumns(table)
+  for await (const _ of readTables(root, [[table, columns]]));
+  if (!hasFile(root, table)) return undefined
+  const names = listColumns(table).map(({ name }) => name)
+  return (columns[0] ?? []).map((_, row) => Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])))
 }
 
 /** The rows of one file of a table, and the records of the provider that they stand for. */

@@ -93,7 +93,7 @@ describe('scripstream run --serve', () => {
     const io = createTestIo()
     const code = type(['run', '--serve', '0', '--out', temporaryFolder()], io, of(started(['market-news'])))
     const address = await findAddress(io.err.text)
-    expect(io.err.text()).toContain(`The page of this run: ${address}\n`)
+    expect(io.err.text()).toContain(`The page of this run: ${address}/run\n`)
     await code
     await expect(fetch(address)).rejects.toThrow()
   })

@@ -26,7 +26,7 @@ describeInBrowser('a run with faults', (open) => {
     const ended = endOf(child)
     const [, { ISIN = '', Symbol: symbol = '' } = {}] = simulator.market.stocks
     const lost: Fault = { on: 'announcements', mode: 'status', status: 404, items: [ISIN] }
-    const { page, problems } = await openFolder(open, out, '/?stream=fundamental-data')
+    const { page, problems } = await openFolder(open, out, '/run?stream=fundamental-data')
     const node = (name: string, state: string) => page.getByRole('button', { name: new RegExp(`^${name}: ${state}`) })
     const details = (name: string) => page.getByRole('region', { name: `Details of ${name}` })
     const barrier = (text: string) => page.locator('.graph text.barrier').getByText(text)
@@ -44,7 +44,7 @@ describeInBrowser('a run with faults', (open) => {
     await node('bulk-block-deals', 'tries 1 item later').waitFor()
     await node('market-news', 'waits \\d s: rate limit').waitFor()
     await node('new-announcements', '1 failed').click()
-    await page.waitForURL('**/?stream=new-announcements')
+    await page.waitForURL('**/run?stream=new-announcements')
     await details('new-announcements').getByRole('listitem').getByText(/404/).waitFor()
     const losses = page.locator('.losses')
     await losses.getByRole('listitem').filter({ hasText: symbol }).getByText(/404/).waitFor()
@@ -70,8 +70,8 @@ describeInBrowser('a run with faults', (open) => {
     child.stderr.on('data', (text: Buffer) => {
       printed += String(text)
     })
-    await expect.poll(() => printed, { timeout: 30_000 }).toMatch(/page of this run: http:\S+\d/)
-    const { page } = await open(/http:\S+\d/.exec(printed)?.[0] ?? '', { width: 390, dark: true })
+    await expect.poll(() => printed, { timeout: 30_000 }).toMatch(/page of this run: http:\S+\/run\b/)
+    const { page } = await open(/http:\S+\/run\b/.exec(printed)?.[0] ?? '', { width: 390, dark: true })
     await page.getByRole('button', { name: /^market-news: waits \d s: rate limit, 0 of 6 items/ }).waitFor()
     simulator.control({ faults: [] })
     await page.getByRole('alert').getByText('does not answer').waitFor()

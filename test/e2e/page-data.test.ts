@@ -49,7 +49,18 @@ const createFolder = (): string =>
     ),
   })
 
-const VIEWS = ['/market', '/stock/TCS', '/stock/NONE', '/index/NIFTY', '/query', `/stock/${encodeURIComponent(HOSTILE)}`]
+const VIEWS = [
+  '/',
+  '/list/stocks',
+  '/list/circuits',
+  '/list/none',
+  '/market',
+  '/stock/TCS',
+  '/stock/NONE',
+  '/index/NIFTY',
+  '/query',
+  `/stock/${encodeURIComponent(HOSTILE)}`,
+]
 
 describeInBrowser('market, stocks and queries', (openPage) => {
   let origin: string
@@ -98,13 +109,42 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.locator('.timeline li[aria-current=date]').waitFor()
     const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
     await dividends.click()
-    await page.waitForURL('**hide=D')
+    await page.waitForURL('**marks-off=FNAD')
     expect(await dividends.getAttribute('aria-pressed')).toBe('false')
     await dividends.click()
-    await page.waitForURL((url) => !url.search.includes('hide'))
+    await page.waitForURL((url) => !url.search.includes('marks-off'))
     await page.getByRole('button', { name: 'max' }).click()
     await page.waitForURL('**range=max')
     expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
+    expect(problems).toEqual([])
+  })
+
+  it('compares a stock with another one, shows weeks and a logarithmic scale, and has its quarters and holders on pages of their own', async () => {
+    const { page, problems } = await open('/stock/TCS')
+    await page.locator('.canvas canvas').first().waitFor()
+    await page
+      .getByText(/: [+−]?[\d.]+ %/)
+      .first()
+      .waitFor()
+    await page.getByRole('textbox', { name: 'Compare with a stock or an index' }).fill('nifty')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**compare=NIFTY')
+    await page.locator('.seen').getByText('NIFTY').waitFor()
+    await page.getByLabel('weeks').check()
+    await page.getByLabel('log').check()
+    await page.waitForURL((url) => url.search.includes('step=week') && url.search.includes('scale=log'))
+    await page.getByRole('textbox', { name: 'Compare with a stock or an index' }).fill('none')
+    await page.keyboard.press('Enter')
+    await page.getByText('NONE is in no list of this folder').waitFor()
+    for (const [tab, text] of [
+      ['quarters', 'Q3 FY26'],
+      ['holders', '61.00 %'],
+      ['checks', 'Data checks of the candles'],
+    ] as const) {
+      await page.getByRole('button', { name: tab }).click()
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
+      expect(await page.locator('.canvas').isVisible()).toBe(false)
+    }
     expect(problems).toEqual([])
   })
 
@@ -113,11 +153,11 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     const limits = page.getByRole('region', { name: 'At their price limit' })
     await limits.getByRole('link', { name: 'INFY' }).click()
     await page.waitForURL('**/stock/INFY')
-    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    await page.getByRole('heading', { name: 'Infosys' }).waitFor()
     await page.keyboard.press(']')
-    await page.getByRole('heading', { name: 'TCS' }).waitFor()
+    await page.getByRole('heading', { name: 'Tata Consultancy' }).waitFor()
     await page.keyboard.press('[')
-    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    await page.getByRole('heading', { name: 'Infosys' }).waitFor()
     await page.goBack()
     await page.waitForURL('**/stock/TCS')
   })
@@ -130,7 +170,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     const before = await page.evaluate('scrollY')
     expect(before).toBeGreaterThan(0)
     await link.click()
-    await page.getByRole('heading', { name: 'INFY' }).waitFor()
+    await page.getByRole('heading', { name: 'Infosys' }).waitFor()
     expect(await page.evaluate('scrollY')).toBe(0)
     const asked: string[] = []
     page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()))
@@ -151,7 +191,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByText('खबर 🙂').waitFor()
     expect(await page.locator('main :is(img, script, iframe)').count()).toBe(0)
     await page.getByRole('link', { name: HOSTILE }).first().click()
-    await page.getByRole('heading', { name: HOSTILE }).waitFor()
+    await page.getByRole('heading', { name: HEADLINE }).waitFor()
     await page.getByText('There are no candles of it').waitFor()
     await page.goto(`${origin}/stock/TCS`)
     await page.getByText('Board meeting').waitFor()
@@ -166,7 +206,10 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
     await box.press('Control+Enter')
     await page.getByText('3 rows in').waitFor()
-    await page.getByRole('columnheader', { name: 'n', exact: true }).getByRole('button').click()
+    const head = page.getByRole('columnheader', { name: /^n( |$)/ }).getByRole('button')
+    await head.click()
+    await page.getByRole('columnheader', { name: 'n ▾' }).waitFor()
+    await head.click()
     await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
     expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()])
@@ -182,7 +225,85 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
     await box.press('Control+Enter')
     await page.getByText('2 rows in').waitFor()
-    expect(await page.locator('tbody tr').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
+    expect(await page.locator('tbody tr[data-row]').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
+  })
+
+  it.skipIf(!duckdb)('completes names, draws a result, remembers what was run, and refuses a day without a record', async () => {
+    const { page, problems } = await open('/query')
+    const box = page.getByRole('textbox', { name: 'SQL statement' })
+    await box.fill('select isin from mas')
+    await page.getByRole('button', { name: 'Tab master', exact: true }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(' order by na')
+    await page.keyboard.press('Tab')
+    expect(await box.inputValue()).toBe('select isin from master order by name')
+    await box.fill("select day, close from candles_adjusted where symbol = 'TCS'")
+    await box.press('Control+Enter')
+    await page.getByText('120 rows in').waitFor()
+    await page.getByRole('button', { name: 'Chart' }).click()
+    await page.getByRole('img', { name: 'close by day' }).waitFor()
+    await page.goto(`${origin}/query`)
+    await page.getByRole('region', { name: 'History' }).getByRole('button').click()
+    await page.getByText('120 rows in').waitFor()
+    expect(problems).toEqual([])
+    await page.getByLabel('as of').fill('2020-01-01')
+    await page.getByRole('alert').getByText('no day is recorded').waitFor()
+  })
+
+  it.skipIf(!duckdb)('shows whole lists: sorted, filtered by words and values, with a link that leads to the same', async () => {
+    const { page, problems } = await open('/market')
+    await page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'All of At their price limit' }).click()
+    await page.waitForURL('**/list/circuits')
+    await page.getByText('3 rows').waitFor()
+    await page.getByRole('searchbox', { name: 'Filter the rows by words' }).fill('infy')
+    await page.getByText('1 of 3 rows').waitFor()
+    expect(page.url()).toContain('find=infy')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await page.locator('[data-row="0"] a:focus').waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/stock/INFY')
+    await page.goto(`${origin}/list/stocks?sort=close_inr&is.marks=&hide=name`)
+    await page.getByRole('columnheader', { name: 'close ₹ ▴' }).waitFor()
+    expect(await page.locator('tbody tr[data-row] td:first-child').allInnerTexts()).toEqual(['INFY', 'TCS', HOSTILE])
+    await page.goto(`${origin}/list/none`)
+    await page.getByRole('alert').getByText('none is in no list').waitFor()
+    expect(problems.filter((text) => !text.includes('404'))).toEqual([])
+  })
+
+  it.skipIf(!duckdb)('draws only the rows of a long list that are seen', async () => {
+    const stocks = Array.from({ length: 2_775 }, (_, place) => stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, `Stock ${place}`))
+    const { page } = await openFolder(openPage, folderWith({ 'master_isin_map.json': stocks }), '/list/stocks?sort=symbol')
+    await page.getByText('2,775 rows').waitFor()
+    expect(await page.locator('tbody tr[data-row]').count()).toBeLessThan(150)
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    await page.getByRole('link', { name: 'S999', exact: true }).waitFor()
+  })
+
+  it.skipIf(!duckdb)('keeps the stocks that one follows, and shows them today with what happened', async () => {
+    const { page, problems } = await open('/stock/TCS')
+    await page.getByRole('button', { name: '☆ follow' }).click()
+    await page.goto(origin)
+    const own = page.getByRole('region', { name: 'Your stocks' })
+    await own.getByText('upper limit').waitFor()
+    await own.getByText('Board meeting').waitFor()
+    await own.getByRole('textbox', { name: 'Symbols to follow' }).fill('nosuch')
+    await page.keyboard.press('Enter')
+    await own.getByText('In no list of this folder').waitFor()
+    await own.getByRole('button', { name: 'Remove NOSUCH' }).click()
+    await own.getByText('In no list of this folder').waitFor({ state: 'hidden' })
+    expect(problems).toEqual([])
+  })
+
+  it('says on every view that data is simulated, and nothing of real data', async () => {
+    const out = folderWith({ 'master_isin_map.json': [stock('TCS')], '.scripstream/source.json': { simulated: true } })
+    for (const path of ['/', '/market', '/query']) {
+      const { page } = await openFolder(openPage, out, path)
+      await page.getByText('Simulated data').waitFor()
+    }
+    const { page } = await open('/query')
+    await loaded(page)
+    expect(await page.getByText('Simulated data').count()).toBe(0)
   })
 
   it('says what to do in an empty folder', async () => {

@@ -43,7 +43,7 @@ const failed = runReport({
 
 describeInBrowser('the run', (open) => {
   it('shows how the last run ended, what is missing and why, with texts of the provider as text', async () => {
-    const { page, problems } = await openFolder(open, folderOf(failed))
+    const { page, problems } = await openFolder(open, folderOf(failed), '/run')
     await page
       .getByRole('heading', { name: 'Not complete' })
       .or(page.getByRole('heading', { name: 'Complete, but' }))
@@ -54,13 +54,13 @@ describeInBrowser('the run', (open) => {
     expect(await page.title()).toBe('Run · scripstream')
     expect(await page.locator('#page img, #page script').count()).toBe(0)
     await page.getByRole('button', { name: /^market-news: 2 failed/ }).click()
-    await page.waitForURL('**/?stream=market-news')
+    await page.waitForURL('**/run?stream=market-news')
     await page.getByRole('region', { name: 'Details of market-news' }).getByText(HOSTILE).waitFor()
     expect(problems).toEqual([])
   })
 
   it('says what to do where no run has finished', async () => {
-    const { page, problems } = await openFolder(open, temporaryFolder())
+    const { page, problems } = await openFolder(open, temporaryFolder(), '/run')
     await page.getByRole('heading', { name: 'No data yet' }).waitFor()
     await page.getByText('scripstream run --simulate').waitFor()
     await page.goto(`${new URL(page.url()).origin}/runs`)
@@ -88,7 +88,7 @@ describeInBrowser('the run', (open) => {
       item('TCS'),
       item('INFY', { status: 'error', reason: 'no answer' }),
     )
-    const { page, problems } = await openFolder(open, folderOf(failed), '/?marbles=1', { live: () => live.state(2_000) })
+    const { page, problems } = await openFolder(open, folderOf(failed), '/run?marbles=1', { live: () => live.state(2_000) })
     await page.getByRole('heading', { name: /^▸? ?Running: / }).waitFor()
     const node = page.getByRole('button', { name: /^market-news: / })
     expect(await node.getAttribute('aria-label')).toBe('market-news: 1 failed, 2 of 60 items')
@@ -108,7 +108,7 @@ describeInBrowser('the run', (open) => {
     live.event({ type: 'items-known', stream: 'market-news', total: 60 })
     live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })
     let isActive = true
-    const { page } = await openFolder(open, folderOf(failed), '/?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
+    const { page } = await openFolder(open, folderOf(failed), '/run?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
     await page.getByRole('button', { name: /^market-news: .* 1 of 60 items/ }).waitFor()
     isActive = false
     await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
@@ -129,7 +129,7 @@ describeInBrowser('the run', (open) => {
       },
     })
     const out = folderOf(interrupted)
-    const { page, problems } = await openFolder(open, out, '/')
+    const { page, problems } = await openFolder(open, out, '/run')
     await page.getByRole('heading', { name: 'Interrupted' }).waitFor()
     await page.getByText('0 of 1 stream complete').waitFor()
     await page.getByRole('button', { name: /^market-news: ! interrupted/ }).waitFor()
@@ -152,7 +152,7 @@ describeInBrowser('the run', (open) => {
     const live = followLive(streams)
     live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
     const out = folderOf(runReport({ run: 'r1' }))
-    const { page, server } = await openFolder(open, out, '/', { live: () => live.state(2_000) })
+    const { page, server } = await openFolder(open, out, '/run', { live: () => live.state(2_000) })
     await page.getByRole('heading', { name: /Running: / }).waitFor()
     const report = runReport({ run: 'r2', outcome: 'failed', error: 'the disk is full' })
     writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(report))
@@ -164,14 +164,14 @@ describeInBrowser('the run', (open) => {
   })
 
   it('says that the server has ended', async () => {
-    const { page, server } = await openFolder(open, folderOf(failed))
+    const { page, server } = await openFolder(open, folderOf(failed), '/run')
     await page.locator('.graph').waitFor()
     await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
   })
 
   it('goes on by itself when the server is started again, with what the folder holds then', async () => {
-    const { page, server } = await openFolder(open, folderOf(failed))
+    const { page, server } = await openFolder(open, folderOf(failed), '/run')
     await page.locator('.graph').waitFor()
     await server.close()
     await page.getByRole('alert').getByText('does not answer').waitFor()
@@ -189,7 +189,7 @@ describeInBrowser('the run', (open) => {
       outcome: 'partial',
       scripts: { 'master-data': scriptReport(), 'market-news': scriptReport({ outcome: 'failed', error: `news is down ${REVERSED}` }) },
     })
-    const { page, problems } = await openFolder(open, folderOf(down), '/', { dark: true })
+    const { page, problems } = await openFolder(open, folderOf(down), '/run', { dark: true })
     await page.getByRole('heading', { name: 'Not complete' }).waitFor()
     await page.getByRole('button', { name: /^market-news: ✕ failed/ }).focus()
     await page.keyboard.press('Enter')
@@ -227,7 +227,7 @@ describeInBrowser('the run', (open) => {
     await checks.getByText('1 finding of 1 kind: 1 warning').waitFor()
     await checks.getByText(`12 Feb 2026: moved ${HOSTILE}`).waitFor()
     await checks.locator('a[href="/stock/M%26M"]').waitFor()
-    await page.goto(new URL('/', page.url()).href)
+    await page.goto(new URL('/run', page.url()).href)
     await page.getByRole('link', { name: '1 finding of 1 kind: 1 warning; 1 new' }).click()
     await page.waitForURL('**/runs/r2')
     expect(problems).toEqual([])

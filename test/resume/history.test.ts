@@ -5,11 +5,11 @@ import { listTables } from '../../src/pipeline/define-stream.js'
 import { findDamages } from '../../src/storage/history/check.js'
 import { listListedDays } from '../../src/storage/history/choose.js'
 import { openHistory } from '../../src/storage/history/record.js'
-import { createRowText, readTable } from '../../src/storage/table-rows.js'
+import { readTable } from '../../src/storage/table-rows.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { readRecordedList } from '../support/history.js'
+import { createRowText, readRecordedList } from '../support/history.js'
 import { tryRun } from './support.js'
 
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDocumentsReader, parseFirstRecords } from '../../src/show/documents.js'
+import { readDocuments } from '../../src/show/documents.js'
 import { marketWith, report, stock } from './support.js'
 
 const at = (text: string): number => Date.parse(`${text}+05:30`)
@@ -18,6 +18,7 @@ describe('filings and news of the day', () => {
         data: [{ news_date: '2026-02-12 19:00:00', caption: 'late', descriptor: 'Results', file_url: 'https://x.example/y' }],
       },
       'market_news/A_news.json': {
+        Symbol: 'A',
         News: [
           { Title: 'ahead', PublishDate: at('2026-03-01T00:00:00') },
           { Title: 'bad', Sentiment: 'Negative', PublishDate: at('2026-02-12T00:10:00') },
@@ -26,35 +27,18 @@ describe('filings and news of the day', () => {
       },
       '.scripstream/report.json': report({ 'company-filings': ['success'], 'market-news': ['success'] }),
     })
-    const { filings, news, sentiments } = await createDocumentsReader(folder)()
+    const { filings, news, sentiments } = await readDocuments(folder)
     expect(filings).toMatchObject({ about: { day: '2026-02-12' }, total: 2 })
     expect(filings.rows).toEqual([
       { symbol: 'B', name: 'B Ltd', at: '2026-02-12 19:00', title: 'late', kind: 'Results', url: 'https://x.example/y' },
-      { symbol: 'A', name: 'A Ltd', at: '2026-02-12 09:00', title: 'early', kind: '' },
+      { symbol: 'A', name: 'A Ltd', at: '2026-02-12 09:00', title: 'early' },
     ])
     expect(news.rows).toMatchObject([{ symbol: 'A', at: '2026-02-12 00:10', title: 'bad', sentiment: 'negative' }])
     expect(sentiments).toEqual({ negative: 1 })
   })
 
   it('without files have no day, and the reason', async () => {
-    const { filings } = await createDocumentsReader(marketWith({ 'master_isin_map.json': [stock('A')] }))()
+    const { filings } = await readDocuments(marketWith({ 'master_isin_map.json': [stock('A')] }))
     expect(filings).toEqual({ about: { problem: 'not fetched yet: no run has finished in this folder' }, rows: [], total: 0 })
-  })
-})
-
-describe('the first records of a cut document', () => {
-  const rows = [{ a: 'x"]}\\', b: { c: [1] } }, { a: '{[' }, { a: 'ü' }]
-  const text = JSON.stringify({ code: 0, data: rows })
-
-  it('are the complete ones, wherever it is cut', () => {
-    for (let end = 0; end <= text.length; end += 1) {
-      const found = parseFirstRecords(text.slice(0, end))
-      expect(found).toEqual(rows.slice(0, found.length))
-    }
-    expect(parseFirstRecords(text)).toEqual(rows)
-  })
-
-  it('of a text without a list are none', () => {
-    for (const other of ['', '{}', '{"data":null}', '[]', '[1,2]']) expect(parseFirstRecords(other)).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import type { HistoryRequest } from '../../src/model/history.js'
+import { listColumns, type Table } from '../../src/model/table.js'
 import { findAnswer } from '../../src/storage/history/choose.js'
 import { createListReader } from '../../src/storage/history/lists.js'
 import { openHistory } from '../../src/storage/history/record.js'
@@ -16,3 +17,9 @@ export const readRecordedList = async (root: string, table: string, day: string)
   const chosen = findAnswer(history, table, { day, warn: () => undefined })
   return chosen?.record.day === day ? createListReader(history)(chosen.list) : undefined
 }
+
+/** The content of a row as text: two rows of a table are the same if their texts are. */
+export const createRowText =
+  (table: Table) =>
+  (row: TableRow): string =>
+    JSON.stringify(listColumns(table).map(({ name }) => (typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null))))

@@ -76,7 +76,7 @@ describe('the server of the page', () => {
     )
   })
 
-  it('names the folder before its first run, quoted for a shell, and no path of this machine after it', async () => {
+  it('names the folder where a command needs it, quoted for a shell, and no path of this machine once all is well', async () => {
     const out = join(temporaryFolder(), "my friend's data")
     mkdirSync(join(out, '.scripstream'), { recursive: true })
     writeFileSync(join(out, '.scripstream', 'report.json'), '{"run":')
@@ -85,7 +85,8 @@ describe('the server of the page', () => {
       ...{ isActive: false, answer: { word: 'A record of the runs is damaged' } },
       folder: `'${out.replace("'", `'\\''`)}'`,
     })
-    writeFileSync(join(out, '.scripstream', 'report.json'), JSON.stringify(runReport()))
+    const now = new Date(Date.now() + 86_400_000).toISOString()
+    writeFileSync(join(out, '.scripstream', 'report.json'), JSON.stringify(runReport({ asOf: now })))
     const { body, status } = await send(origin, '/api/state')
     expect(status).toBe(200)
     expect(body).not.toContain(join(out, '..'))

@@ -7,8 +7,9 @@ import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { listRecordedTables } from '../../pipeline/history-request.js'
 import { findDamages } from '../../storage/history/check.js'
 import { type ChosenList, chooseEachDay, listListedDays } from '../../storage/history/choose.js'
-import { createListReader, describeRows } from '../../storage/history/lists.js'
+import { createListReader } from '../../storage/history/lists.js'
 import { type Damage, type History, openHistory } from '../../storage/history/record.js'
+import { digestRows } from '../../storage/row-digest.js'
 import { createRecordReader } from '../../storage/table-rows.js'
 import { findFailingStreams } from './failing-streams.js'
 import type { CheckName, Finding } from './finding.js'
@@ -89,7 +90,7 @@ const verifyList = async (
         const { checks, contents } = getOrAdd(files, file, () => ({ checks: createChecks(file, recorded), contents: [] }))
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
-          contents.push({ day: record.day, content: table.files.length === 1 ? list.content : describeRows(table, rows).content })
+          contents.push({ day: record.day, content: table.files.length === 1 ? list.content : digestRows(table, rows) })
       }
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error

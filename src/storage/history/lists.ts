@@ -1,14 +1,14 @@
 import type { RecordedTable } from '../../model/history.js'
-import { getOrAdd } from '../../model/map.js'
+import { getOrAdd, groupBy } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
-import { type ParquetColumn, readParquet, writeParquet } from '../parquet.js'
-import { digestRows, type TableRow } from '../table-rows.js'
+import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
+import { createRowDigests, toColumns } from '../row-digest.js'
+import { type Columns, createColumns, type TableRow } from '../table-rows.js'
 import {
   BASES,
   describeFile,
-  digestOf,
   type EncodedLists,
   type FileFacts,
   findFile,
@@ -30,44 +30,79 @@ const FURTHER: readonly ParquetColumn[] = [
 /** Of more changed rows than this share, a list is stored whole. */
 const MAX_CHANGED = 0.5
 
-export type ReadTable = (table: Table) => Promise<DescribedRows | undefined>
+/** Reads lists of the same files in one pass, and adds their rows to columns. Emits after some rows each. @throws DamagedFileError */
+export type ReadLists = (tables: readonly (readonly [Table, Columns])[]) => AsyncIterable<unknown>
 
 interface NewLists {
+  /** Tables that have a file. */
   readonly tables: readonly RecordedTable[]
   readonly day: Day
   /** ISO 8601. */
   readonly knownAt: string
-  readonly read: ReadTable
+  readonly read: ReadLists
   /** Whether a record of the day already has the list with this content, so that it is left out. */
   readonly isKnown?: (table: Table, content: string) => boolean
   readonly warn: Warn
 }
 
-/** Encodes lists one after the other, so that the memory of only one is needed. */
+/** Encodes lists file by file, each row as it is read, so that no list is in memory as rows. A list of a damaged file is left out, with a warning. */
 export const encodeLists = async (history: History, { tables, read, isKnown, ...request }: NewLists): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
   const folder = nameRecord(request, [...history.records, ...history.deleted])
-  for (const { table, stream } of tables) {
-    const described = await read(table)
-    if (described === undefined || isKnown?.(table, described.content)) continue
-    const base = await openBase(history, table, request)
-    const { bytes, list } = await encodeList(described, { ...request, table, base, folder })
-    encoded.lists[table.name] = { stream, ...list }
-    if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])
-    if (base?.isNew && list.whole === base.facts) encoded.files.push([base.facts, base.bytes])
-    await yieldTurn()
+  for (const group of groupBy(tables, ({ table }) => table.files.map(({ path }) => path).join('\n')).values()) {
+    const warn: Warn = (text) =>
+      request.warn(`${group.map(({ table }) => table.name).join(', ')} ${group.length === 1 ? 'was' : 'were'} not recorded: ${text}`)
+    const lists = (await leaveOutDamaged(warn, () => writeWholeLists(group, read, request.knownAt))) ?? []
+    for (const { table, stream, ...whole } of lists) {
+      if (isKnown?.(table, whole.content)) continue
+      const base = await openBase(history, table, request)
+      const { bytes, list } = await encodeList(whole, { ...request, table, base, folder })
+      encoded.lists[table.name] = { stream, ...list }
+      if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])
+      if (base?.isNew && list.whole === base.facts) encoded.files.push([base.facts, base.bytes])
+    }
   }
   return encoded
 }
 
-/** Rows with digests of their content: of each one, and of all in whatever order, under the names of their columns. */
-export const describeRows = (table: Table, rows: readonly TableRow[]) => {
-  const keys = digestRows(table, rows)
-  const names = listColumns(table).map(({ name }) => name)
-  return { rows, keys, content: digestOf([...names, ...[...keys].sort()].join('\n')) }
+/** Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a group then. */
+const GROUP_BATCHES = 128
+
+/** A list as a file of its own. */
+interface WholeList {
+  readonly bytes: Buffer
+  /** The digest of each row. */
+  readonly keys: readonly number[]
+  readonly content: string
 }
 
-export type DescribedRows = ReturnType<typeof describeRows>
+const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists, knownAt: string) => {
+  const lists = group.map((recorded) => ({
+    ...{ recorded, columns: createColumns(recorded.table), digests: createRowDigests(recorded.table) },
+    file: createParquet(toFileColumns(recorded.table, knownAt)),
+  }))
+  const flush = (least: number): void => {
+    for (const { columns, digests, file } of lists) {
+      if ((columns[0]?.length ?? 0) < least) continue
+      digests.add(columns)
+      file.addGroup(columns)
+      for (const values of columns) values.length = 0
+    }
+  }
+  let batches = 0
+  for await (const _ of read(lists.map(({ recorded: { table }, columns }) => [table, columns] as const))) {
+    flush(++batches % GROUP_BATCHES === 0 ? 1 : GROUP_ROWS)
+    await yieldTurn()
+  }
+  flush(1)
+  return lists.map(({ recorded, digests: { keys, content }, file }) => ({ ...recorded, keys, content: content(), bytes: file.finish() }))
+}
+
+const toFileColumns = (table: Table, knownAt: string): readonly ParquetColumn[] => [
+  ...listColumns(table),
+  { name: KNOWN_AT, type: 'TIMESTAMP', constant: formatSecond(Date.parse(knownAt)) },
+  ...FURTHER,
+]
 
 interface Base {
   readonly facts: FileFacts
@@ -107,15 +142,14 @@ interface NewList extends Pick<NewLists, 'knownAt'> {
  * becomes a base when a later day needs it, so that a list that changes as a whole each day has none.
  */
 const encodeList = async (
-  described: DescribedRows,
+  whole: WholeList,
   { table, base, folder, knownAt }: NewList,
 ): Promise<{ readonly list: Omit<RecordedList, 'stream'>; readonly bytes?: Buffer }> => {
-  const { rows, content } = described
-  const facts = { rows: rows.length, content }
-  if (base?.content === content) return { list: { ...facts, whole: base.facts } }
-  const changes = base && findChanges(table, described, await readParquet(base.bytes))
-  const known: ParquetColumn = { name: KNOWN_AT, type: 'TIMESTAMP', constant: formatSecond(Date.parse(knownAt)) }
-  const bytes = writeParquet([...listColumns(table), known, ...FURTHER], changes ?? rows)
+  const facts = { rows: whole.keys.length, content: whole.content }
+  // A base that an earlier version recorded has a digest of another kind.
+  const changes = base && (base.content === whole.content ? [] : await findChanges(table, whole, base.bytes))
+  if (base && changes?.length === 0) return { list: { ...facts, whole: base.facts } }
+  const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : whole.bytes
   const file = describeFile(`${folder}/${table.name}${changes ? '.changes' : ''}.parquet`, bytes)
   return { bytes, list: { ...facts, ...(base && changes ? { whole: base.facts, changes: file } : { whole: file }) } }
 }
@@ -131,25 +165,37 @@ const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | und
  * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. Undefined if these
  * are most rows.
  */
-const findChanges = (table: Table, { rows, keys }: DescribedRows, base: readonly TableRow[]): readonly TableRow[] | undefined => {
-  const places = new Map<string, number[]>()
-  digestRows(table, base).forEach((key, place) => void getOrAdd(places, key, (): number[] => []).push(place))
-  const added = rows.filter((_, at) => places.get(keys[at] as string)?.pop() === undefined)
-  const most = rows.length * MAX_CHANGED
+const findChanges = async (table: Table, { bytes, keys }: WholeList, base: Buffer): Promise<readonly TableRow[] | undefined> => {
+  const most = keys.length * MAX_CHANGED
+  const left = new Map<number, number>()
+  for (const key of keys) left.set(key, (left.get(key) ?? 0) + 1)
+  const take = (key: number): boolean => {
+    const count = left.get(key) ?? 0
+    if (count > 0) left.set(key, count - 1)
+    return count > 0
+  }
+  const gone: number[] = []
+  for await (const { from, rows } of readParquetGroups(base)) {
+    const digests = createRowDigests(table)
+    digests.add(toColumns(table, rows))
+    for (const [at, key] of digests.keys.entries()) if (!take(key)) gone.push(from + at)
+    if (gone.length > most) return undefined
+  }
+  const added = keys.flatMap((key, place) => (take(key) ? [place] : []))
   if (added.length > most) return undefined
-  const gone = [...places.values()].flat().sort((one, other) => other - one)
   const names = table.key ?? table.columns.flatMap(({ name }) => (NAMES.includes(name) ? [name] : []))
   const toNames = (row: TableRow): string =>
     JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
+  const rows = await readRowsAt(base, gone)
   const byNames = new Map<string, number[]>()
-  for (const place of gone) getOrAdd(byNames, toNames(base[place] as TableRow), (): number[] => []).push(place)
-  const changes = added.map((row): TableRow => {
+  for (const [place, row] of [...rows].reverse()) getOrAdd(byNames, toNames(row), (): number[] => []).push(place)
+  const changes = [...(await readRowsAt(bytes, added)).values()].map((row): TableRow => {
     const place = byNames.get(toNames(row))?.pop()
     return { ...row, ...(place === undefined ? { [CHANGE]: 'added' } : { [CHANGE]: 'changed', [BASE_ROW]: place }) }
   })
   const removed = [...byNames.values()].flat().sort((one, other) => one - other)
   if (changes.length + removed.length > most) return undefined
-  return [...changes, ...removed.map((place): TableRow => ({ ...base[place], [CHANGE]: 'removed', [BASE_ROW]: place }))]
+  return [...changes, ...removed.map((place): TableRow => ({ ...rows.get(place), [CHANGE]: 'removed', [BASE_ROW]: place }))]
 }
 
 /** Columns that name what a row is about, in any list that has them and no `key`. */

@@ -4,12 +4,13 @@ import type { RunReport } from '../../model/report.js'
 import type { Table } from '../../model/table.js'
 import type { RunRecord } from '../../pipeline/storage.js'
 import { describeFileError } from '../file-system.js'
+import { digestRows } from '../row-digest.js'
 import { readSessionDays } from '../session-days.js'
-import { readTable } from '../table-rows.js'
+import { hasFile, readTable, readTables } from '../table-rows.js'
 import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
 import { encodeSeen, listRewritten } from './first-seen.js'
 import { writeGuide } from './guide.js'
-import { type DescribedRows, describeRows, encodeLists, type ReadTable } from './lists.js'
+import { encodeLists } from './lists.js'
 import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
 
 /** What a run that ended left to record. */
@@ -38,20 +39,24 @@ export const recordDay = async (root: string, run: RecordedRun): Promise<string 
 const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<void> => {
   await deleteInterruptedWrites(root)
   let history = await openHistory(root)
-  const complete = selectComplete(run)
+  const complete = selectComplete(root, run)
   const misdated = listMisdated(history)
-  const daily = new Map<string, DescribedRows>()
-  const read: ReadTable = async (table) => daily.get(table.name) ?? describeTable(root, table, warn)
+  const daily = new Map<string, string>()
   for (const { table, changesDaily } of complete) {
-    const described = changesDaily ? await read(table) : undefined
-    if (described) daily.set(table.name, described)
+    const rows = changesDaily
+      ? await leaveOutDamaged(
+          () => undefined,
+          () => readTable(root, table),
+        )
+      : undefined
+    if (rows) daily.set(table.name, digestRows(table, rows))
   }
   const { now, asOf } = await findPlaces(history, run, daily)
   if (now.doubt !== undefined && !run.history.isSimulated) warn(`check the clock: ${now.doubt}`)
   const isNow = asOf.day === now.day
-  history = await addRecord(history, { run, place: now, tables: isNow ? complete : [], rewrittenOn: asOf.day, read, warn })
+  history = await addRecord(history, { run, place: now, tables: isNow ? complete : [], rewrittenOn: asOf.day, warn })
   const following = complete.filter(({ followsAsOf }) => !isNow && (followsAsOf || run.history.isLateAllowed))
-  history = await addRecord(history, { run, place: asOf, tables: following, read, warn })
+  history = await addRecord(history, { run, place: asOf, tables: following, warn })
   for (const day of listMisdated(history))
     if (!misdated.includes(day))
       warn(`the clock was ahead when ${day} was recorded, so that record is no longer used; delete ${day} from the history`)
@@ -61,29 +66,20 @@ const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<v
 const listMisdated = (history: History) => listDays(history).flatMap(({ day, isMisdated }) => (isMisdated ? [day] : []))
 
 /** The tables whose files are complete: their stream succeeded, and the run requested all of their items, or the last ones that were missing. */
-const selectComplete = ({ history: { tables }, record: { chosen }, report, isPartOfEnded }: RecordedRun): readonly RecordedTable[] =>
+const selectComplete = (
+  root: string,
+  { history: { tables }, record: { chosen }, report, isPartOfEnded }: RecordedRun,
+): readonly RecordedTable[] =>
   tables.filter(
-    ({ stream, isPerItem }) =>
+    ({ table, stream, isPerItem }) =>
+      hasFile(root, table) &&
       report.scripts[stream]?.outcome === 'success' &&
       report.missing?.[stream] === undefined &&
       (isPartOfEnded || (chosen?.pairs?.[stream] === undefined && !(isPerItem && chosen?.symbols !== undefined))),
   )
 
-const describeTable = (root: string, table: Table, warn: Warn): Promise<DescribedRows | undefined> =>
-  leaveOutDamaged(
-    (text) => warn(`${table.name} was not recorded: ${text}`),
-    async () => {
-      const rows = await readTable(root, table)
-      return rows && describeRows(table, rows)
-    },
-  )
-
 /** Where the lists of now belong, and where those of the run's `asOf` do. Of a simulated market, now is `asOf`. */
-const findPlaces = async (
-  { root, records }: History,
-  { history, record, report }: RecordedRun,
-  daily: ReadonlyMap<string, DescribedRows>,
-) => {
+const findPlaces = async ({ root, records }: History, { history, record, report }: RecordedRun, daily: ReadonlyMap<string, string>) => {
   const { holidays, evidence, isSimulated } = history
   const newest = records
     .filter(({ isConfirmed }) => isConfirmed)
@@ -94,7 +90,7 @@ const findPlaces = async (
     days: await readSessionDays(root, evidence),
     areFresh: evidence.streams.some((name) => report.scripts[name]?.outcome === 'success'),
     isUnchangedSince: (day) =>
-      daily.size > 0 && [...daily].every(([table, { content }]) => chooseList(records, table, day)?.list.content === content),
+      daily.size > 0 && [...daily].every(([table, content]) => chooseList(records, table, day)?.list.content === content),
     recorded: listListedDays({ records }),
     newest: newest && { day: newest.day, knownAt: Date.parse(newest.knownAt) },
   }
@@ -111,19 +107,18 @@ interface NewDay {
   readonly tables: readonly RecordedTable[]
   /** If it is the record of what is new in other files, too: the session until which candles were replaced. */
   readonly rewrittenOn?: Place['day']
-  readonly read: ReadTable
   readonly warn: Warn
 }
 
 /** Stores a record with what the earlier records of its day do not have. Resolves to the history with it. */
-const addRecord = async (history: History, { run, place, tables, rewrittenOn, read, warn }: NewDay): Promise<History> => {
+const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
   const { day, timing, isConfirmed, seenOn } = place
   const knownAt = new Date(place.knownAt).toISOString()
   const isKnown = (table: Table, content: string): boolean => {
     const known = chooseList(history.records, table.name, day)
     return known !== undefined && !isBetterTiming(timing, known.record.timing) && known.list.content === content
   }
-  const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read })
+  const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read: (some) => readTables(history.root, some) })
   const seen = rewrittenOn && (await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }))
   const rewritten = rewrittenOn ? listRewritten(run.report, { ...place, day: rewrittenOn }) : []
   if (Object.keys(encoded.lists).length === 0 && !seen && rewritten.length === 0) return history

@@ -29,7 +29,7 @@ export interface FolderAnswer {
 
 /** `GET /api/state` */
 export interface FolderState {
-  /** Only before the first run, for its command: the absolute path of the folder, quoted for a shell. */
+  /** Only where a command is named that uses it: the absolute path of the folder, quoted for a shell. */
   readonly folder?: string
   readonly version: string
   /** Whether a run is active now. */

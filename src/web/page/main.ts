@@ -5,12 +5,14 @@ import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
+import { listView } from './views/list.js'
 import { marketView } from './views/market.js'
 import { oneRunView } from './views/one-run.js'
 import { queryView } from './views/query.js'
 import { runView } from './views/run.js'
 import { runsView } from './views/runs.js'
 import { indexView, stockView } from './views/stock.js'
+import { todayView } from './views/today.js'
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -175,7 +177,8 @@ const page: PageContext = {
 
 const listKeys = (): readonly KeyAction[] => [
   { keys: '/', about: 'search a stock or an index', act: focusSearch },
-  { keys: 'g r', about: 'the run', act: () => page.go('/') },
+  { keys: 'g t', about: 'today', act: () => page.go('/') },
+  { keys: 'g r', about: 'the run', act: () => page.go('/run') },
   { keys: 'g l', about: 'the list of runs', act: () => page.go('/runs') },
   { keys: 'g m', about: 'the market', act: () => page.go('/market') },
   { keys: 'g q', about: 'queries', act: () => page.go('/query') },
@@ -195,10 +198,11 @@ const followLinks = (event: MouseEvent): void => {
 }
 
 /** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [runView, runsView, oneRunView, marketView, stockView, indexView, queryView]
+const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 const SECTIONS = [
-  ['/', 'Run'],
+  ['/', 'Today'],
+  ['/run', 'Run'],
   ['/runs', 'Runs'],
   ['/market', 'Market'],
   ['/query', 'Query'],
@@ -213,6 +217,7 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
         ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
       )}
     </nav>
+    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated data</strong>` : nothing}
     ${searchField(page)}
     <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
     <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>

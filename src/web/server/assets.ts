@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { StorageError } from '../../model/errors.js'
+import { readIsSimulated } from '../../storage/run-records.js'
 
 /** A file of the page. */
 export interface Asset {
@@ -24,13 +25,27 @@ const TYPES: Readonly<Record<string, string>> = {
 export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in TYPES)
-    return new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+    const assets = new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+    const page = assets.get('/index.html')
+    return page === undefined
+      ? assets
+      : assets.set(SIMULATED_PAGE, toAsset(Buffer.from(String(page.bytes).replace('<html', '<html data-simulated')), '.html'))
   } catch (error) {
     throw new StorageError(`the files of the page are missing in ${folder}; install scripstream again, or build it`, { cause: error })
   }
 }
 
-const readAsset = (path: string): Asset => {
-  const bytes = readFileSync(path)
-  return { bytes, type: TYPES[extname(path)] ?? '', etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"` }
-}
+/** The page of simulated data. No path of a request has this name. */
+const SIMULATED_PAGE = 'simulated'
+
+const readAsset = (path: string): Asset => toAsset(readFileSync(path), extname(path))
+
+const toAsset = (bytes: Buffer, extension: string): Asset => ({
+  bytes,
+  type: TYPES[extension] ?? '',
+  etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
+})
+
+/** The page, which says from its first line on that data is simulated. */
+export const findPage = async (assets: ReadonlyMap<string, Asset>, out: string): Promise<Asset | undefined> =>
+  assets.get((await readIsSimulated(out)) ? SIMULATED_PAGE : '/index.html')

@@ -17,12 +17,13 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
   const { out, version, streams, live, checks, holidays } = served
   const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
+  const answer = describeAnswer({ report, outputs, damage, holidays, now })
   return omitUndefined({
-    folder: report === undefined ? quoteShell(resolve(out)) : undefined,
+    folder: answer.tone === 'ok' ? undefined : quoteShell(resolve(out)),
     version,
     isActive: live.isActive(),
     phases: describePhases(streams),
-    answer: describeAnswer({ report, outputs, damage, holidays, now }),
+    answer,
     last: report && toRunState(report, served),
     outputs,
     checks: await checks.summarize(runs),

@@ -19,6 +19,8 @@ export interface Served {
   readonly holidays?: ReadonlySet<Day> | undefined
   /** The configured workers of streams that do not have the usual number. */
   readonly workers: Readonly<Record<string, number>>
+  /** The symbols of the watchlists of the settings, by name. */
+  readonly watchlists?: Readonly<Record<string, readonly string[]>> | undefined
   /** The run that is active now. */
   readonly live: LiveHub
   /** What the last run changed. */

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
-import { type Asset, readAssets } from './assets.js'
+import { type Asset, findPage, readAssets } from './assets.js'
 import { createChanges, createRunChanges } from './changes.js'
 import { createChecks } from './checks.js'
 import { readFolderState } from './folder-state.js'
@@ -23,7 +23,7 @@ export interface RunWork {
 }
 
 export interface PageServerOptions
-  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays'>,
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays' | 'watchlists'>,
     Pick<HubOptions, 'wall'>,
     RunWork,
     AnswerWork {
@@ -124,7 +124,7 @@ const handle = async (
   const [path = '', search = ''] = url.split(/\?(.*)/s)
   if (path !== '/api' && !path.startsWith('/api/')) {
     if (method === 'POST') throw new AnswerError(405, `${path} answers GET only`)
-    return sendAsset(request, response, assets.get(path) ?? assets.get('/index.html'))
+    return sendAsset(request, response, assets.get(path) ?? (await findPage(assets, served.out)))
   }
   const { route, params } = findRoute(routes, method, path)
   const aborting = new AbortController()

@@ -5,8 +5,9 @@ import { DamagedFileError } from '../../../src/model/errors.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { findAnswer } from '../../../src/storage/history/choose.js'
 import { deleteDays } from '../../../src/storage/history/delete.js'
-import { createListReader, describeRows } from '../../../src/storage/history/lists.js'
+import { createListReader } from '../../../src/storage/history/lists.js'
 import { openHistory } from '../../../src/storage/history/record.js'
+import { digestRows } from '../../../src/storage/row-digest.js'
 import { seeded } from '../../crash/support.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { HISTORY, record, storeSessions, storeVersion, toHistoryFolder } from './support.js'
@@ -47,7 +48,7 @@ const readAnswers = async (root: string): Promise<ReadonlyMap<string, string>> =
     for (const day of DAYS) {
       const read = async (): Promise<string> => {
         const found = findAnswer(history, table.name, { day, warn: () => undefined })
-        return found?.record.day === day ? `rows ${describeRows(table, await readList(found.list)).content}` : 'none'
+        return found?.record.day === day ? `rows ${digestRows(table, await readList(found.list))}` : 'none'
       }
       answers.set(
         `${day} ${table.name}`,

@@ -2,12 +2,13 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { describeRows, encodeLists } from '../../../src/storage/history/lists.js'
-import { type History, openHistory, type StoredRecord, writeRecord } from '../../../src/storage/history/record.js'
-import { readParquet } from '../../../src/storage/parquet.js'
-import { createRowText, type TableRow, type Value } from '../../../src/storage/table-rows.js'
+import { encodeLists } from '../../../src/storage/history/lists.js'
+import { type History, openHistory, type RecordedList, type StoredRecord, writeRecord } from '../../../src/storage/history/record.js'
+import { readParquet, readParquetGroups } from '../../../src/storage/parquet.js'
+import { toColumns } from '../../../src/storage/row-digest.js'
+import type { TableRow, Value } from '../../../src/storage/table-rows.js'
 import { temporaryFolder } from '../../support/folders.js'
-import { readRecordedList } from '../../support/history.js'
+import { createRowText, readRecordedList } from '../../support/history.js'
 import { createTable, toHistoryFolder } from './support.js'
 
 const TABLE = createTable('rows', 'rows.json', {
@@ -20,13 +21,22 @@ const TABLE = createTable('rows', 'rows.json', {
   at: ['At', 'TIMESTAMP'],
 })
 
+/** Rows that are read at once. */
+const PIECE = 4_096
+
 /** Records a version of the list on a day. */
 const recordRows = async (history: History, day: string, rows: readonly TableRow[], table = TABLE): Promise<History> => {
   const knownAt = `${day}T14:30:00.000Z`
   const recorded = { table, stream: 'rows', isPerItem: false, changesDaily: false, followsAsOf: true }
   const encoded = await encodeLists(history, {
     ...{ tables: [recorded], day, knownAt, warn: (text) => expect.fail(text) },
-    read: (table) => Promise.resolve(describeRows(table, rows)),
+    read: async function* ([list]) {
+      for (let from = 0; from < rows.length; from += PIECE) {
+        const values = toColumns(table, rows.slice(from, from + PIECE))
+        for (const [at, column] of list?.[1].entries() ?? []) column.push(...(values[at] ?? []))
+        yield
+      }
+    },
   })
   return writeRecord(history, { ...encoded, facts: { day, knownAt, timing: 'final', isConfirmed: true, run: 'r' } })
 }
@@ -150,6 +160,34 @@ describe('a recorded list', () => {
     const changes = history.records[1]?.lists.rows?.changes?.name ?? ''
     const rows = await readParquet(readFileSync(join(toHistoryFolder(history.root), changes)))
     expect(rows.map((row) => row._change)).toEqual(change === 'changed' ? ['changed'] : ['added', 'removed'])
+  })
+
+  it('of many rows is written and compared in groups', async () => {
+    const base = rowsOf(40_000, { price: 1 })
+    const places = [3, 16_384, 39_999]
+    const later = base.map((one, at) => (places.includes(at) ? { ...one, price: 2 } : one)).slice(1)
+    const { records, root } = await recordDays({ '2026-02-09': base, '2026-02-10': [...later, rowOf('new')] })
+    const { whole, changes } = records[1]?.lists.rows ?? {}
+    const bytes = readFileSync(join(toHistoryFolder(root), whole?.name ?? ''))
+    const groups: number[] = []
+    for await (const { from } of readParquetGroups(bytes)) groups.push(from)
+    expect(groups).toEqual([0, 16_384, 32_768])
+    const found = await readParquet(readFileSync(join(toHistoryFolder(root), changes?.name ?? '')))
+    expect(found.map(({ symbol, _change, _base_row }) => [symbol, _change, _base_row])).toEqual([
+      ...places.map((place) => [`S${place}`, 'changed', place]),
+      ['new', 'added', null],
+      ['S0', 'removed', 0],
+    ])
+    expect(sortRows(await readRecordedList(root, 'rows', '2026-02-10'))).toEqual(sortRows([...later, rowOf('new')]))
+  })
+
+  it('is the same as its base, if an earlier version gave that one a digest of another kind', async () => {
+    const rows = rowsOf(10)
+    const written = await recordDays({ '2026-02-09': rows })
+    const [first] = written.records as [StoredRecord]
+    const list = { ...(first.lists.rows as RecordedList), content: 'of another kind' }
+    const history = await recordRows({ ...written, records: [{ ...first, lists: { rows: list } }] }, '2026-02-10', rows)
+    expect(history.records.map(describeFiles)).toEqual(['own rows.parquet', 'base'])
   })
 
   it('that changes as a whole each day is stored whole, without a base', async () => {

@@ -5,10 +5,10 @@ import type { SqlType } from '../../../src/model/row-schema.js'
 import type { Table } from '../../../src/model/table.js'
 import type { RunSelection } from '../../../src/pipeline/storage.js'
 import { recordDay } from '../../../src/storage/history/record-day.js'
-import { createRowText, type TableRow } from '../../../src/storage/table-rows.js'
+import type { TableRow } from '../../../src/storage/table-rows.js'
 import { runReport } from '../../cli/support.js'
 import { temporaryFolder } from '../../support/folders.js'
-import { NO_HISTORY, readRecordedList } from '../../support/history.js'
+import { createRowText, NO_HISTORY, readRecordedList } from '../../support/history.js'
 
 /** A table of one file, with a column for each key. */
 export const createTable = (

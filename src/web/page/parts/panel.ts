@@ -17,6 +17,8 @@ interface PanelParts {
   readonly about: About
   /** How many there are, if the rows are cut. */
   readonly total?: number
+  /** Where the whole list is. */
+  readonly list?: string
   /** How many rows of a table there is room for, before it scrolls. */
   readonly room?: number
   /** Beside the title, such as buttons. */
@@ -25,10 +27,11 @@ interface PanelParts {
 }
 
 /** A part of a view: its title, the day of its data, and its content. Room is kept, so that nothing jumps when data comes. */
-export const panel = ({ title, about, total, room, tools, content }: PanelParts): TemplateResult => html`
+export const panel = ({ title, about, total, list, room, tools, content }: PanelParts): TemplateResult => html`
   <section class="panel" aria-label=${title}>
     <div class="head">
-      <h2>${title}${total === undefined || total === 0 ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
+      <h2>${list === undefined ? title : html`<a href=${list}>${title}</a>`}${total === undefined || total === 0 ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
+      ${list === undefined ? nothing : html`<a class="all" href=${list} aria-label=${`All of ${title}`}>all ▸</a>`}
       ${tools ?? nothing}
       ${aboutLine(about)}
     </div>

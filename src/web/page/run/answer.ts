@@ -10,6 +10,7 @@ import {
   formatDaysIn,
   formatDuration,
   formatInstant,
+  formatLeft,
   formatNumber,
   formatQuantity,
   formatTime,
@@ -24,7 +25,7 @@ const RUNNING: readonly string[] = ['success', 'partial', 'failed', 'interrupted
 /** The first thing on the page: is the data complete and fresh, and what changed? */
 export const renderAnswer = (
   { answer, last, checks }: FolderState,
-  changes: FolderChanges | Error | undefined,
+  changes: FolderChanges | Error | 'elsewhere' | undefined,
   now: number,
 ): TemplateResult => html`
   <section class="answer">
@@ -33,7 +34,7 @@ export const renderAnswer = (
       ${formatDaysIn(answer.text)}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
       ${last === undefined ? nothing : describeLast(last, now)}
     </p>
-    ${last === undefined ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
+    ${last === undefined || changes === 'elsewhere' ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
     ${checks === undefined ? nothing : renderChecksLine(checks, runPath(checks.run))}
   </section>
 `
@@ -47,15 +48,15 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
 }
 
 /** What a run changed, in numbers. */
-export const describeChanges = (changes: FolderChanges | Error | undefined): TemplateResult | string => {
+export const describeChanges = (changes: FolderChanges | Error | undefined, path = ''): TemplateResult | string => {
   if (changes === undefined) return 'What changed is being compared …'
   if (changes instanceof Error) return `What changed could not be compared: ${changes.message}`
   const { since, reason = '', sections, notes } = changes
   if (since === null) return `Nothing to compare with: ${formatDaysIn(reason)}.`
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
   const links = [
-    ...sections.map((one) => html`<a href="#changes" title=${one.about}>${countSection(one)}</a>`),
-    ...(notes.length > 0 ? [html`<a href="#changes">not all compared</a>`] : []),
+    ...sections.map((one) => html`<a href=${`${path}#changes`} title=${one.about}>${countSection(one)}</a>`),
+    ...(notes.length > 0 ? [html`<a href=${`${path}#changes`}>not all compared</a>`] : []),
   ]
   return html`${sections.length === 0 ? 'No change found since' : 'Changed since'} ${before}${links.map((link, index) => html`${index === 0 ? ': ' : ' · '}${link}`)}`
 }
@@ -80,7 +81,7 @@ const SECTION_WORDS: Readonly<Record<string, string>> = {
 export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
   const { share, done, total, leftMs, startedAt, isContinued, isRemainder } = run
   const percent = Math.floor(share * 100)
-  const left = leftMs === undefined ? '' : `, about ${formatCountdown(leftMs)} left`
+  const left = leftMs === undefined ? '' : `, ${formatLeft(leftMs)} left`
   const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
   return html`
     <section class="answer">

@@ -63,7 +63,7 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
   if (market?.breadth.listed === 0)
     return emptyState(
       'Nothing is collected here yet',
-      html`The market needs a list of stocks and their candles. The <a href="/">run page</a> has the command that fetches them.`,
+      html`The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
     )
   return html`
     ${breadthHead(market?.breadth)}
@@ -73,8 +73,8 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
       ${market === undefined ? waitingPanel('Indices', 12) : indicesPanel(market.indices)}
       ${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
       ${lists === undefined ? waitingPanel('Deals', 8) : dealsPanel(lists.deals)}
-      ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, 'No stock entered or left it.')}
-      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, 'No band changed.')}
+      ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' })}
+      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, { path: '/list/bands', nothingChanged: 'No band changed.' })}
       ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
       ${documents === undefined ? waitingPanel('Filings', 12) : documentsPanel('Filings', documents.filings, 'No filing of that day.')}
       ${lists === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', lists.announcements, 'No announcement of that day.')}

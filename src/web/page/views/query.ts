@@ -1,10 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { escapeFormula } from '../../../model/formula.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
+import { type Suggestion, suggest, wordBefore } from '../parts/completion.js'
+import { dataTable, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
-import { emptyLine } from '../parts/panel.js'
-import { stockLink } from '../parts/stock-link.js'
+import { choices } from '../parts/panel.js'
+import { resultChart } from '../parts/result-chart.js'
 import type { PageContext, View } from '../view.js'
 
 /** The statement in the box, and the last answer. */
@@ -15,27 +16,55 @@ interface QueryState {
   running?: AbortController
   answer?: QueryAnswer
   error?: string
+  /** The names that may continue what is typed, of which one is chosen. */
+  suggestions: readonly Suggestion[]
 }
 
+/** The statements that were run in this browser, the newest first. */
+const HISTORY = 'query-history'
+const MAX_HISTORY = 20
+
+const readHistory = (): readonly string[] => {
+  try {
+    const list: unknown = JSON.parse(localStorage.getItem(HISTORY) ?? '[]')
+    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+const rememberQuery = (sql: string): void =>
+  localStorage.setItem(HISTORY, JSON.stringify([sql, ...readHistory().filter((one) => one !== sql)].slice(0, MAX_HISTORY)))
+
+/** A statement, as of a day if one is chosen. */
+const keyOf = (sql: string, day: string): string => `${day}\n${sql}`
+
 const createQueryView = (): View<QueriesAnswer> => {
-  let state: QueryState = { text: '', asked: '' }
+  const begin = (): QueryState => ({ text: '', asked: '', suggestions: [] })
+  let state = begin()
   return {
     path: '/query',
     title: () => 'Query',
-    enter: () => {
-      state = { text: '', asked: '' }
-      return () => state.running?.abort()
+    enter: (page) => {
+      state = begin()
+      addEventListener('scroll', page.update, { passive: true })
+      return () => {
+        removeEventListener('scroll', page.update)
+        state.running?.abort()
+      }
     },
     load: (_, signal) => fetchJson<QueriesAnswer>('/api/queries', { signal }),
     render: (data, page) => {
-      const sql = page.place.query.get('sql') ?? ''
-      if (sql !== state.asked) {
+      const [sql, day] = [page.place.query.get('sql') ?? '', page.place.query.get('day') ?? '']
+      const key = sql === '' ? '' : keyOf(sql, day)
+      if (key !== state.asked) {
         state.text = sql
-        if (sql === '') state = { text: '', asked: '' }
+        if (sql === '') state = begin()
         else void run(state, sql, page)
       }
       return renderQuery(data, state, page)
     },
+    keys: rowKeys,
   }
 }
 
@@ -43,13 +72,15 @@ const createQueryView = (): View<QueriesAnswer> => {
 const run = async (state: QueryState, sql: string, page: PageContext): Promise<void> => {
   const earlier = state.running
   const running = new AbortController()
-  Object.assign(state, { asked: sql, running })
+  const day = page.place.query.get('day') ?? ''
+  Object.assign(state, { asked: keyOf(sql, day), running, suggestions: [] })
   delete state.error
   earlier?.abort()
-  const request: QueryRequest = { sql, limit: 5_000 }
+  const request: QueryRequest = { sql, limit: 5_000, ...(day === '' ? {} : { day }) }
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request), signal: running.signal }
   try {
     state.answer = await fetchJson<QueryAnswer>('/api/query', options)
+    rememberQuery(sql)
   } catch (error) {
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
@@ -67,7 +98,7 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
     if (sql.trim() === '') return
     state.text = sql
     if (sql === page.place.query.get('sql')) void run(state, sql, page)
-    else page.setQuery({ sql, sort: undefined, page: undefined }, true)
+    else page.setQuery({ sql, sort: undefined, find: undefined }, true)
     page.update()
   }
   const { running } = state
@@ -77,28 +108,69 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       event.preventDefault()
       start()
     }}>
-      <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
-        .value=${state.text} @input=${(event: InputEvent) => {
-          state.text = (event.target as HTMLTextAreaElement).value
-          // What is rendered stays equal to what is typed, so that another statement replaces it.
-          page.update()
-        }}
-        @keydown=${(event: KeyboardEvent) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
-          event.preventDefault()
-          start()
-        }}></textarea>
+      ${statementBox(data, state, { page, start })}
       <div class="tools">
         <button type="submit">Run</button> <kbd>Ctrl</kbd> <kbd>Enter</kbd>
         ${running === undefined ? nothing : html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
+        <label>as of <input type="date" .value=${page.place.query.get('day') ?? ''} @change=${(event: Event) => page.setQuery({ day: (event.target as HTMLInputElement).value || undefined })}></label>
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>
     ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
-    ${state.answer === undefined ? nothing : resultTable(state.answer, page)}
-    ${state.asked === '' ? queryList(data.queries, start) : nothing}
+    ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
+    ${state.asked === '' ? html`${historyList(start)} ${queryList(data.queries, start)}` : nothing}
     ${tableList(data.tables)}
   `
+}
+
+/** The box of the statement, with the names that may continue it: Tab takes the first one. */
+const statementBox = (
+  { tables }: QueriesAnswer,
+  state: QueryState,
+  { page, start }: { readonly page: PageContext; readonly start: () => void },
+): TemplateResult => {
+  const take = (box: HTMLTextAreaElement, name: string): void => {
+    const word = wordBefore(box.value, box.selectionStart)
+    box.setRangeText(name, box.selectionStart - word.length, box.selectionStart, 'end')
+    Object.assign(state, { text: box.value, suggestions: [] })
+    box.focus()
+    page.update()
+  }
+  const onInput = (event: InputEvent): void => {
+    const box = event.target as HTMLTextAreaElement
+    state.text = box.value
+    state.suggestions = suggest(tables, box.value, wordBefore(box.value, box.selectionStart))
+    // What is rendered stays equal to what is typed, so that another statement replaces it.
+    page.update()
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const [first] = state.suggestions
+    if (event.key === 'Tab' && !event.shiftKey && first !== undefined) {
+      event.preventDefault()
+      take(event.target as HTMLTextAreaElement, first.name)
+    } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault()
+      start()
+    }
+  }
+  return html`
+    <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" aria-describedby="suggestions" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
+      .value=${state.text} @input=${onInput} @keydown=${onKey}></textarea>
+    <p id="suggestions" class="suggestions soft">${state.suggestions.map(
+      ({ name, about }, place) =>
+        html`<button type="button" class="plain" title=${about} @click=${() => take(document.querySelector('#sql') as HTMLTextAreaElement, name)}>${place === 0 ? html`<kbd>Tab</kbd> ` : nothing}${name}</button> `,
+    )}</p>
+  `
+}
+
+/** The statements that were run here before. */
+const historyList = (start: (sql: string) => void): TemplateResult | typeof nothing => {
+  const all = readHistory()
+  if (all.length === 0) return nothing
+  return html`<section class="panel queries" aria-label="History">
+    <div class="head"><h2>Run here before</h2></div>
+    <table><tbody>${all.map((sql) => html`<tr><td class="wide"><button type="button" class="plain" title=${sql} @click=${() => start(sql)}><bdi>${sql}</bdi></button></td></tr>`)}</tbody></table>
+  </section>`
 }
 
 export const queryView = createQueryView()
@@ -124,132 +196,25 @@ const tableList = (tables: QueriesAnswer['tables']): TemplateResult => html`
   </details>
 `
 
-type Rows = QueryAnswer['rows']
-
-const PAGE_ROWS = 50
-/** A plan and other long texts are shown as they are. */
-const isPlan = ({ columns }: QueryAnswer): boolean => columns[0]?.name === 'explain_key'
-
-/** The rows of an answer, sorted and page by page. */
-const resultTable = (answer: QueryAnswer, page: PageContext): TemplateResult => {
+/** The rows of an answer. A plan is shown as it is. */
+const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult => {
   const { columns, rows, isCut, ms, warnings = [] } = answer
-  if (isPlan(answer)) return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
-  const [sorted, sort] = sortRows(answer, page.place.query.get('sort'))
-  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_ROWS))
-  const current = Math.min(pages, Math.max(1, Math.floor(Number(page.place.query.get('page')) || 1)))
-  const shown = sorted.slice((current - 1) * PAGE_ROWS, current * PAGE_ROWS)
-  const symbols = columns.findIndex(({ name }) => name === 'symbol')
-  const list = symbols < 0 ? [] : sorted.flatMap((row) => row[symbols] ?? [])
-  // One fraction in a column gives all its numbers two decimals, and a large number all of them separators, so that they line up.
-  const formats = columns.map(
-    ({ isNumber }, place): ColumnFormat => ({
-      decimals: isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0,
-      isGrouped: isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED),
-    }),
+  if (columns[0]?.name === 'explain_key') return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
+  const count = isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')
+  const isChart = page.place.query.get('show') === 'chart'
+  const show = choices(
+    'Show',
+    [
+      ['table', 'Table'],
+      ['chart', 'Chart'],
+    ],
+    {
+      chosen: isChart ? 'chart' : 'table',
+      choose: (value) => page.setQuery({ show: value === 'chart' ? value : undefined }),
+    },
   )
-  const cell = (text: string | null, place: number): TemplateResult => {
-    if (text === null) return html`<td class=${columns[place]?.isNumber ? 'number soft' : 'soft'}>–</td>`
-    if (place === symbols) return html`<td>${stockLink(text, { list })}</td>`
-    return columns[place]?.isNumber
-      ? html`<td class="number" title=${text}>${shortenNumber(text, formats[place])}</td>`
-      : html`<td class="text" title=${text}><bdi>${text}</bdi></td>`
-  }
   return html`
-    <section class="result" aria-label="Result">
-      <div class="head">
-        <p role="status">${isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}</p>
-        <button type="button" @click=${() => saveFile('query.csv', toCsv(columns, sorted))}>Export CSV</button>
-        ${pages === 1 ? nothing : pager(current, pages, page)}
-        ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
-      </div>
-      <div class="scroll" tabindex="0" role="region" aria-label="Rows"><table>
-        <thead><tr>${columns.map((column, place) => headCell(column, place, { sort, page }))}</tr></thead>
-        <tbody>${shown.map((row) => html`<tr>${row.map(cell)}</tr>`)}</tbody>
-      </table></div>
-      ${rows.length === 0 ? emptyLine('No row matches.') : nothing}
-    </section>
+    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${show} ${isChart ? resultChart(answer) : nothing}
+    ${dataTable(answer, page, { file: 'query', label: 'Result', about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
-}
-
-interface Sort {
-  readonly place: number
-  readonly isDown: boolean
-}
-
-/** `sort=2` sorts by the third column, `sort=-2` from the greatest. A text of numbers sorts as numbers; missing values come last. */
-const sortRows = ({ columns, rows }: QueryAnswer, text: string | null): readonly [Rows, Sort | undefined] => {
-  const [, sign, digits] = /^(-?)(\d+)$/.exec(text ?? '') ?? []
-  const place = Number(digits ?? -1)
-  const column = columns[place]
-  if (column === undefined) return [rows, undefined]
-  const sort = { place, isDown: sign === '-' }
-  const compare = (one: string, other: string): number =>
-    column.isNumber ? Number(one) - Number(other) : one < other ? -1 : one > other ? 1 : 0
-  const sorted = rows.toSorted((first, second) => {
-    const [one, other] = [first[place] ?? null, second[place] ?? null]
-    if (one === null || other === null) return Number(one === null) - Number(other === null)
-    return sort.isDown ? -compare(one, other) : compare(one, other)
-  })
-  return [sorted, sort]
-}
-
-const headCell = (
-  { name, isNumber }: QueryAnswer['columns'][number],
-  place: number,
-  { sort, page }: { readonly sort: Sort | undefined; readonly page: PageContext },
-): TemplateResult => {
-  const isOwn = sort?.place === place
-  const next = isOwn ? (sort.isDown ? undefined : `-${place}`) : `${place}`
-  return html`<th class=${isNumber ? 'number' : ''} aria-sort=${isOwn ? (sort.isDown ? 'descending' : 'ascending') : 'none'}>
-    <button type="button" class="plain" @click=${() => page.setQuery({ sort: next, page: undefined })}><bdi>${name}</bdi>${isOwn ? (sort.isDown ? ' ▾' : ' ▴') : nothing}</button>
-  </th>`
-}
-
-const pager = (current: number, pages: number, page: PageContext): TemplateResult => {
-  const go = (to: number): void => page.setQuery({ page: to === 1 ? undefined : String(to) })
-  return html`<div class="pager">
-    <button type="button" ?disabled=${current === 1} @click=${() => go(current - 1)}>Previous</button>
-    <span class="soft">${formatNumber(current)} of ${formatNumber(pages)}</span>
-    <button type="button" ?disabled=${current === pages} @click=${() => go(current + 1)}>Next</button>
-  </div>`
-}
-
-const MAX_DECIMALS = 2
-/** A column of smaller whole numbers, such as years, has no separators. */
-const MIN_GROUPED = 10_000
-
-interface ColumnFormat {
-  readonly decimals: number
-  readonly isGrouped: boolean
-}
-
-/** A number for reading; its exact text is its title. */
-const shortenNumber = (text: string, { decimals, isGrouped }: ColumnFormat = { decimals: 0, isGrouped: false }): string => {
-  const value = Number(text)
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
-  if (Number.isInteger(value) && decimals > 0) return formatNumber(value, decimals)
-  if (Number.isInteger(value)) return isGrouped ? formatNumber(value) : text.replace('-', '−')
-  return Math.abs(value) < 0.01 ? value.toPrecision(2).replace('-', '−') : formatNumber(value, MAX_DECIMALS)
-}
-
-/** Rows as CSV. A text that a spreadsheet would run as a formula starts with `'`. */
-export const toCsv = (
-  columns: readonly { readonly name: string; readonly isNumber: boolean }[],
-  rows: readonly (readonly (string | null)[])[],
-): string => {
-  const head = columns.map(({ name }) => quote(escapeFormula(name)))
-  const lines = rows.map((row) =>
-    row.map((cell, place) => (cell === null ? '' : quote(columns[place]?.isNumber ? cell : escapeFormula(cell)))),
-  )
-  return `${[head, ...lines].map((cells) => cells.join(',')).join('\n')}\n`
-}
-
-const quote = (cell: string): string => (/[",\n\r]|^\s|\s$|^$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
-
-/** Gives a text to the reader as a file. */
-const saveFile = (name: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: name })
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -27,7 +27,7 @@ let session: Session | undefined
 
 /** The run: live while one is active, else how the last one ended. */
 export const runView: View<RunData> = {
-  path: '/',
+  path: '/run',
   isLive: true,
   title: () => {
     const run = session?.store.run()

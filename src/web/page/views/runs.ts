@@ -29,7 +29,7 @@ export const runsView: View<RunList> = {
     runs.length === 0 && damage.length === 0
       ? emptyState(
           'No run is recorded yet',
-          html`Each run into this folder adds a line here: when, how long, what failed. The <a href="/">run page</a> has the command that starts one.`,
+          html`Each run into this folder adds a line here: when, how long, what failed. The <a href="/run">run page</a> has the command that starts one.`,
         )
       : html`${damage.map((text) => html`<p class="waiting">! ${text}</p>`)}${renderRuns(runs, page)}`,
 }

@@ -7,12 +7,22 @@ import type {
   DocumentsAnswer,
   IndexRow,
   ListChange,
+  ListsAnswer,
   MarketAnswer,
   Mover,
   NewsRow,
   Panel,
 } from '../../../../show/answers.js'
-import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../parts/format.js'
+import {
+  formatDay,
+  formatDaysIn,
+  formatLarge,
+  formatNumber,
+  formatPercent,
+  formatQuantity,
+  formatSigned,
+  MISSING,
+} from '../../parts/format.js'
 import { changeText, choices, emptyLine, panel } from '../../parts/panel.js'
 import { balanceChart, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { indexPath, listLinked, stockLink } from '../../parts/stock-link.js'
@@ -22,18 +32,25 @@ import type { PageContext } from '../../view.js'
 const listPanel = <R>(
   title: string,
   { about, rows, total }: Panel<R>,
-  { empty, room = 13, content }: { readonly empty: string; readonly room?: number; readonly content: () => TemplateResult },
-): TemplateResult => panel({ title, about, total, room, content: rows.length === 0 ? emptyLine(empty, about) : content() })
+  {
+    list,
+    empty,
+    room = 13,
+    content,
+  }: { readonly list: string; readonly empty: string; readonly room?: number; readonly content: () => TemplateResult },
+): TemplateResult => panel({ title, about, total, list, room, content: rows.length === 0 ? emptyLine(empty, about) : content() })
 
-export const circuitsPanel = (circuits: Panel<CircuitRow>): TemplateResult => {
+export const circuitsPanel = (circuits: ListsAnswer['circuits']): TemplateResult => {
   const { rows } = circuits
   const list = listLinked(rows)
-  const count = (side: CircuitRow['side']): number => rows.filter((row) => row.side === side).length
+  const count = (side: CircuitRow['side']): string =>
+    `${circuits.missing.includes(side) ? MISSING : formatNumber(rows.filter((row) => row.side === side).length)} ${side}`
   return listPanel('At their price limit', circuits, {
+    list: '/list/circuits',
     empty: 'No stock is at its limit.',
     content: () =>
       html`<table>
-            <thead><tr><th>Stock</th><th>${formatNumber(count('upper'))} upper, ${formatNumber(count('lower'))} lower</th><th class="number">Price</th><th class="number">Change</th></tr></thead>
+            <thead><tr><th>Stock</th><th>${count('upper')}, ${count('lower')}</th><th class="number">Price</th><th class="number">Change</th></tr></thead>
             <tbody>
               ${rows.map(
                 ({ side, price, changePct, isNew, ...stock }) => html`<tr>
@@ -47,10 +64,14 @@ export const circuitsPanel = (circuits: Panel<CircuitRow>): TemplateResult => {
   })
 }
 
-export const changesPanel = (title: string, { about, rows, total }: Panel<ListChange>, nothingChanged: string): TemplateResult => {
+export const changesPanel = (
+  title: string,
+  { about, rows, total }: Panel<ListChange>,
+  { path, nothingChanged }: { readonly path: string; readonly nothingChanged: string },
+): TemplateResult => {
   const list = listLinked(rows)
   return panel({
-    ...{ title, about },
+    ...{ title, about, list: path },
     ...(total === 0 ? {} : { total, room: 8 }),
     content:
       rows.length === 0
@@ -66,6 +87,7 @@ export const dealsPanel = (deals: Panel<DealRow>): TemplateResult => {
   const { rows } = deals
   const list = listLinked(rows)
   return listPanel('Bulk and block deals', deals, {
+    list: '/list/deals',
     empty: 'No deal is known.',
     room: 8,
     content: () =>
@@ -105,7 +127,8 @@ export const moversPanel = (market: MarketAnswer, page: PageContext): TemplateRe
   // The head of the view says what is wrong with the candles.
   const { problem: _, ...own } = about
   const content = rows.length === 0 ? emptyLine('No stock moved that way.', about) : moversTable(rows)
-  return panel({ title: 'Movers', about: own, tools, room: 13, content })
+  const sorts = { gainers: '-change_pct', losers: 'change_pct', busiest: '-volume_x' }
+  return panel({ title: 'Movers', about: own, tools, list: `/list/stocks?sort=${sorts[chosen]}`, room: 13, content })
 }
 
 const moversTable = (rows: readonly Mover[]): TemplateResult => {
@@ -127,6 +150,7 @@ const moversTable = (rows: readonly Mover[]): TemplateResult => {
 
 export const indicesPanel = (indices: Panel<IndexRow>): TemplateResult =>
   listPanel('Indices', indices, {
+    list: '/list/indices',
     empty: 'No index has candles.',
     content: () =>
       html`<table>
@@ -154,6 +178,7 @@ export const sentimentText = (sentiment: string): TemplateResult => {
 /** The news of the day, negative ones first. */
 export const newsPanel = ({ news, sentiments }: DocumentsAnswer): TemplateResult =>
   listPanel('News', news, {
+    list: '/list/news',
     empty: 'No news of that day.',
     content: () =>
       html`<p class="soft">${Object.entries(sentiments)
@@ -166,7 +191,11 @@ export const newsPanel = ({ news, sentiments }: DocumentsAnswer): TemplateResult
 
 /** Filings or announcements. */
 export const documentsPanel = (title: string, documents: Panel<AnnouncementRow>, empty: string): TemplateResult =>
-  listPanel(title, documents, { empty, content: () => documentList(documents.rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`) })
+  listPanel(title, documents, {
+    empty,
+    list: `/list/${title.toLowerCase()}`,
+    content: () => documentList(documents.rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`),
+  })
 
 const documentList = <R extends AnnouncementRow>(rows: readonly R[], note: (row: R) => TemplateResult): TemplateResult => {
   const list = rows.map(({ symbol }) => symbol)

@@ -1,0 +1,81 @@
+import { RUN_DAY } from '../analysis/tables/view.js'
+import { omitUndefined } from '../model/row.js'
+import { quoteText } from '../storage/duckdb.js'
+import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
+import type { MarketFolder } from './folder.js'
+import { describeAbout, readRunFacts } from './freshness.js'
+import { listOf, readAnswer, rowOf } from './tables.js'
+
+interface TodayTables {
+  readonly results: readonly ResultsRow[]
+  readonly actions: readonly UpcomingAction[]
+  readonly counts: { readonly results: number; readonly actions: number }
+}
+
+const SHOWN = 14
+/** Results of a weekend are those of its Friday evening and Saturday. */
+const RESULT_DAYS = 3
+const ACTION_DAYS = 7
+
+const DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
+
+const WITH = [
+  `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
+    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct",
+    if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
+    if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
+    FROM screener WHERE results_at > ${DAY} - ${RESULT_DAYS})`,
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
+    FROM corporate_actions AS a LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)
+    WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol, ex_date, lower(action))`,
+]
+
+const PARTS: Readonly<Record<keyof TodayTables, string>> = {
+  results: listOf(
+    `SELECT * EXCLUDE (market_cap_cr), row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
+      ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${SHOWN}`,
+    'r.place',
+  ),
+  actions: listOf(`SELECT * FROM actions ORDER BY day, symbol LIMIT ${SHOWN}`, 'r.day, r.symbol, r.action'),
+  counts: rowOf('SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions'),
+}
+
+/** What one looks at in the morning besides the market: results of the last days, and the actions of the days to come. */
+export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
+  const facts = await readRunFacts(folder)
+  const { answer, damage, problem } = await readAnswer<TodayTables>(folder, PARTS, { with: WITH })
+  const { results = [], actions = [], counts = { results: 0, actions: 0 } } = answer
+  const about = (stream: string, table: string) =>
+    describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }))
+  return {
+    results: { about: about('fundamental-data', 'fundamentals'), rows: results, total: counts.results },
+    actions: { about: about('corporate-actions', 'corporate_actions'), rows: actions, total: counts.actions },
+  }
+}
+
+/** How far back the notes of a stock go. */
+const NOTE_DAYS = 2
+const MAX_NOTES = 4
+export const MAX_OWN_STOCKS = 200
+
+/** The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are named. */
+export const readOwnStocks = async (folder: MarketFolder, text: string): Promise<OwnStocksAnswer> => {
+  const symbols = [...new Set(text.split(',').map((one) => one.trim().toUpperCase()))].filter(Boolean).slice(0, MAX_OWN_STOCKS)
+  if (symbols.length === 0) return { rows: [], unknown: [] }
+  const list = symbols.map(quoteText).join(', ')
+  const stocks = listOf(
+    `SELECT symbol, name, price_day AS day, close_inr AS close, change_pct AS "changePct", rvol AS "volumeTimes", circuit, asm_stage AS asm, gsm_stage AS gsm,
+      if(band_before_pct IS NULL, NULL, band) AS band, notes, list_position([${list}], symbol) AS place FROM screener LEFT JOIN (
+        SELECT symbol, list({ day: day, kind: kind, title: title } ORDER BY day DESC, happened_at DESC)[:${MAX_NOTES}] AS notes FROM events
+        WHERE symbol IN (${list}) AND day BETWEEN ${DAY} - ${NOTE_DAYS} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol
+      ) AS e USING (symbol) WHERE symbol IN (${list})`,
+    'r.place',
+  )
+  const { answer, problem } = await readAnswer<{ stocks: readonly OwnStock[] }>(folder, { stocks })
+  const rows = answer.stocks ?? []
+  return omitUndefined({
+    rows,
+    unknown: problem === undefined ? symbols.filter((one) => !rows.some(({ symbol }) => symbol === one)) : [],
+    problem,
+  })
+}

@@ -1,0 +1,295 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { escapeFormula } from '../../../model/formula.js'
+import type { QueryAnswer } from '../../api/query.js'
+import type { KeyAction, PageContext } from '../view.js'
+import { formatDay, formatNumber, formatQuantity } from './format.js'
+import { emptyLine } from './panel.js'
+import { stockLink } from './stock-link.js'
+
+type TableData = Pick<QueryAnswer, 'columns' | 'rows'>
+type Row = TableData['rows'][number]
+
+interface TableOptions {
+  /** The name of the file of an export. */
+  readonly file: string
+  readonly label: string
+  /** What stands above the rows, such as their number and how long they took; how many rows are shown if absent. */
+  readonly about?: string
+  /** The columns of which one value can be chosen. */
+  readonly facets?: readonly string[]
+}
+
+/** A column as it is shown: all its numbers with the same decimals and separators, so that they line up. */
+interface ColumnFormat {
+  readonly decimals: number
+  readonly isGrouped: boolean
+  /** In characters. */
+  readonly width: number
+}
+
+/** A table as it is shown: its columns, and the rows in their order. */
+interface Prepared {
+  readonly formats: readonly ColumnFormat[]
+  /** The rows of each choice of sort and filters, of which the last one is kept. */
+  chosen?: { readonly key: string; readonly rows: readonly Row[] }
+  /** The row that `j` and `k` have reached. */
+  current?: number
+}
+
+const ROW_HEIGHT = 28
+/** Rows above and below what is seen, so that a quick scroll does not show a gap. */
+const MARGIN_ROWS = 20
+const MAX_DECIMALS = 2
+/** A column of smaller whole numbers, such as years, has no separators. */
+const MIN_GROUPED = 10_000
+const WIDTH = { least: 6, most: 44, mostNarrow: 22 } as const
+/** A facet with more values is no choice any more. */
+const MAX_FACET_VALUES = 60
+
+const prepared = new WeakMap<TableData, Prepared>()
+
+const prepare = (table: TableData): Prepared => {
+  const known = prepared.get(table)
+  if (known !== undefined) return known
+  const own: Prepared = { formats: table.columns.map((column, place) => formatColumn(table, column, place)) }
+  prepared.set(table, own)
+  return own
+}
+
+const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['columns'][number], place: number): ColumnFormat => {
+  const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
+  const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
+  const format = { decimals, isGrouped }
+  let width = inWords(name).length + 2
+  for (const row of rows) width = Math.max(width, cellText(row[place] ?? null, isNumber ? format : undefined).length + 1)
+  return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
+}
+
+const DAY = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
+
+/** A name of a column as people write it: `close_inr` is `close ₹`. */
+const inWords = (name: string): string =>
+  name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ cr' })[unit] ?? '').replaceAll('_', ' ')
+
+/** A cell for reading; its exact text is its title. */
+const cellText = (text: string | null, format?: Pick<ColumnFormat, 'decimals' | 'isGrouped'>): string => {
+  if (text === null) return '–'
+  if (format === undefined) return formatIfDay(text)
+  const value = Number(text)
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
+  if (Number.isInteger(value) && format.decimals > 0) return formatNumber(value, format.decimals)
+  if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text.replace('-', '−')
+  return Math.abs(value) < 0.01 ? value.toPrecision(2).replace('-', '−') : formatNumber(value, MAX_DECIMALS)
+}
+
+const formatIfDay = (text: string): string => {
+  const [isDay, time] = DAY.exec(text) ?? []
+  return isDay === undefined ? text : `${formatDay(text)}${time === undefined ? '' : `, ${time}`}`
+}
+
+/** The table of the view, for its keys. */
+let present: { readonly own: Prepared; readonly rows: readonly Row[]; readonly page: PageContext } | undefined
+
+/**
+ * The one table of the page: sorted by a click on a column (`sort=close_inr`, `sort=-close_inr`), filtered by words (`find=`) and by values
+ * (`is.sector=Banks`), all kept in the address. Only the rows that are seen are drawn.
+ */
+export const dataTable = (table: TableData, page: PageContext, { file, label, about, facets = [] }: TableOptions): TemplateResult => {
+  const { columns, rows: all } = table
+  const own = prepare(table)
+  const rows = chooseRows(table, own, page)
+  present = { own, rows, page }
+  const { query } = page.place
+  const hidden = new Set((query.get('hide') ?? '').split(','))
+  const places = columns.flatMap(({ name }, place) => (hidden.has(name) ? [] : [place]))
+  const count =
+    rows.length === all.length ? formatQuantity(all.length, 'row') : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
+  return html`
+    <section class="result" aria-label=${label}>
+      <div class="head">
+        <p role="status">${about === undefined || rows.length < all.length ? count : about}</p>
+        <input type="search" class="find" placeholder="Filter" aria-label="Filter the rows by words" .value=${query.get('find') ?? ''}
+          @input=${(event: InputEvent) => page.setQuery({ find: (event.target as HTMLInputElement).value || undefined })}>
+        ${facets.map((name) => facetChoice(table, name, page))} ${columnChoice(columns, hidden, page)}
+        <button type="button" @click=${() => saveFile(`${file}.csv`, toCsv(columns, rows))}>Export CSV</button>
+      </div>
+      ${rows.length === 0 ? emptyLine('No row matches.') : renderRows(table, { own, rows, places, page })}
+    </section>
+  `
+}
+
+interface Drawn {
+  readonly own: Prepared
+  readonly rows: readonly Row[]
+  /** The columns that are shown. */
+  readonly places: readonly number[]
+  readonly page: PageContext
+}
+
+const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn): TemplateResult => {
+  const [first, end] = seenRows(rows.length)
+  const symbols = columns.findIndex(({ name }) => name === 'symbol')
+  const links = columns.findIndex(({ name }) => name === 'url')
+  const list = symbols < 0 ? [] : rows.flatMap((row) => row[symbols] ?? [])
+  const cell = (row: Row, place: number): TemplateResult => {
+    const [text, column] = [row[place] ?? null, columns[place]]
+    if (text !== null && place === symbols) return html`<td>${stockLink(text, { list })}</td>`
+    if (text !== null && place === links && /^https?:/.test(text))
+      return html`<td><a href=${text} target="_blank" rel="noreferrer">open</a></td>`
+    const tone = text === null ? ' soft' : ''
+    return html`<td class=${`${column?.isNumber ? 'number' : 'text'}${tone}`} title=${text ?? nothing}><bdi>${cellText(text, column?.isNumber ? own.formats[place] : undefined)}</bdi></td>`
+  }
+  const gap = (count: number): TemplateResult => html`<tr class="gap" aria-hidden="true" .style=${`height:${count * ROW_HEIGHT}px`}></tr>`
+  const width = places.reduce((sum, place) => sum + (own.formats[place]?.width ?? 0), 0)
+  return html`
+    <div class="rows" tabindex="0" role="region" aria-label="Rows"><table id="rows" aria-rowcount=${rows.length + 1} .style=${`width:${width + places.length * 2}ch`}>
+      <colgroup>${places.map((place) => html`<col .style=${`width:${(own.formats[place]?.width ?? 0) + 2}ch`}>`)}</colgroup>
+      <thead .style=${`transform:translateY(${headShift(rows.length)}px)`}><tr>${places.map((place) => headCell(columns[place], page))}</tr></thead>
+      <tbody>
+        ${gap(first)}
+        ${rows.slice(first, end).map((row, index) => html`<tr data-row=${first + index} aria-rowindex=${first + index + 2} class=${own.current === first + index ? 'current' : ''}>${places.map((place) => cell(row, place))}</tr>`)}
+        ${gap(rows.length - end)}
+      </tbody>
+    </table></div>
+  `
+}
+
+/** How far the head of the table moves down, so that it stays below the head of the page. */
+const headShift = (count: number): number => {
+  const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
+  const covered = (document.querySelector('header')?.offsetHeight ?? 0) - top
+  return Math.round(Math.max(0, Math.min(covered, (count - 1) * ROW_HEIGHT)))
+}
+
+/** The rows around what is seen, from where the table was drawn last. */
+const seenRows = (count: number): readonly [first: number, end: number] => {
+  const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
+  const first = Math.floor(Math.max(0, -top) / ROW_HEIGHT) - MARGIN_ROWS
+  const start = Math.max(0, Math.min(first, count - 1))
+  return [start, Math.min(count, start + Math.ceil(innerHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS)]
+}
+
+/** The rows that match, in order. */
+const chooseRows = (table: TableData, own: Prepared, { place: { query } }: PageContext): readonly Row[] => {
+  const wanted = [...query].filter(([key]) => key === 'sort' || key === 'find' || key.startsWith('is.'))
+  const key = JSON.stringify(wanted)
+  if (own.chosen?.key !== key) {
+    own.chosen = { key, rows: sortRows(table, filterRows(table, wanted), query.get('sort') ?? '') }
+    delete own.current
+  }
+  return own.chosen.rows
+}
+
+const filterRows = ({ columns, rows }: TableData, wanted: readonly (readonly [key: string, value: string])[]): readonly Row[] => {
+  const words = wanted.flatMap(([key, value]) => (key === 'find' ? value.toLowerCase().split(/\s+/).filter(Boolean) : []))
+  const values = wanted.flatMap(([key, value]) => {
+    const place = key.startsWith('is.') ? columns.findIndex(({ name }) => name === key.slice(3)) : -1
+    return place < 0 ? [] : [[place, value] as const]
+  })
+  if (words.length + values.length === 0) return rows
+  return rows.filter((row) => {
+    if (values.some(([place, value]) => (row[place] ?? '') !== value)) return false
+    if (words.length === 0) return true
+    const text = row.join('\n').toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+}
+
+/** Numbers sort as numbers, and missing values come last. */
+const sortRows = ({ columns }: TableData, rows: readonly Row[], sort: string): readonly Row[] => {
+  const isDown = sort.startsWith('-')
+  const place = columns.findIndex(({ name }) => name === sort.slice(isDown ? 1 : 0))
+  const column = columns[place]
+  if (column === undefined) return rows
+  const compare = (one: string, other: string): number =>
+    column.isNumber ? Number(one) - Number(other) : one < other ? -1 : one > other ? 1 : 0
+  return rows.toSorted((first, second) => {
+    const [one, other] = [first[place] ?? null, second[place] ?? null]
+    if (one === null || other === null) return Number(one === null) - Number(other === null)
+    return isDown ? -compare(one, other) : compare(one, other)
+  })
+}
+
+/** The head of a column. Numbers are sorted from the greatest first, texts from A. */
+const headCell = ({ name, isNumber }: TableData['columns'][number] = { name: '', isNumber: false }, page: PageContext): TemplateResult => {
+  const [down, up] = [`-${name}`, name]
+  const order = isNumber ? [down, up] : [up, down]
+  const sort = page.place.query.get('sort')
+  const next = order[sort === order[0] ? 1 : sort === order[1] ? 2 : 0]
+  const isOwn = sort === up || sort === down
+  return html`<th class=${isNumber ? 'number' : ''} aria-sort=${isOwn ? (sort === down ? 'descending' : 'ascending') : 'none'}>
+    <button type="button" class="plain" title=${name} @click=${() => page.setQuery({ sort: next })}><bdi>${inWords(name)}</bdi>${isOwn ? (sort === down ? ' ▾' : ' ▴') : nothing}</button>
+  </th>`
+}
+
+const facetChoice = ({ columns, rows }: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+  const place = columns.findIndex((column) => column.name === name)
+  const counts = new Map<string, number>()
+  for (const row of rows) counts.set(row[place] ?? '', (counts.get(row[place] ?? '') ?? 0) + 1)
+  if (place < 0 || counts.size < 2 || counts.size > MAX_FACET_VALUES) return nothing
+  const key = `is.${name}`
+  const chosen = page.place.query.get(key)
+  const choose = (event: Event): void => {
+    const { value, selectedIndex } = event.target as HTMLSelectElement
+    page.setQuery({ [key]: selectedIndex === 0 ? undefined : value })
+  }
+  return html`<select aria-label=${inWords(name)} @change=${choose}>
+    <option .selected=${chosen === null}>${inWords(name)}: all</option>
+    ${[...counts]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(
+        ([value, count]) =>
+          html`<option value=${value} .selected=${chosen === value}>${value === '' ? '–' : value} (${formatNumber(count)})</option>`,
+      )}
+  </select>`
+}
+
+const columnChoice = (columns: TableData['columns'], hidden: ReadonlySet<string>, page: PageContext): TemplateResult => {
+  const toggle = (name: string): void => {
+    const next = columns.map((column) => column.name).filter((one) => hidden.has(one) !== (one === name))
+    page.setQuery({ hide: next.length === 0 ? undefined : next.join(',') })
+  }
+  return html`<details class="columns"><summary>Columns</summary><div>
+    ${columns.map(({ name }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${inWords(name)}</label>`)}
+  </div></details>`
+}
+
+/** The keys of a view with a table: they move the focus from row to row, and Enter opens the stock. */
+export const rowKeys = (): readonly KeyAction[] => [
+  { keys: 'j', about: 'the next row; Enter opens its stock', act: () => goToRow(1) },
+  { keys: 'k', about: 'the row before', act: () => goToRow(-1) },
+]
+
+const goToRow = (step: 1 | -1): void => {
+  const table = document.querySelector('#rows')
+  if (present === undefined || table === null) return
+  const { own, rows, page } = present
+  own.current = Math.max(0, Math.min(rows.length - 1, (own.current ?? -1) + step))
+  const top = table.getBoundingClientRect().top + scrollY + own.current * ROW_HEIGHT
+  if (top < scrollY + 4 * ROW_HEIGHT || top > scrollY + innerHeight - 4 * ROW_HEIGHT) scrollTo(0, top - innerHeight / 2)
+  page.update()
+  const row = own.current
+  // The row is drawn in the next frame.
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-row="${row}"] a`)?.focus({ preventScroll: true })),
+  )
+}
+
+/** Rows as CSV. A text that a spreadsheet would run as a formula starts with `'`. */
+const toCsv = (columns: TableData['columns'], rows: readonly Row[]): string => {
+  const head = columns.map(({ name }) => quote(escapeFormula(name)))
+  const lines = rows.map((row) =>
+    row.map((cell, place) => (cell === null ? '' : quote(columns[place]?.isNumber ? cell : escapeFormula(cell)))),
+  )
+  return `${[head, ...lines].map((cells) => cells.join(',')).join('\n')}\n`
+}
+
+const quote = (cell: string): string => (/[",\n\r]|^\s|\s$|^$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+/** Gives a text to the reader as a file. */
+const saveFile = (name: string, text: string): void => {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

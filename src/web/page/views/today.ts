@@ -1,0 +1,278 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { IndexRow, ListsAnswer, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
+import type { FolderChanges, FolderState } from '../../api/state.js'
+import { fetchJson } from '../parts/fetch-json.js'
+import { formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
+import { readOwnList, toggleOwn } from '../parts/own-list.js'
+import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
+import { sparkLine } from '../parts/small-charts.js'
+import { indexPath, stockLink } from '../parts/stock-link.js'
+import { describeChanges, renderAnswer } from '../run/answer.js'
+import { type LiveStore, openLiveStore } from '../run/live-store.js'
+import type { PageContext, View } from '../view.js'
+import { changesPanel } from './market/panels.js'
+
+/** What the view shows: the state of the folder at once, the other parts as they come. */
+interface TodayData {
+  readonly state: FolderState
+  readonly watchlists: Readonly<Record<string, readonly string[]>>
+  market?: MarketAnswer | Error
+  today?: TodayAnswer | Error
+  lists?: ListsAnswer | Error
+  changes?: FolderChanges | Error
+  /** The stocks of the chosen list, and which list that is. */
+  own?: { readonly key: string; readonly answer?: OwnStocksAnswer | Error }
+}
+
+const BROWSER = 'this browser'
+const SHOWN_INDICES = 6
+
+const createTodayView = (): View<TodayData> => {
+  let page: PageContext | undefined
+  let store: LiveStore | undefined
+  return {
+    path: '/',
+    title: () => 'Today',
+    isLive: true,
+    enter: (context) => {
+      page = context
+      let known: number | null | undefined
+      store = openLiveStore(() => {
+        const report = store?.report()
+        if (known !== undefined && known !== report) context.reload()
+        known = report
+        context.update()
+      })
+      return () => {
+        store?.close()
+        store = undefined
+      }
+    },
+    load: async (_, signal) => {
+      const [state, watchlists] = await Promise.all([
+        fetchJson<FolderState>('/api/state', { signal }),
+        fetchJson<TodayData['watchlists']>('/api/watchlists', { signal }),
+      ])
+      const data: TodayData = { state, watchlists }
+      const later = <K extends 'market' | 'today' | 'lists' | 'changes'>(name: K, path: string): Promise<void> =>
+        fetchJson<NonNullable<TodayData[K]>>(path, { signal })
+          .catch((error: unknown) => error as Error)
+          .then((answer) => {
+            Object.assign(data, { [name]: answer })
+            page?.update()
+          })
+      if (state.last !== undefined) {
+        void later('market', '/api/market').then(() => later('today', '/api/today'))
+        void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
+      }
+      return data
+    },
+    isWhole: ({ market, today, lists, changes }) => [market, today, lists, changes].every((part) => part !== undefined),
+    render: (data, context) => renderToday(data, context, store),
+  }
+}
+
+export const todayView = createTodayView()
+
+const renderToday = (data: TodayData, page: PageContext, store: LiveStore | undefined): TemplateResult => {
+  const { state, market, today, lists, changes } = data
+  const run = store?.run()
+  const active = run && run.outcome === undefined ? run : undefined
+  return html`
+    ${active === undefined ? nothing : html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
+    ${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}
+    ${
+      state.last === undefined
+        ? nothing
+        : html`${renderStrip(market)}
+    <div class="market">
+      ${ownPanel(data, page)}
+      <div>
+        ${whole(today, 'Results', ({ results }) => resultsPanel(results))}
+        ${whole(today, 'Ex-dates of the week', ({ actions }) => actionsPanel(actions))}
+      </div>
+      <div>
+        ${whole(changes, 'What changed', (answer) =>
+          panel({
+            title: 'What changed',
+            about: {},
+            list: '/run#changes',
+            content: html`<p class="changed">${describeChanges(answer, '/run')}</p>`,
+          }),
+        )}
+        ${whole(lists, 'Surveillance', ({ surveillance }) => changesPanel('Surveillance', surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' }))}
+        ${whole(lists, 'Price bands', ({ bands }) => changesPanel('Price bands', bands, { path: '/list/bands', nothingChanged: 'No band changed.' }))}
+      </div>
+    </div>`
+    }
+  `
+}
+
+/** A part that is there, on its way, or could not be read. */
+const whole = <T extends object>(part: T | Error | undefined, title: string, show: (part: T) => TemplateResult): TemplateResult => {
+  if (part === undefined) return waitingPanel(title, 6)
+  return part instanceof Error ? panel({ title, about: { problem: part.message }, content: html`` }) : show(part)
+}
+
+/** The command that gets what is missing. */
+const renderFix = ({ folder, isActive }: FolderState): TemplateResult | typeof nothing => {
+  if (folder === undefined || isActive) return nothing
+  const isSimulated = document.documentElement.hasAttribute('data-simulated')
+  const command = `scripstream run${isSimulated ? ' --simulate' : ''} --out ${folder}`
+  const copy = (event: Event): void => {
+    const button = event.currentTarget as HTMLButtonElement
+    void navigator.clipboard.writeText(command).then(() => {
+      button.textContent = 'Copied'
+    })
+  }
+  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button></p>`
+}
+
+/** The indices and the market in one line. */
+const renderStrip = (market: MarketAnswer | Error | undefined): TemplateResult => {
+  if (market === undefined) return html`<div class="strip soft" role="status">Loading …</div>`
+  if (market instanceof Error) return html`<div class="strip"><p class="problem" role="alert">${market.message}</p></div>`
+  const { breadth, indices } = market
+  return html`
+    <div class="strip">
+      ${indices.rows.slice(0, SHOWN_INDICES).map(indexCell)}
+    </div>
+    ${
+      breadth.traded === 0
+        ? html`<p class="problem">${breadth.about.problem ?? 'the folder has no candles of stocks'}</p>`
+        : html`<p class="strip-line"><a href="/market">${formatDay(breadth.about.day)}</a>: ${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell ·
+          <a href="/list/stocks?is.marks=52-week+high">${formatQuantity(breadth.newHighs, 'new high')}</a>, <a href="/list/stocks?is.marks=52-week+low">${formatQuantity(breadth.newLows, 'new low')}</a> ·
+          above the 200-day average ${formatPercent(breadth.above200Pct, 0)} · <a href="/list/sectors">sectors</a> · <a href="/list/stocks">all ${formatQuantity(breadth.listed, 'stock')}</a></p>`
+    }
+  `
+}
+
+const indexCell = ({ key, name, symbol, close, changePct, closes }: IndexRow): TemplateResult => html`
+  <a href=${indexPath(key)} title=${symbol}><span class="soft"><bdi>${name || symbol}</bdi></span> <b>${formatNumber(close, 2)}</b> ${changeText(changePct, 2)} ${sparkLine(closes, { width: 96, height: 24 })}</a>
+`
+
+const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateResult =>
+  panel({
+    ...{ title: 'Results', about, total, list: '/list/results' },
+    content:
+      rows.length === 0
+        ? emptyLine('No results of the last days.', about)
+        : html`<table>
+            <thead><tr><th>Stock</th><th>Quarter</th><th class="number" title="Sales, crore rupees">Sales</th><th class="number" title="Sales against the year before">yoy</th><th class="number" title="Net profit, crore rupees">Profit</th><th class="number" title="Net profit against the year before">yoy</th></tr></thead>
+            <tbody>${rows.map(
+              ({ symbol, name, day, quarter, salesCr, salesYoyPct, profitCr, profitYoyPct }) => html`<tr title=${`filed ${formatDay(day)}`}>
+                <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td>${quarter ?? '–'}</td>
+                <td class="number">${formatNumber(salesCr)}</td><td class="number">${changeText(salesYoyPct, 0)}</td>
+                <td class="number">${formatNumber(profitCr)}</td><td class="number">${changeText(profitYoyPct, 0)}</td></tr>`,
+            )}</tbody>
+          </table>`,
+  })
+
+const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateResult =>
+  panel({
+    ...{
+      title: 'Ex-dates of the week',
+      about: about.problem === undefined ? {} : { problem: about.problem },
+      total,
+      list: '/list/actions',
+    },
+    content:
+      rows.length === 0
+        ? emptyLine('No ex-date within seven days.', about)
+        : html`<table><tbody>${rows.map(
+            ({ symbol, name = '', day, action, amount }) => html`<tr>
+              <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td>${action}</td>
+              <td class="number">${amount === undefined ? '' : `₹ ${formatNumber(amount, 2)}`}</td><td class="number">${formatDay(day)}</td></tr>`,
+          )}</tbody></table>`,
+  })
+
+/** The stocks of a watchlist: of the settings, or of this browser. */
+const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
+  const names = [...Object.keys(data.watchlists), BROWSER]
+  const asked = page.place.query.get('list')
+  const chosen = names.find((name) => name === asked) ?? names[0] ?? BROWSER
+  const symbols = chosen === BROWSER ? readOwnList() : (data.watchlists[chosen] ?? [])
+  const key = symbols.join(',')
+  if (data.own?.key !== key) {
+    data.own = { key, ...(key === '' ? { answer: { rows: [], unknown: [] } } : {}) }
+    if (key !== '')
+      void fetchJson<OwnStocksAnswer>(`/api/stocks?symbols=${encodeURIComponent(key)}`)
+        .catch((error: unknown) => error as Error)
+        .then((answer) => {
+          if (data.own?.key === key) data.own = { key, answer }
+          page.update()
+        })
+  }
+  const tools = html`${
+    names.length === 1
+      ? nothing
+      : html`<select aria-label="Watchlist" @change=${(event: Event) => page.setQuery({ list: (event.target as HTMLSelectElement).value })}>${names.map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}</select>`
+  }`
+  const answer = data.own?.answer
+  const content =
+    answer === undefined
+      ? html`<p class="loading empty soft" role="status">Loading …</p>`
+      : answer instanceof Error
+        ? html`<p class="problem" role="alert">${answer.message}</p>`
+        : ownTable(answer, page)
+  return panel({
+    title: 'Your stocks',
+    about: {},
+    total: symbols.length,
+    tools,
+    content: html`${content}${chosen === BROWSER ? addForm(page) : nothing}`,
+  })
+}
+
+const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext): TemplateResult => {
+  if (problem !== undefined) return html`<p class="problem">${problem}</p>`
+  if (rows.length + unknown.length === 0)
+    return html`<p class="soft empty">The stocks that you follow, with what happened to each. Add one here, or with ☆ on its page.</p>`
+  const list = rows.map(({ symbol }) => symbol)
+  return html`
+    <table><tbody>${rows.map(
+      (stock) => html`<tr title=${stock.name}>
+        <td>${stockLink(stock.symbol, { name: stock.name, list })}</td><td class="number">${formatNumber(stock.close, 2)}</td><td class="number">${changeText(stock.changePct)}</td>
+        <td class="wide">${describeOwn(stock)}</td></tr>`,
+    )}</tbody></table>
+    ${
+      unknown.length === 0
+        ? nothing
+        : html`<p class="problem">In no list of this folder: ${unknown.map(
+            (symbol) =>
+              html`${symbol} <button type="button" class="plain" aria-label=${`Remove ${symbol}`} @click=${() => {
+                toggleOwn(symbol)
+                page.update()
+              }}>✕</button> `,
+          )}</p>`
+    }
+  `
+}
+
+/** What happened to a stock: its tags, then the newest events. */
+const describeOwn = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): TemplateResult => {
+  const tags = [
+    circuit === undefined ? '' : `${circuit} limit`,
+    asm === undefined ? '' : 'ASM',
+    gsm === undefined ? '' : 'GSM',
+    band === undefined ? '' : `band ${band}`,
+  ]
+  return html`${tags.filter(Boolean).map((tag) => html`<span class="tag waiting">${tag}</span> `)}${notes.map(
+    ({ day, kind, title }, index) =>
+      html`${index === 0 ? nothing : ' · '}<span class="soft" title=${formatDay(day)}>${kind}</span> <bdi title=${title}>${title}</bdi>`,
+  )}`
+}
+
+const addForm = (page: PageContext): TemplateResult => html`
+  <form class="add" @submit=${(event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.target as HTMLFormElement
+    const symbols = String(new FormData(form).get('symbol') ?? '')
+      .toUpperCase()
+      .split(/[\s,]+/)
+    const known = readOwnList()
+    for (const symbol of symbols) if (symbol !== '' && !known.includes(symbol)) toggleOwn(symbol)
+    form.reset()
+    page.update()
+  }}><input name="symbol" placeholder="TCS, INFY" aria-label="Symbols to follow" autocomplete="off"> <button type="submit">Add</button></form>
+`
