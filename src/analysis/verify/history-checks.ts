@@ -1,7 +1,6 @@
 import { dayToNumber } from '../../market/candle-file.js'
 import { DamagedFileError } from '../../model/errors.js'
 import type { RecordedTable } from '../../model/history.js'
-import { getOrAdd } from '../../model/map.js'
 import { type Day, lastWeekday } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { listRecordedTables } from '../../pipeline/history-request.js'
@@ -87,7 +86,8 @@ const verifyList = async (
   for (const { record, list } of days) {
     try {
       for (const [file, { records, rows }] of toRecords(await read(list))) {
-        const { checks, contents } = getOrAdd(files, file, () => ({ checks: createChecks(file, recorded), contents: [] }))
+        const { checks, contents } = files.get(file) ?? { checks: createChecks(file, recorded), contents: [] }
+        files.set(file, { checks, contents })
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
           contents.push({ day: record.day, content: table.files.length === 1 ? list.content : digestRows(table, rows) })
