@@ -628,6 +628,15 @@ const faults: readonly Planted[] = [
     found: 'files error',
   },
   {
+    fault: 'a CSV list with an open quote',
+    plant: (folder) => {
+      folder.put('nse_equity_list.csv', folder.text('nse_equity_list.csv').replace('\n', '\n"'))
+      return 'nse_equity_list.csv'
+    },
+    found: 'files error',
+    detail: /^it is not valid CSV/,
+  },
+  {
     fault: 'a candle file whose last line is truncated',
     plant: (folder) => {
       folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).slice(0, -9))
