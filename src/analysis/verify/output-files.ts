@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
-import type { RunReport } from '../../model/report.js'
-import { isRow, omitUndefined } from '../../model/row.js'
+import { isRow } from '../../model/row.js'
 import { MASTER, type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
-import { type OutputSizes, readCompleteRun, readOutputSizes } from '../../storage/full-run.js'
+import { type OutputSizes, readOutputSizes } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import {
   createOutputMatcher,
@@ -84,35 +83,21 @@ const findOutputs = async (
   return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
 }
 
-/** What the last runs recorded about their files. */
-export interface RecordedFiles {
-  /** The report of the last run. */
-  readonly report?: Pick<RunReport, 'scripts'>
-  /** Whether that run was complete, so that it recorded each of its files. */
-  readonly isComplete: boolean
-  readonly sizes: OutputSizes
-}
-
-export const readRecordedFiles = async (root: string, report: RunReport | undefined): Promise<RecordedFiles> => ({
-  ...(report === undefined ? {} : { report }),
-  isComplete: (await readCompleteRun(root)) !== undefined,
-  sizes: await readOutputSizes(root),
-})
-
 /**
- * Compares the files of a stream with the recorded sizes. After an interrupted run of the stream, sizes may have changed: then only missing
- * files are reported. If there is no finding and the last run was not complete, the totals of its report decide.
+ * The sizes of the files that the last runs wrote. Without such a record, those are known whose digest is; null while a run is active or was
+ * interrupted, which may have replaced them.
  */
-export const checkFileSizes = (found: StreamFiles, { report, isComplete, sizes: left }: RecordedFiles): readonly Finding[] => {
-  const script = report?.scripts[found.stream.name]
-  const isTouched = script !== undefined && script.outcome !== 'disabled' && script.outcome !== 'skipped'
-  const named = compareEach(found, left)
-  return named.length > 0 || !isTouched || isComplete ? named : compareTotals(found, script)
+export const readRecordedSizes = async (root: string): Promise<OutputSizes> => {
+  const sizes = await readOutputSizes(root)
+  if (Object.keys(sizes).length > 0) return sizes
+  const isReplaced = statFile(statePaths(root).run.record) !== undefined
+  return Object.fromEntries(Array.from(await readOutputDigests(root), ([file, { stamp }]) => [file, isReplaced ? null : stamp[0]]))
 }
 
-const compareEach = ({ files, owns }: StreamFiles, left: OutputSizes): readonly Finding[] => {
+/** Compares the files of a stream with recorded sizes. After an interrupted run, sizes may have changed: then only missing files are reported. */
+export const checkFileSizes = ({ files, owns }: StreamFiles, recorded: OutputSizes): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
-  return Object.entries(left).flatMap(([file, bytes]): Finding[] => {
+  return Object.entries(recorded).flatMap(([file, bytes]): Finding[] => {
     const size = sizes.get(file)
     if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
     if (size !== undefined) return [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
@@ -120,25 +105,12 @@ const compareEach = ({ files, owns }: StreamFiles, left: OutputSizes): readonly 
   })
 }
 
-const compareTotals = (
-  { stream, files, isPerItem }: StreamFiles,
-  { files: count, bytes }: { readonly files: number; readonly bytes: number },
-): readonly Finding[] => {
-  const size = files.reduce((sum, file) => sum + file.bytes, 0)
-  if (files.length < count) return [createFinding(`${stream.name} has ${files.length} files; the last run wrote ${count}`)]
-  // The totals exclude files that the run did not need to write, so there may be more.
-  const isAll = files.length === count
-  const isShort = isAll && !isPerItem ? size !== bytes : size < bytes
-  const text = `${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`
-  return isShort ? [createFinding(text, files.length === 1 ? files[0]?.file : undefined)] : []
-}
-
-const createFinding = (detail: string, file?: string): Finding => omitUndefined({ check: 'files', severity: 'error', file, detail })
+const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
 
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
-/** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to `noted`. */
-export const checkDigests = async (root: string, all: readonly StreamFiles[], noted: RecordedFiles) => {
+/** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to the sizes. */
+export const checkDigests = async (root: string, all: readonly StreamFiles[], recorded: OutputSizes) => {
   const digests = await readOutputDigests(root)
   const holder = findLockHolder(statePaths(root).lock)
   const isRunning = holder !== undefined && holder !== 'stale'
@@ -149,7 +121,7 @@ export const checkDigests = async (root: string, all: readonly StreamFiles[], no
     if (found !== undefined) findings.push({ check: 'files', file, ...found })
   })
   const unknown = Object.fromEntries(Array.from(digests.keys(), (file) => [file, null]))
-  return { findings, noted: { ...noted, sizes: { ...unknown, ...noted.sizes } } }
+  return { findings, sizes: { ...unknown, ...recorded } }
 }
 
 const compareContent = (
@@ -207,14 +179,10 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
 }
 
 /** The missing inputs of the checks of files. */
-export const describeUncheckedFiles = (
-  root: string,
-  { report, sizes: left }: RecordedFiles,
-  all: readonly StreamFiles[],
-): readonly Unchecked[] => {
+export const describeUncheckedFiles = (root: string, sizes: OutputSizes, all: readonly StreamFiles[]): readonly Unchecked[] => {
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
   const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
-    [report === undefined && Object.keys(left).length === 0, ['files'], 'file sizes: no report of a run; the next run writes one'],
+    [Object.keys(sizes).length === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
     [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
     [
       statFile(statePaths(root).run.record) !== undefined,

@@ -23,7 +23,7 @@ import {
   sortFindings,
   type Verification,
 } from './finding.js'
-import { verifyHistory } from './history/verify-history.js'
+import { verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
 import {
   checkDigests,
@@ -33,7 +33,7 @@ import {
   findLeftovers,
   findStreamFiles,
   mergePerFile,
-  readRecordedFiles,
+  readRecordedSizes,
 } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
@@ -78,7 +78,12 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   const lastDay = last === undefined ? undefined : numberToDay(last)
   const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
   const { only = checkNames, limits } = options
-  const { compared, gone, changed, notes } = await compareWithEarlier(root, selected, { ...options, isSelected, report, stocks })
+  const { fresh, accepted, stale, gone, changed, notes } = await compareWithEarlier(root, selected, {
+    ...options,
+    isSelected,
+    report,
+    stocks,
+  })
   return {
     folder: root,
     ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
@@ -93,14 +98,14 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
       ...unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
       ...notes,
     ],
-    counts: countFindings(compared.fresh, only),
-    findings: compared.fresh,
+    counts: countFindings(fresh, only),
+    findings: fresh,
     gone,
-    accepted: compared.accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
-    stale: compared.stale,
+    accepted: accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
+    stale,
     ...changed,
     passed: findExceededLimits(
-      compared.fresh.filter(({ state }) => state === 'new'),
+      fresh.filter(({ state }) => state === 'new'),
       limits,
     ),
   }
@@ -114,8 +119,8 @@ const checkOutputs = async (
   const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
-  const recorded = await readRecordedFiles(root, report)
-  const { findings: damaged, noted } = deep ? await checkDigests(root, all, recorded) : { findings: [], noted: recorded }
+  const recorded = await readRecordedSizes(root)
+  const { findings: damaged, sizes } = deep ? await checkDigests(root, all, recorded) : { findings: [], sizes: recorded }
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
@@ -129,7 +134,7 @@ const checkOutputs = async (
   })
   const history = await verifyHistory(root, { sessions: candles.sessions, streams, exchange, isWhole })
   const found = [
-    ...all.flatMap((stream) => checkFileSizes(stream, noted)),
+    ...all.flatMap((stream) => checkFileSizes(stream, sizes)),
     ...(await findInterruptedWrites(root, all)),
     ...lists.findings,
     ...candles.findings,
@@ -139,7 +144,7 @@ const checkOutputs = async (
     ...damaged,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  const unchecked = [...describeUncheckedFiles(root, noted, all), ...candles.unchecked, ...history.unchecked]
+  const unchecked = [...describeUncheckedFiles(root, sizes, all), ...candles.unchecked, ...history.unchecked]
   return { report, files, found, candles, history, unchecked }
 }
 
