@@ -69,6 +69,13 @@ describe('the brief', () => {
     ])
   })
 
+  it('says in its first line, in every format, that data is simulated', () => {
+    const head = 'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20). Simulated data.'
+    expect(text(120, { simulated: true })[0]).toBe(head)
+    expect(briefMarkdown({ ...brief, simulated: true })).toContain('Simulated data.')
+    expect(toHtml({ ...brief, simulated: true })).toContain('newest session 20 Nov 2026). Simulated data.</title>')
+  })
+
   it('names wrong symbols', () => {
     expect(text(120, { outputs: [], wrongSymbols: ['ZOMATO is now ETERNAL', 'TCSS (did you mean TCS?)'] }).slice(1, 4)).toEqual([
       'Wrong symbols in the watchlist',

@@ -38,6 +38,11 @@ describeInBrowser('recorded days', (open) => {
     expect(problems).toEqual([])
   })
 
+  it('are named as simulated in the brief, too', async () => {
+    const { stdout } = await run(['brief', '--no-verify', '--format', 'json', '--out', out], { cwd: out })
+    expect(JSON.parse(stdout)).toMatchObject({ simulated: true })
+  })
+
   it.skipIf(!duckdb)('that are not there are refused in plain words', async () => {
     const { page } = await openFolder(open, out, '/market?as-of=2020-01-01')
     await page.getByRole('alert').getByText('there is no record of 2020-01-01').first().waitFor()

@@ -35,6 +35,8 @@ export interface StockChanges {
 export interface Brief {
   readonly folder: string
   readonly run: string
+  /** Whether the data is made up by `run --simulate`; absent if it is real. */
+  readonly simulated?: true
   readonly asOf: string
   /** Which outputs are of `asOf`, if the run was as of an earlier session. */
   readonly asOfSession?: AsOfSession
@@ -72,6 +74,7 @@ export interface BriefOptions {
   readonly watchlist: SymbolOptions
   readonly findings: readonly Finding[] | undefined
   readonly newestSession: string | undefined
+  readonly isSimulated: boolean
   /** Why findings are missing. */
   readonly unchecked: readonly string[]
 }
@@ -85,6 +88,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   return omitUndefined({
     folder: root,
     run,
+    simulated: options.isSimulated ? true : undefined,
     asOf,
     asOfSession,
     outcome,

@@ -3,7 +3,7 @@ import { DamagedFileError, StorageError, UsageError } from '../../model/errors.j
 import { formatJson } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
 import { toStorageError, writeFileAtomically } from '../../storage/file-system.js'
-import { readRunRecords } from '../../storage/run-records.js'
+import { readIsSimulated, readRunRecords } from '../../storage/run-records.js'
 import { defineCommand } from '../command.js'
 import type { Dependencies } from '../dependencies.js'
 import { choiceOption, flag, folderFlags } from '../options.js'
@@ -80,5 +80,15 @@ export const collectBrief = async (
     : undefined
   const verification = checks?.verification
   const findings = verification?.findings.filter(({ severity, state }) => severity !== 'info' && state === 'new')
-  return createBrief(out, { report, runs, streams, exchange, watchlist, findings, newestSession: verification?.sessions.last, unchecked })
+  return createBrief(out, {
+    report,
+    runs,
+    streams,
+    exchange,
+    watchlist,
+    findings,
+    newestSession: verification?.sessions.last,
+    isSimulated: await readIsSimulated(out),
+    unchecked,
+  })
 }

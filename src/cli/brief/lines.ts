@@ -32,11 +32,12 @@ const STOCKS_WITH_LINKS = 50
 const FINDINGS_SHOWN = 3
 
 /** The first line: what the run did. */
-export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession }: Brief): string =>
+export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession, simulated }: Brief): string =>
   [
     `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${stocks > 0 ? `${formatQuantity(stocks, 'stock')}, ` : ''}${formatDuration(durationMs)}`,
     newestSession === undefined ? '' : `, newest session ${newestSession}`,
     error === undefined ? ').' : `): ${clean(error)}`,
+    simulated ? ' Simulated data.' : '',
   ].join('')
 
 /** All that the brief says, part by part. A part without lines is left out. */
