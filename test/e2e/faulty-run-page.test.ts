@@ -35,6 +35,10 @@ describeInBrowser('a run with faults', (open) => {
     await details('fundamental-data')
       .getByText(/^fundamental: rate limit, next request \d\d:\d\d:\d\d IST \(in \d s\)$/)
       .waitFor()
+    await page
+      .locator('.hosts')
+      .getByText(/fundamental .*held since .*next request in \d+ s/)
+      .waitFor()
     await barrier('barrier: waits for 2 of 3 streams').waitFor()
     await node('market-news', 'not started').waitFor()
 

@@ -116,6 +116,25 @@ describe('the live state of a run', () => {
     expect(news()?.pauses).toEqual([])
   })
 
+  it('shows the limits that hosts have, and none without a number', () => {
+    const unlimited = {
+      inFlight: 4,
+      waiting: 0,
+      maxInFlight: Number.POSITIVE_INFINITY,
+      maxPerSecond: Number.POSITIVE_INFINITY,
+      isHeld: false,
+    }
+    const all = [
+      { ...unlimited, hosts: [NEWS], circuit: 'closed' as const },
+      { ...unlimited, hosts: [NEWS], endpoint: 'latest', maxPerSecond: 0.7, waiting: 9, isHeld: true, circuit: 'open' as const },
+    ]
+    const live = followLive([], {}, () => all)
+    live.event(started([NEWS]))
+    expect(live.state(2_000)?.hosts).toEqual([{ what: 'latest', inFlight: 4, waiting: 9, isHeld: true, maxPerSecond: 0.7 }])
+    live.over()
+    expect(live.state(2_000)).not.toHaveProperty('hosts')
+  })
+
   it('measures the rate and the time left from its samples', () => {
     const { live, news } = follow([running, { type: 'items-known', stream: NEWS, total: 100 }])
     for (let second = 0; second < 10; second += 1) {

@@ -61,9 +61,13 @@ export const parseEvents = (sent: string): readonly SentEvent[] =>
   })
 
 /** The live state of a run that has these events so far. */
-export const followLive = (streams: readonly StreamDefinition[], workers: Settings['workers'] = {}) => {
+export const followLive = (
+  streams: readonly StreamDefinition[],
+  workers: Settings['workers'] = {},
+  limiters: Parameters<typeof createRunView>[3] = () => [],
+) => {
   const stats = createRunStats()
-  const live = createRunView(streams, { workers }, createRunProgress(stats, []))
+  const live = createRunView(streams, { workers }, createRunProgress(stats, []), limiters)
   return { ...live, stats, event: stats.record }
 }
 

@@ -36,9 +36,9 @@ export const followProgress = ({
     if (now !== undefined) file.write(now)
   }
   return {
-    telemetry: ({ stats }) => {
+    telemetry: ({ stats, limiters }) => {
       const progress = createRunProgress(stats, forecastStreams(streams, settings))
-      const view = createRunView(streams, settings, progress)
+      const view = createRunView(streams, settings, progress, limiters)
       run = { progress, view }
       return { over: view.over, notes: wall.notes }
     },

@@ -78,6 +78,19 @@ export interface LiveWorker {
   readonly isThere: boolean
 }
 
+/** What a host, or one endpoint of it, is known to allow. */
+export interface LiveHost {
+  readonly what: string
+  /** Requests that were sent and not answered yet, and those that wait for their turn. */
+  readonly inFlight: number
+  readonly waiting: number
+  /** Requests at once, and in a second; absent if not limited. */
+  readonly maxInFlight?: number
+  readonly maxPerSecond?: number
+  /** Whether no request is sent for now. */
+  readonly isHeld: boolean
+}
+
 /** The run as a whole, without its streams. */
 export interface LiveSummary {
   readonly run: string
@@ -95,6 +108,8 @@ export interface LiveSummary {
   readonly share: number
   readonly leftMs?: number
   readonly bytesPerSecond?: number
+  /** The limits that hosts have shown; only of an active run of one process. */
+  readonly hosts?: readonly LiveHost[]
   /** The workers of a fleet. */
   readonly fleet?: { readonly workers: readonly LiveWorker[]; readonly stalled: number; readonly isAway?: boolean }
   /** Only of a run that has ended. */

@@ -1,16 +1,23 @@
+import type { LimiterStatus } from '../../limiter/limiter-registry.js'
 import type { RunEvent } from '../../model/event.js'
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { omitUndefined } from '../../model/row.js'
 import { isSelected, MAX_MARBLES, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import type { LiveRun } from '../../pipeline/event-bus.js'
 import { groupByPhase } from '../../pipeline/plan.js'
-import type { LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary } from '../api/live.js'
+import type { LiveHost, LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary } from '../api/live.js'
 
 export type RunView = ReturnType<typeof createRunView>
 
 /** Reads a run from its statistics; has neither clock nor timers. */
-export const createRunView = (streams: readonly StreamDefinition[], { workers }: Pick<Settings, 'workers'>, progress: RunProgress) => {
+export const createRunView = (
+  streams: readonly StreamDefinition[],
+  { workers }: Pick<Settings, 'workers'>,
+  progress: RunProgress,
+  limiters: LiveRun['limiters'] = () => [],
+) => {
   const { stats } = progress
   const workersOf = new Map(streams.map((stream) => [stream.name, workers[stream.name] ?? stream.workers]))
   let end: LiveSummary['outcome']
@@ -31,15 +38,28 @@ export const createRunView = (streams: readonly StreamDefinition[], { workers }:
       if (started === undefined) return undefined
       overall ??= progress.sample(now)
       const { outcome = end, error } = stats.finished() ?? {}
+      const hosts = outcome === undefined ? limiters().filter(isLimited).map(toLiveHost) : []
       return {
         ...summarize(started, now, progress, overall),
-        ...omitUndefined({ outcome, error }),
+        ...omitUndefined({ outcome, error, hosts: hosts.length === 0 ? undefined : hosts }),
         phases: describePhases(streams),
         streams: stats.streams().map((stream) => toLiveStream(stream, progress, workersOf.get(stream.name) ?? 1)),
       }
     },
   }
 }
+
+/** Most limiters limit nothing. */
+const isLimited = ({ isHeld, maxPerSecond, maxInFlight }: LimiterStatus): boolean =>
+  isHeld || Number.isFinite(maxPerSecond) || Number.isFinite(maxInFlight)
+
+const toLiveHost = ({ hosts, endpoint, inFlight, waiting, maxInFlight, maxPerSecond, isHeld }: LimiterStatus): LiveHost =>
+  omitUndefined({
+    ...{ what: endpoint ?? hosts.join(' and '), inFlight, waiting, isHeld },
+    // JSON has no infinite numbers.
+    maxInFlight: Number.isFinite(maxInFlight) ? maxInFlight : undefined,
+    maxPerSecond: Number.isFinite(maxPerSecond) ? maxPerSecond : undefined,
+  })
 
 type RunStarted = RunEvent & { readonly type: 'run-started' }
 

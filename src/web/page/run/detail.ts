@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
-import type { LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent } from '../parts/format.js'
+import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
+import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
 import { describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
@@ -114,6 +114,28 @@ export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateRes
       ${fleet.stalled > 0 ? html`<p class="soft">${formatNumber(fleet.stalled)} items moved to another worker, because theirs was gone or stalled.</p>` : nothing}
     </section>
   `
+}
+
+/** What each host allows: the rate limiter, in words. Nothing while no host has refused anything. */
+export const renderHosts = (
+  { hosts = [], streams }: Pick<LiveRunState, 'hosts' | 'streams'>,
+  now: number,
+): TemplateResult | typeof nothing => {
+  if (hosts.length === 0) return nothing
+  const pauses = new Map(streams.flatMap((stream) => stream.pauses).map((pause) => [pause.what, pause]))
+  return html`<section class="hosts"><h2>Rate limits</h2><ul class="problems">${hosts.map((host) => {
+    const pause = pauses.get(host.what)
+    return html`<li><b>${host.what}</b> ${describeHost(host)}${pause === undefined ? nothing : html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
+  })}</ul></section>`
+}
+
+/** `at most 0.7 a second and 5 at once; 3 open, 12 waiting`. */
+const describeHost = ({ inFlight, waiting, maxInFlight, maxPerSecond }: LiveHost): string => {
+  const limits = [
+    ...(maxPerSecond === undefined ? [] : [`${formatNumber(maxPerSecond, maxPerSecond < 9.95 ? 1 : 0)} a second`]),
+    ...(maxInFlight === undefined ? [] : [`${formatNumber(maxInFlight)} at once`]),
+  ]
+  return `${limits.length === 0 ? '' : `at most ${limits.join(' and ')}; `}${formatNumber(inFlight)} open, ${formatNumber(waiting)} waiting`
 }
 
 /** How long a stopped run has been silent, or nothing. */

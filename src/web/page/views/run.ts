@@ -5,7 +5,7 @@ import { fetchJson, fetchLater } from '../parts/fetch-json.js'
 import { contentWidth } from '../parts/small-charts.js'
 import { renderAnswer, renderFigures, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
-import { renderDetail, renderFleet, renderLosses, renderLost, renderWarnings } from '../run/detail.js'
+import { renderDetail, renderFleet, renderHosts, renderLosses, renderLost, renderWarnings } from '../run/detail.js'
 import { marbleLegend, renderGraph } from '../run/graph.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
@@ -85,6 +85,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   return html`
     ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
     ${run === undefined ? renderFirstSteps(state) : renderFigures(run)}
+    ${active === undefined ? nothing : renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
     ${renderGraph(state.phases, run?.streams ?? createIdleStreams(state), {
       now,
