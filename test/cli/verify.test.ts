@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readRecordedChecks } from '../../src/analysis/verify/recorded-checks.js'
@@ -64,7 +64,7 @@ describe('verify --deep', () => {
     const digests = join(out, '.scripstream/output-digests')
     const only = ['--only', 'files', '--json']
     mkdirSync(join(out, '.scripstream'), { recursive: true })
-    writeFileSync(digests, `${'0'.repeat(32)} 1 1 ohlcv_data/INFY.csv\n`)
+    writeFileSync(digests, `${'0'.repeat(32)} ${statSync(join(out, 'ohlcv_data/INFY.csv')).size} 1 ohlcv_data/INFY.csv\n`)
     expect(await verified({}, ...only)).toMatchObject({ code: 0 })
     const { code, text } = await verified({}, '--deep', ...only)
     expect(code).toBe(4)

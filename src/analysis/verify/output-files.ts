@@ -4,7 +4,7 @@ import type { RunReport } from '../../model/report.js'
 import { isRow, omitUndefined } from '../../model/row.js'
 import { MASTER, type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
-import { type OutputSizes, readCompleteRun, readOutputSizes } from '../../storage/full-run.js'
+import { readCompleteRun } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import {
   createOutputMatcher,
@@ -84,39 +84,46 @@ const findOutputs = async (
   return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
 }
 
-/** What the last runs recorded about their files. */
+/** What the runs recorded about their files. */
 export interface RecordedFiles {
   /** The report of the last run. */
   readonly report?: Pick<RunReport, 'scripts'>
   /** Whether that run was complete, so that it recorded each of its files. */
   readonly isComplete: boolean
-  readonly sizes: OutputSizes
+  /** Whether a run replaces files now. */
+  readonly isRunning: boolean
+  /** The content of each output that was written last, by path. */
+  readonly digests: ReadonlyMap<string, OutputDigest>
 }
 
-export const readRecordedFiles = async (root: string, report: RunReport | undefined): Promise<RecordedFiles> => ({
-  ...(report === undefined ? {} : { report }),
-  isComplete: (await readCompleteRun(root)) !== undefined,
-  sizes: await readOutputSizes(root),
-})
+export const readRecordedFiles = async (root: string, report: RunReport | undefined): Promise<RecordedFiles> => {
+  const holder = findLockHolder(statePaths(root).lock)
+  return {
+    ...(report === undefined ? {} : { report }),
+    isComplete: (await readCompleteRun(root)) !== undefined,
+    isRunning: holder !== undefined && holder !== 'stale',
+    digests: await readOutputDigests(root),
+  }
+}
 
 /**
- * Compares the files of a stream with the recorded sizes. After an interrupted run of the stream, sizes may have changed: then only missing
- * files are reported. If there is no finding and the last run was not complete, the totals of its report decide.
+ * Compares the files of a stream with the recorded sizes. If there is no finding and the last run was not complete, the totals of its report
+ * decide.
  */
-export const checkFileSizes = (found: StreamFiles, { report, isComplete, sizes: left }: RecordedFiles): readonly Finding[] => {
-  const script = report?.scripts[found.stream.name]
+export const checkFileSizes = (found: StreamFiles, recorded: RecordedFiles): readonly Finding[] => {
+  const script = recorded.report?.scripts[found.stream.name]
   const isTouched = script !== undefined && script.outcome !== 'disabled' && script.outcome !== 'skipped'
-  const named = compareEach(found, left)
-  return named.length > 0 || !isTouched || isComplete ? named : compareTotals(found, script)
+  const named = compareEach(found, recorded)
+  return named.length > 0 || !isTouched || recorded.isComplete ? named : compareTotals(found, script)
 }
 
-const compareEach = ({ files, owns }: StreamFiles, left: OutputSizes): readonly Finding[] => {
+const compareEach = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
-  return Object.entries(left).flatMap(([file, bytes]): Finding[] => {
-    const size = sizes.get(file)
-    if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
-    if (size !== undefined) return [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
-    return [createFinding(`it is missing; ${bytes === null ? 'an earlier run wrote it' : `the last run wrote ${bytes} bytes`}`, file)]
+  return [...digests].flatMap(([file, { stamp }]): Finding[] => {
+    const [size, [bytes]] = [sizes.get(file), stamp]
+    if (!owns(file) || size === bytes) return []
+    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${bytes} bytes`, file)]
+    return isRunning ? [] : [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
   })
 }
 
@@ -137,19 +144,21 @@ const createFinding = (detail: string, file?: string): Finding => omitUndefined(
 
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
-/** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to `noted`. */
-export const checkDigests = async (root: string, all: readonly StreamFiles[], noted: RecordedFiles) => {
-  const digests = await readOutputDigests(root)
-  const holder = findLockHolder(statePaths(root).lock)
-  const isRunning = holder !== undefined && holder !== 'stale'
-  const files = all.flatMap((stream) => stream.files.map(({ file }) => file))
+/** Reads every output and compares it with the digest of what a run wrote. */
+export const checkDigests = async (
+  root: string,
+  all: readonly StreamFiles[],
+  { digests, isRunning }: RecordedFiles,
+): Promise<readonly Finding[]> => {
   const findings: Finding[] = []
-  await forEachYielding(files, (file) => {
-    const found = compareContent(join(root, file), digests.get(file), isRunning)
-    if (found !== undefined) findings.push({ check: 'files', file, ...found })
-  })
-  const unknown = Object.fromEntries(Array.from(digests.keys(), (file) => [file, null]))
-  return { findings, noted: { ...noted, sizes: { ...unknown, ...noted.sizes } } }
+  await forEachYielding(
+    all.flatMap((stream) => stream.files.map(({ file }) => file)),
+    (file) => {
+      const found = compareContent(join(root, file), digests.get(file), isRunning)
+      if (found !== undefined) findings.push({ check: 'files', file, ...found })
+    },
+  )
+  return findings
 }
 
 const compareContent = (
@@ -209,12 +218,12 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
 /** The missing inputs of the checks of files. */
 export const describeUncheckedFiles = (
   root: string,
-  { report, sizes: left }: RecordedFiles,
+  { report, digests }: RecordedFiles,
   all: readonly StreamFiles[],
 ): readonly Unchecked[] => {
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
   const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
-    [report === undefined && Object.keys(left).length === 0, ['files'], 'file sizes: no report of a run; the next run writes one'],
+    [report === undefined && digests.size === 0, ['files'], 'file sizes: no report of a run; the next run writes one'],
     [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
     [
       statFile(statePaths(root).run.record) !== undefined,

@@ -114,7 +114,7 @@ const checkOutputs = async (
   const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const recorded = await readRecordedFiles(root, report)
-  const { findings: damaged, noted } = deep ? await checkDigests(root, all, recorded) : { findings: [], noted: recorded }
+  const damaged = deep ? await checkDigests(root, all, recorded) : []
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
@@ -128,7 +128,7 @@ const checkOutputs = async (
   })
   const history = await verifyHistory(root, { sessions: candles.sessions, streams, exchange, isWhole })
   const found = [
-    ...all.flatMap((stream) => checkFileSizes(stream, noted)),
+    ...all.flatMap((stream) => checkFileSizes(stream, recorded)),
     ...(await findInterruptedWrites(root, all)),
     ...lists.findings,
     ...candles.findings,
@@ -138,7 +138,7 @@ const checkOutputs = async (
     ...damaged,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  const unchecked = [...describeUncheckedFiles(root, noted, all), ...candles.unchecked, ...history.unchecked]
+  const unchecked = [...describeUncheckedFiles(root, recorded, all), ...candles.unchecked, ...history.unchecked]
   return { report, files, found, candles, history, unchecked }
 }
 

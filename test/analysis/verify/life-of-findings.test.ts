@@ -102,7 +102,7 @@ describe('the life of a finding', () => {
   it('that a deep check began ends with a deep check', async () => {
     const out = folderOfRuns()
     run(out, '05', [])
-    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} 1 1 ohlcv_data/A.csv\n`)
+    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} ${HEADER.length + CANDLE.length} 1 ohlcv_data/A.csv\n`)
     const states = async (deep: boolean) =>
       (await check(out, { deep, only: ['files'] })).findings.filter(({ severity }) => severity === 'error').map(({ state }) => state)
     expect(await states(true)).toEqual(['new'])

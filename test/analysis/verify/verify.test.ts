@@ -169,7 +169,7 @@ describe('a missing input', () => {
     ],
   ])('%s is named as not checked', async (file, notes) => {
     const folder = copyOf(clean)
-    folder.remove('.scripstream/complete.json')
+    for (const name of ['complete.json', 'output-digests']) folder.remove(`.scripstream/${name}`)
     folder.remove(file)
     expect((await verified(folder)).notes).toEqual([...notes, INCOMPARABLE, fewDays(file === '.scripstream' ? 0 : 1)])
     expect((await verified(folder, { only: ['duplicate-candles'] })).notes).toEqual([])
@@ -840,7 +840,7 @@ describe('files compared with the record of the run', () => {
     ['one of many files that is missing', 'ohlcv_data', undefined, /^all-ohlcv has 23 files; the last run wrote 24$/],
   ])('report %s, by the totals of the report', async (_, file, text, detail) => {
     const folder = copyOf(clean)
-    folder.remove('.scripstream/complete.json')
+    for (const name of ['complete.json', 'output-digests']) folder.remove(`.scripstream/${name}`)
     if (file === 'ohlcv_data') folder.remove(`ohlcv_data/${names.a}.csv`)
     else if (text === undefined) folder.remove(file)
     else folder.put(file, text)
@@ -852,7 +852,7 @@ describe('files compared with the record of the run', () => {
 
   it('do not hide a listed stock without any candle if there is no record', async () => {
     const folder = copyOf(clean)
-    for (const file of ['complete.json', 'report.json']) folder.remove(`.scripstream/${file}`)
+    for (const file of ['complete.json', 'output-digests', 'report.json']) folder.remove(`.scripstream/${file}`)
     folder.remove(`ohlcv_data/${names.a}.csv`)
     folder.put(
       `ohlcv_data/${names.b}.csv`,
@@ -867,7 +867,7 @@ describe('files compared with the record of the run', () => {
 
   it('cause no finding for files that the run did not need to write', async () => {
     const folder = copyOf(clean)
-    folder.remove('.scripstream/complete.json')
+    for (const name of ['complete.json', 'output-digests']) folder.remove(`.scripstream/${name}`)
     const report = JSON.parse(folder.text('.scripstream/report.json'))
     report.scripts['all-ohlcv'] = { ...report.scripts['all-ohlcv'], files: 2, bytes: 100 }
     folder.put('.scripstream/report.json', JSON.stringify(report))
