@@ -7,14 +7,12 @@
  */
 import { streams as builtIn } from '../streams/registry.js'
 import { type Difference, type DiffOptions, diff as diffFolder } from './analysis/diff/diff.js'
-import { runQuery } from './analysis/query.js'
-import { describeResultColumns } from './analysis/result-values.js'
+import { queryRows } from './analysis/query.js'
 import type { Verification } from './analysis/verify/finding.js'
 import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
 import { type Optional, omitUndefined, type Row } from './model/row.js'
 import type { Day } from './model/trading-day.js'
 import { listTables, type StreamDefinition } from './pipeline/define-stream.js'
-import { toQueryError } from './storage/duckdb.js'
 
 export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'
 export * from './analysis/export/index.js'
@@ -78,21 +76,5 @@ export interface QueryOptions {
  * @example
  * const rows = await query('./data', 'SELECT symbol, close_inr FROM screener ORDER BY market_cap_cr DESC LIMIT 10')
  */
-export const query = async (folder: string, sql: string, { streams = builtIn, asOf }: QueryOptions = {}): Promise<readonly Row[]> => {
-  const { result, close } = await runQuery(sql, { out: folder, tables: listTables(streams), asOf })
-  try {
-    const integers = describeResultColumns(result).flatMap(({ name, isNumber }) => (isNumber ? [name] : []))
-    const rows: Row[] = []
-    for await (const chunk of result.yieldRowObjectJson())
-      for (const row of chunk) rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
-    return rows
-  } catch (error) {
-    throw toQueryError(error)
-  } finally {
-    close()
-  }
-}
-
-/** DuckDB gives integers of 64 bits as text. */
-const toInteger = (value: unknown): unknown =>
-  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value
+export const query = (folder: string, sql: string, { streams = builtIn, asOf }: QueryOptions = {}): Promise<readonly Row[]> =>
+  queryRows(sql, { out: folder, tables: listTables(streams), asOf })

@@ -141,7 +141,7 @@ const OWN_DISK: Readonly<Record<string, string>> = {
   'src/cli/options.ts': 'reads standard input',
   'src/cli/doctor/local.ts': 'checks the machine',
   'src/cli/disk.ts': 'measures the free space of the machine',
-  'src/cli/run/metrics-export.ts': 'asks for a permission',
+  'src/cli/run/metrics.ts': 'asks for a permission',
   'src/cli/answer-process.ts': 'deletes what another process has left',
   'src/fleet/blobs.ts': 'stores data of a fleet in its shared folder',
 }
@@ -220,7 +220,7 @@ describe('the repository', () => {
     expect(undici.sort()).toEqual(['src/http/connections.ts', 'src/http/exchange.ts', 'src/http/undici-parts.d.ts'])
     // Metrics during a run, and the page, are served on loopback.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
-    expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics-server.ts'])
+    expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics.ts'])
   })
 })
 

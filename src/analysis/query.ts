@@ -1,5 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
+import type { Row } from '../model/row.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
@@ -9,6 +10,7 @@ import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { listHistoryTables } from './history/as-of.js'
 import { MIN_LAKE_BYTES } from './lake/lake.js'
 import { listPaths, openRelations } from './relations.js'
+import { describeResultColumns } from './result-values.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './tables/index.js'
 
@@ -54,7 +56,8 @@ export const runQuery = async (
   { out, tables, lakeFrom = MIN_LAKE_BYTES, asOf, symbol, without, room = {} }: Source,
   onBegin: (interrupt: () => void) => void = () => undefined,
 ): Promise<QueryResult> => {
-  const folder = await openFolder(out, symbol)
+  const whole = await openFolder(out)
+  const folder = symbol === undefined ? whole : await openFolder(out, symbol)
   const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
   const { close } = duck
@@ -66,11 +69,11 @@ export const runQuery = async (
     const warnings = new Set<string>()
     // What is read in part must not be stored.
     const isPart = symbol !== undefined || (without?.size ?? 0) > 0
-    const lake = lakeFrom === false || isPart ? undefined : { minBytes: lakeFrom }
+    const lake = lakeFrom === false ? undefined : { minBytes: isPart ? Number.POSITIVE_INFINITY : lakeFrom, folder: whole }
     const { isListing } = statement
     const source = { tables, folder, lake, past: asOf, used, isListing, without, warn: (text: string) => void warnings.add(text) }
     const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)
-    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(symbol === undefined ? folder : await openFolder(out), tables)))
+    if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     const result = await duck.connection.stream(statement.sql)
@@ -80,6 +83,32 @@ export const runQuery = async (
     throw explainQueryError(error, all, used)
   }
 }
+
+/** Runs a statement and closes the database once `read` has read its rows. @throws as `runQuery` does */
+export const readQuery = async <T>(sql: string, source: Source, read: (query: QueryResult) => Promise<T>): Promise<T> => {
+  const query = await runQuery(sql, source)
+  try {
+    return await read(query)
+  } catch (error) {
+    throw toQueryError(error)
+  } finally {
+    query.close()
+  }
+}
+
+/** All rows of a statement: integers beyond 2^53, decimals, dates and times are text. */
+export const queryRows = (sql: string, source: Source): Promise<readonly Row[]> =>
+  readQuery(sql, source, async ({ result }) => {
+    const integers = describeResultColumns(result).flatMap(({ name, isNumber }) => (isNumber ? [name] : []))
+    const rows: Row[] = []
+    for await (const chunk of result.yieldRowObjectJson())
+      for (const row of chunk) rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
+    return rows
+  })
+
+/** DuckDB gives integers of 64 bits as text. */
+const toInteger = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value
 
 /** Whether no table has a file. A folder that cannot be read counts as not empty: the statement may not need it. */
 const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> => {

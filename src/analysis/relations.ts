@@ -12,7 +12,7 @@ import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
-import { readFormer, readRunDay, setVariables } from './variables.js'
+import { readFormer, readRecordedSymbols, readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -65,28 +65,27 @@ export const openRelations = async (
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
   const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
-  const context = isSound ? [runDay, former, ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const context = isSound ? [runDay, JSON.stringify(former), ...history.records.map(({ digest }) => digest)].join(' ') : undefined
   const lake = openLake(connection, source, context)
-  for (const view of whole) await lake.read(view)
-  const needed = addNeeded(
-    chosen.filter((one) => !isView(one) || !lake.stored.has(one.name)),
-    tables,
-  )
+  for (const view of views.toReversed())
+    if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name)) await lake.read(view)
+  const needed = addNeeded(chosen, tables, lake.stored)
+  const computed = needed.views.filter(({ name }) => !lake.stored.has(name))
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  if (needed.views.length > 0) await setVariables(connection, { former, day: opened.usedDay ?? past ?? runDay })
+  const recorded = await readRecordedSymbols(connection, computed, { history, tables, warn })
+  if (computed.length > 0) await setVariables(connection, { former: [...former, ...recorded], day: opened.usedDay ?? past ?? runDay })
   const records = { history, until: past, warn }
-  await setRewritten(connection, needed.views, records)
-  const seen = await fillFirstSeen(needed.views, { ...source, ...records, warn })
+  await setRewritten(connection, computed, records)
+  const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
-  const others = views.filter(({ name }) => lake.stored.has(name) && !needed.views.some((view) => view.name === name))
   await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
   // Views of a history that cannot be read whole are not stored: it may be repaired.
   await createRelations(connection, isDamaged ? { ...lake, writeView: async () => undefined } : lake, [
     ...opened.selects,
-    ...[...needed.views, ...others].map((view) => {
+    ...needed.views.map((view) => {
       const own = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
       return [view, lake.stored.get(view.name)?.select ?? own ?? view.sql] as const
     }),

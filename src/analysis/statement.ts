@@ -17,6 +17,8 @@ export interface Statement {
 }
 
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
+const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g
+const MISSING = 'the statement is missing; write one, such as SELECT * FROM master'
 const HINT = 'query reads only the tables of the folder; SHOW TABLES lists them'
 
 /**
@@ -37,11 +39,12 @@ const TABLE_FUNCTIONS = [
 export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]): Promise<Statement> => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
+  if (query.replace(COMMENTS, '').trim() === '') throw new UsageError(MISSING)
   const result = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [query])
   const { tree, names } = parseTree(String(result.getRows()[0]?.[0]))
   if (tree.error === true) throw await createRefusal(connection, query, tree)
   const { length: count } = tree.statements as readonly unknown[]
-  if (count === 0) throw new UsageError('the statement is missing; write one, such as SELECT * FROM master')
+  if (count === 0) throw new UsageError(MISSING)
   if (count > 1) throw new UsageError(`query takes one statement, not ${count}`)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.includes(name))
   if (wrong !== undefined) throw new UsageError(`${wrong}() is not permitted: ${HINT}`)

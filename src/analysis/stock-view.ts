@@ -3,7 +3,7 @@ import type { Row } from '../model/row.js'
 import { listTables, type StreamDefinition } from '../pipeline/define-stream.js'
 import { quoteText } from '../storage/duckdb.js'
 import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
-import { runQuery } from './query.js'
+import { queryRows } from './query.js'
 
 /** Everything that the tables say about one stock. */
 export interface StockView {
@@ -33,29 +33,13 @@ export const readStockView = async (root: string, { stock, streams, limit }: Vie
   const { ISIN: isin } = stocks.find((one) => one.Symbol === symbol) ?? {}
   // The database applies a condition on the ISIN before it joins the groups of the screener.
   const isOfStock = `isin = ${quoteText(isin ?? '')}`
-  const [facts] = await readRows(`FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`, source)
+  const [facts] = await queryRows(`FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`, source)
   if (facts === undefined) throw new UsageError(`${symbol} is not in the master list`)
-  const events = await readRows(
+  const events = await queryRows(
     `SELECT * FROM events WHERE ${isOfStock} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY day DESC, happened_at DESC, title) <= ${limit}
      ORDER BY day DESC, happened_at DESC, title`,
     source,
   )
   const now = wrong.find((one) => one.now !== undefined)
   return { facts, events, ...(now === undefined ? {} : { renamed: `${now.given} is now ${now.now}` }) }
-}
-
-/** The rows of a statement: numbers as numbers, other values as text. */
-const readRows = async (sql: string, source: Parameters<typeof runQuery>[1]): Promise<readonly Row[]> => {
-  const { result, close } = await runQuery(sql, source)
-  try {
-    const names = result.columnNames()
-    return (await result.getRows()).map((row) => Object.fromEntries(row.map((value, index) => [names[index] as string, toPlain(value)])))
-  } finally {
-    close()
-  }
-}
-
-const toPlain = (value: unknown): unknown => {
-  if (typeof value === 'bigint') return Number(value)
-  return value === null || typeof value === 'number' ? value : String(value)
 }

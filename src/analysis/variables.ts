@@ -4,17 +4,20 @@ import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { toStockItems } from '../model/stock.js'
+import type { Table } from '../model/table.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
 import { disk } from '../storage/disk.js'
-import { quoteText } from '../storage/duckdb.js'
+import { quoteList, quoteText } from '../storage/duckdb.js'
 import { listNames, readStateDocument, statFile } from '../storage/file-system.js'
+import type { History, Warn } from '../storage/history/record.js'
+import { listHistoryTables, readAllDays } from './history/as-of.js'
 import { readReport } from './output-folder.js'
 import { FORMER_VIEW } from './tables/symbols.js'
 import type { View } from './tables/view.js'
 
 /** A symbol and the ISIN that it means. */
-interface SymbolIsin {
+export interface SymbolIsin {
   readonly symbol: string
   readonly isin: string
 }
@@ -22,8 +25,6 @@ interface SymbolIsin {
 const NEWS = 'market_news'
 const MAX_LEFT = 500
 const OWNER = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/
-
-type Warn = (text: string) => void
 
 /** The symbols of a master list of the folder; none without it. */
 const readListed = async (root: string, file: string, warn?: Warn): Promise<readonly SymbolIsin[]> => {
@@ -62,27 +63,42 @@ interface FormerOf {
   readonly warn?: Warn
 }
 
-/** The SQL of the symbols that views need besides those of the master list, with their ISINs; empty without any. */
-export const readFormer = async ({ root, views, mayBePast, warn }: FormerOf): Promise<string> => {
-  if (!views.some(({ name }) => name === FORMER_VIEW)) return ''
+/** The symbols that views need besides those of the master list, with their ISINs, as far as the files of the folder name them. */
+export const readFormer = async ({ root, views, mayBePast, warn }: FormerOf): Promise<readonly SymbolIsin[]> => {
+  if (!views.some(({ name }) => name === FORMER_VIEW)) return []
   const listed = await readListed(root, MASTER_MAP, warn)
   const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol. As of a day before a
   // rename, that is true of the present symbol.
-  const former = [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])].map(
-    ({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`,
-  )
-  return former.length === 0 ? '' : `[${former.join(', ')}]`
+  return [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])]
 }
+
+/** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
+export const readRecordedSymbols = async (
+  connection: DuckDBConnection,
+  views: readonly View[],
+  { history, tables, warn }: { readonly history: History; readonly tables: readonly Table[]; readonly warn: Warn },
+): Promise<readonly SymbolIsin[]> => {
+  const [master] = listHistoryTables(tables.filter(({ name }) => name === 'master'))
+  if (master === undefined || !views.some(({ name }) => name === FORMER_VIEW)) return []
+  const { files } = await readAllDays(history, master, { warn })
+  if (files.length === 0) return []
+  const rows = `SELECT symbol, max_by(isin, known_at) FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE isin <> '' GROUP BY symbol`
+  return (await connection.runAndReadAll(rows)).getRows().map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
+}
+
+/** The SQL of symbols with their ISINs. */
+export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
+  `CAST([${symbols.map(({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`).join(', ')}] AS STRUCT(symbol VARCHAR, isin VARCHAR)[])`
 
 interface Variables {
   /** The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the first run. */
   readonly day: Day | undefined
-  readonly former: string
+  readonly former: readonly SymbolIsin[]
 }
 
 /** Sets what views read besides tables. */
 export const setVariables = async (connection: DuckDBConnection, { day, former }: Variables): Promise<void> => {
   if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
-  if (former !== '') await connection.run(`SET VARIABLE former = ${former}`)
+  if (former.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(former)}`)
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import type { RecordedChecks } from '../analysis/verify/recorded-checks.js'
@@ -12,7 +13,6 @@ import type { QueryRunner } from '../web/server/query.js'
 import type { RunWork } from '../web/server/serve.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { ToolRunner, ToolTask } from './mcp/tools.js'
-import { readText } from './options.js'
 
 /** The hidden option of `serve` with which it answers the task on stdin instead. */
 const ANSWER = '--answer'
@@ -27,18 +27,24 @@ type Task =
   | ShowRequest
   | { readonly changes: 'last-run' }
   | { readonly checks: 'present-files' }
-type Reply = { readonly answer: unknown } | { readonly refusal: string }
+/** An answer, and the memory of its process afterwards. */
+interface Answered {
+  readonly answer: unknown
+  readonly bytes: number
+}
+type Reply = Answered | { readonly refusal: string }
 
 /**
  * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB, of which DuckDB returns little to
  * the system before the process ends, and the changes of a run 200 MB. The server stays below 300 MB, and neither it nor a run in it ends if
  * memory runs out. DuckDB does not count all memory (one `repeat` took 4 GB of "2 GB at most"): the system limits the process. Checks have the
- * lowest priority: a page that is open must not slow a run.
+ * lowest priority: a page that is open must not slow a run. What the page shows is answered by one process that stays while it is needed.
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
 ): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
   let isBusy = false
+  const askKept = createKeptProcess(settings)
   return {
     ask: async (query, signal) => {
       if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
@@ -51,7 +57,7 @@ export const createAnswerProcesses = (
     },
     // JSON has no undefined.
     show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) =>
-      ((await runTask<ShowAnswers[Kind] | null>(settings, request)) ?? undefined) as ShowAnswers[Kind],
+      ((await askKept(request)) ?? undefined) as ShowAnswers[Kind],
     callTool: (task, signal) => runTask(settings, task, signal),
     compare: () => runTask(settings, { changes: 'last-run' }),
     check: async () => {
@@ -79,35 +85,99 @@ const lowerPriority = (pid: number): void => {
   }
 }
 
-const runTask = async <Answer>({ out, streams }: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
+interface AnswerProcess {
+  /** Sends a task and resolves to its answer. */
+  readonly ask: (task: Task) => Promise<Answered>
+  /** Ends the process, whatever it is doing. */
+  readonly end: () => void
+  /** Resolves once it has ended. */
+  readonly ended: Promise<void>
+}
+
+const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck = false): AnswerProcess => {
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
-  const isCheck = 'checks' in task
   const limits = isCheck ? [`--max-old-space-size=${CHECK_HEAP_MB}`] : []
   const child = spawnLimited([node ?? process.execPath, ...limits, ...args])
-  if (isCheck && child.pid !== undefined) lowerPriority(child.pid)
-  const kill = (): boolean => child.kill('SIGKILL')
-  signal?.addEventListener('abort', kill)
-  process.on('exit', kill)
-  if (signal?.aborted) kill()
-  const ended = new Promise<void>((resolve, reject) => child.on('error', reject).on('close', () => resolve()))
+  const { pid } = child
+  if (isCheck && pid !== undefined) lowerPriority(pid)
+  const end = (): void => void child.kill('SIGKILL')
+  process.on('exit', end)
+  const failure = new Promise<never>((_, reject) => child.on('error', reject))
+  failure.catch(() => undefined)
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve())).then(async () => {
+    process.off('exit', end)
+    // A process that was killed leaves what it had moved to the disk. It is in the system's temporary folder: nothing is lost if it stays.
+    if (pid !== undefined) await rm(toSpillFolder(pid), { recursive: true, force: true }).catch(() => undefined)
+  })
   // A process that has ended before it has read the task says why on stderr.
-  child.stdin.on('error', () => undefined).end(JSON.stringify({ ...task, server: process.pid }))
-  // A statement that was interrupted may go on for half a minute after the reply.
-  child.stdout.on('data', (chunk: Buffer) => chunk.at(-1) === LINE_END && kill())
-  try {
-    const [printed, complaint] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-    if (signal?.aborted) throw new UsageError('stopped')
-    return readReply(printed, complaint) as Answer
-  } finally {
-    signal?.removeEventListener('abort', kill)
-    process.off('exit', kill)
-    // A process that was killed leaves what it had moved to the disk.
-    if (child.pid !== undefined) await rm(toSpillFolder(child.pid), { recursive: true, force: true })
+  child.stdin.on('error', () => undefined)
+  const complaint = text(child.stderr)
+  const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    end,
+    ended,
+    ask: async (task) => {
+      child.stdin.write(`${JSON.stringify({ ...task, server: process.pid })}\n`)
+      const reply = await Promise.race([replies.next(), failure])
+      return readReply(reply.done ? '' : reply.value, reply.done ? await complaint : '')
+    },
   }
 }
 
-const LINE_END = 10
+/** Answers one task in a process of its own. */
+const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
+  const { ask, end, ended } = startProcess(settings, 'checks' in task)
+  signal?.addEventListener('abort', end)
+  if (signal?.aborted) end()
+  try {
+    return (await ask(task)).answer as Answer
+  } catch (error) {
+    throw signal?.aborted ? new UsageError('stopped') : error
+  } finally {
+    signal?.removeEventListener('abort', end)
+    // A statement that was interrupted may go on for half a minute after the reply.
+    end()
+    await ended
+  }
+}
+
+/** A process without a question for this time is ended. */
+const IDLE_MS = 60_000
+/** One that has more memory after an answer is ended, too: the server and its process stay below 300 MB together. */
+const MAX_IDLE_BYTES = 200_000_000
+
+/** Keeps the process for the next question, because to start one takes longer than most answers. While it is busy, others answer. */
+const createKeptProcess = (settings: Pick<Settings, 'out' | 'streams'>) => {
+  let free: AnswerProcess | undefined
+  let timer: NodeJS.Timeout | undefined
+  const startKept = (): AnswerProcess => {
+    const started = startProcess(settings)
+    void started.ended.then(() => {
+      if (free === started) free = undefined
+    })
+    return started
+  }
+  return async (task: Task): Promise<unknown> => {
+    const used = free ?? startKept()
+    free = undefined
+    clearTimeout(timer)
+    try {
+      const { answer, bytes } = await used.ask(task)
+      if (free === undefined && bytes <= MAX_IDLE_BYTES) {
+        free = used
+        timer = setTimeout(() => {
+          free = undefined
+          used.end()
+        }, IDLE_MS).unref()
+      } else used.end()
+      return answer
+    } catch (error) {
+      used.end()
+      throw error
+    }
+  }
+}
 
 /** Without a shell that can limit a process, its own watcher alone ends it. */
 const spawnLimited = ([command = '', ...args]: readonly string[]) =>
@@ -131,46 +201,59 @@ const watchProcess = (server: number): void =>
 /** V8 prints a page of addresses. */
 const OUT_OF_MEMORY = /out of memory|bad_alloc/
 
-const readReply = (printed: string, complaint: string): unknown => {
+const readReply = (printed: string, complaint: string): Answered => {
   if (printed === '')
     throw new UsageError(
       `the process ended without an answer: ${complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim()}`,
     )
   const reply = JSON.parse(printed) as Reply
   if ('refusal' in reply) throw new UsageError(reply.refusal)
-  return reply.answer
+  return reply
 }
 
-/** The other side: reads a task from stdin and prints its answer, or why it was refused. */
-export const answerTask = async (
-  { out, exchange }: Pick<Settings, 'out' | 'exchange'>,
+/** The other side: prints the answer to each task of stdin, or why it was refused, until its end. */
+export const answerTasks = async (
+  settings: Pick<Settings, 'out' | 'exchange'>,
   { stdout, scheduler }: Pick<ProcessIo, 'stdout' | 'scheduler'>,
   { streams }: Pick<Dependencies, 'streams'>,
 ): Promise<number> => {
-  const { server, ...task } = JSON.parse(readText('-', ANSWER)) as Task & { readonly server: number }
-  watchProcess(server)
-  const answer = async (): Promise<unknown> => {
+  const answerTask = createTaskAnswers({ ...settings, streams }, scheduler)
+  let isWatched = false
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { server, ...task } = JSON.parse(line) as Task & { readonly server: number }
+    if (!isWatched) watchProcess(server)
+    isWatched = true
+    const reply = await answerTask(task).then(
+      (answer): Reply => ({ answer, bytes: process.memoryUsage.rss() }),
+      (error: unknown): Reply => {
+        if (error instanceof CollectError) return { refusal: error.message }
+        throw error
+      },
+    )
+    await new Promise<void>((resolve) => stdout.write(`${JSON.stringify(reply)}\n`, () => resolve()))
+  }
+  return 0
+}
+
+const createTaskAnswers = (
+  { out, exchange, streams }: Pick<Settings, 'out' | 'exchange'> & Pick<Dependencies, 'streams'>,
+  scheduler: ProcessIo['scheduler'],
+) => {
+  let show: ShowRunner | undefined
+  // Null, because JSON has no undefined.
+  return async (task: Task): Promise<unknown> => {
     if ('changes' in task) return (await import('../web/server/changes.js')).compareLastRun({ out, exchange })
     if ('tool' in task) return (await import('./mcp/tools.js')).callTool(task, { out, exchange, streams })
     if ('checks' in task) {
       const { verifyAndRecord } = await import('./folder-readers.js')
-      // Null, because JSON has no undefined.
       return (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
     }
     if ('show' in task) {
       const { createShowRunner, openMarketFolder } = await import('../show/index.js')
-      return (await createShowRunner(openMarketFolder({ root: out, exchange, streams }))(task)) ?? null
+      show ??= createShowRunner(openMarketFolder({ root: out, exchange, streams }))
+      return (await show(task)) ?? null
     }
     const { createQueryRunner } = await import('../web/server/query.js')
     return createQueryRunner({ root: out, exchange, streams })(task.query, new AbortController().signal)
   }
-  const reply: Reply = await answer().then(
-    (value) => ({ answer: value }),
-    (error: unknown) => {
-      if (error instanceof CollectError) return { refusal: error.message }
-      throw error
-    },
-  )
-  await new Promise<void>((resolve) => stdout.write(`${JSON.stringify(reply)}\n`, () => resolve()))
-  return 0
 }

@@ -2,14 +2,15 @@ import type { Argument } from 'commander'
 import { defer, map, type ObservableInput } from 'rxjs'
 import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
-import { exampleText, type Flag, type FolderFlags } from './options.js'
+import { describeInstall } from './install.js'
+import { exampleText, type Flag, type Flags } from './options.js'
 import { resolveSettings } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { printJson, printLines } from './terminal/print.js'
 import { readSize, type TextLine } from './terminal/terminal.js'
 
-type Flags = Readonly<Record<string, Flag<unknown>>>
-type Values<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
+/** What the flags of a command are once they are read. */
+export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
 
 /** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
 export type Answer =
@@ -37,15 +38,19 @@ interface CommandSpec<All extends Flags> {
   /** The flags by the names of their values. */
   readonly flags: (context: CommandContext) => All
   readonly examples: readonly (readonly [command: string, note: string])[]
-  /** More help, in lines of so many columns. */
+  /** More help, line by line. */
   readonly notes?: (columns: number) => readonly string[]
+  /** The packages that it needs and an installation may lack. */
+  readonly needs?: readonly string[]
   /** What its own exit codes mean. */
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
   readonly endsBySignal?: boolean | 'at once'
+  /** What a signal leaves behind, for stderr. */
+  readonly interrupted?: string
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
-  readonly run: (flags: Values<All>, input: Input) => ObservableInput<Answer>
+  readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
 /** The command on the program: its flags, its help, and what happens with its answer. */
@@ -53,18 +58,19 @@ export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
     const { io, dependencies, args } = context
-    const { exits = {}, notes = () => [], endsBySignal = false, takesNumbers = false } = spec
+    const { exits = {}, notes = () => [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
     const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
     for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
     for (const [name, one] of Object.entries(spec.flags(context))) {
       if (one.attributeName() !== name) throw new Error(`${spec.name}: ${one.flags} is declared as ${name}`)
       command.addOption(one)
     }
-    const help = (): string => [...notes(readSize(io.stdout).columns), exitText(exits)].join('\n')
+    const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
+    const help = (): string => [...notes(readSize(io.stdout).columns), ...packages, exitText(exits)].join('\n')
     command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as Values<All> & FolderFlags & { readonly json?: boolean }
+      const values = all[typed.length] as FlagValues<All> & { readonly out?: string; readonly config?: string; readonly json?: boolean }
       const settings = (): Settings => resolveSettings({ out: values.out, config: values.config }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
@@ -72,6 +78,7 @@ export const defineCommand =
         end$.pipe(
           map((end) => {
             if (typeof end === 'string') {
+              io.stderr.write(interrupted)
               if (endsBySignal === 'at once') io.exit(toExitCode(end))
               return toExitCode(end)
             }

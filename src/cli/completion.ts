@@ -1,11 +1,14 @@
 import type { Argument, Command, Option } from 'commander'
+import { firstValueFrom } from 'rxjs'
 import { sectionNames } from '../analysis/diff/change.js'
 import { checkNames } from '../analysis/verify/finding.js'
+import { readStoredStocks } from '../market/listings.js'
 import { refusalCodes } from '../market/refusal-policy.js'
 import { defineCommand, type Input } from './command.js'
 import type { AddCommand } from './dependencies.js'
 import { targetForms } from './export/targets.js'
 import { choiceArgument } from './options.js'
+import { resolveSettings } from './provider.js'
 import { isRare } from './topics.js'
 
 export const addCompletion: AddCommand = (program, context) => {
@@ -23,9 +26,10 @@ export const addCompletion: AddCommand = (program, context) => {
       ["echo 'source <(scripstream completion zsh)' >> ~/.zshrc", 'zsh: add it after compinit; takes effect in new shells'],
       ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: takes effect at once'],
     ],
-    run: (_, input) => {
+    run: async (_, input) => {
       const [shell, typed] = input.typed as unknown as readonly [Shell, readonly string[]]
-      return [{ text: typed.length === 0 ? scripts[shell] : formatCompletion(complete(program, listKnown(input), typed), shell) }]
+      if (typed.length === 0) return { text: scripts[shell] }
+      return { text: formatCompletion(complete(program, await listKnown(input, typed), typed), shell) }
     },
   })(program, context)
 }
@@ -33,7 +37,7 @@ export const addCompletion: AddCommand = (program, context) => {
 /** What an option or an argument takes. */
 interface Values {
   /**
-   * `list`: several words, separated by commas. `target`: a word, or a file after one that ends in a colon. `symbols`: a word, or a file
+   * `list`: several words, separated by commas. `target`: a word, or a file after one that ends in a colon. `symbols`: a list, or a file
    * after `@`.
    */
   readonly kind: 'word' | 'list' | 'file' | 'folder' | 'target' | 'symbols'
@@ -41,21 +45,32 @@ interface Values {
 }
 
 /** The values of the placeholders of options and arguments, such as `streams` in `--only <streams>`. */
-const listKnown = ({ dependencies: { streams }, settings }: Input): Readonly<Record<string, Values>> => {
-  const names = streams.map(({ name }) => name)
-  const listWatchlists = (): readonly string[] => {
-    try {
-      return Object.keys(settings().watchlists).map((name) => `@${name}`)
-    } catch {
-      // The command itself says what is wrong with the settings.
-      return []
-    }
-  }
+const listKnown = async ({ io, dependencies }: Input, typed: readonly string[]): Promise<Readonly<Record<string, Values>>> => {
+  const names = dependencies.streams.map(({ name }) => name)
+  const [out, config] = ['--out', '--config'].map((flag) => (typed.includes(flag) ? typed[typed.indexOf(flag) + 1] : undefined))
+  const { watchlists, stocks, queries } = await readFolder({ out, config }, io, dependencies).catch(() => NOTHING_KNOWN)
   return {
     ...{ stream: { kind: 'word', words: names }, streams: { kind: 'list', words: names }, checks: { kind: 'list', words: checkNames } },
     ...{ kinds: { kind: 'list', words: sectionNames }, rules: { kind: 'list', words: refusalCodes } },
-    ...{ target: { kind: 'target', words: targetForms }, symbols: { kind: 'symbols', words: listWatchlists() } },
+    ...{ target: { kind: 'target', words: targetForms }, symbols: { kind: 'symbols', words: [...watchlists, ...stocks] } },
+    ...{ stock: { kind: 'word', words: stocks }, statement: { kind: 'word', words: queries } },
     ...{ dir: { kind: 'folder', words: [] }, file: { kind: 'file', words: [] } },
+  }
+}
+
+/** The command itself says what is wrong with settings or folder. */
+const NOTHING_KNOWN = { watchlists: [], stocks: [], queries: [] }
+
+/** The watchlists of the settings, and the symbols and statements of the folder. */
+const readFolder = async (flags: Parameters<typeof resolveSettings>[0], io: Input['io'], dependencies: Input['dependencies']) => {
+  const settings = resolveSettings(flags, io, dependencies)
+  const stocks = await firstValueFrom(readStoredStocks(dependencies.storage(settings).stored))
+  const { listSavedQueries } = await import('../analysis/saved-queries.js')
+  const { workedQueries } = await import('../analysis/worked-queries.js')
+  return {
+    watchlists: Object.keys(settings.watchlists).map((name) => `@${name}`),
+    stocks: stocks.map(({ Symbol: symbol }) => symbol),
+    queries: [...(await listSavedQueries(settings.out)), ...workedQueries].map(({ name }) => name),
   }
 }
 
@@ -68,7 +83,7 @@ interface Completion {
 }
 
 /** Completes the last of the words that follow the name of the program. */
-const complete = (program: Command, known: ReturnType<typeof listKnown>, typed: readonly string[]): Completion => {
+const complete = (program: Command, known: Readonly<Record<string, Values>>, typed: readonly string[]): Completion => {
   const [word = '', last] = [typed.at(-1), typed.at(-2)]
   const command = typed.slice(0, -1).flatMap((name) => program.commands.find((one) => one.name() === name) ?? [])[0]
   const offer = (words: Completion['words']): Completion => ({ words: words.filter(([text]) => text.startsWith(word)) })
@@ -107,10 +122,10 @@ const findPlace = (
   start: string,
   { kind, words }: Values,
 ): { listed?: string; before?: string; kind?: 'files' | 'folders' } => {
-  if (kind === 'list') return { listed: word.slice(start.length, word.lastIndexOf(',') + 1) }
+  if (kind === 'symbols' && word.startsWith(`${start}@`)) return { kind: 'files', before: `${start}@` }
+  if (kind === 'list' || kind === 'symbols') return { listed: word.slice(start.length, word.lastIndexOf(',') + 1) }
   if (kind === 'folder') return { kind: 'folders', before: start }
   if (kind === 'file') return { kind: 'files', before: start }
-  if (kind === 'symbols') return word.startsWith(`${start}@`) ? { kind: 'files', before: `${start}@` } : {}
   const scheme = words.find((text) => text.endsWith(':') && word.startsWith(`${start}${text}`)) ?? ''
   return kind === 'target' ? { kind: 'files', before: `${start}${scheme}` } : {}
 }

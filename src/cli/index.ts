@@ -8,12 +8,11 @@ import { addExport } from './export/command.js'
 import { addHistory } from './history.js'
 import { addInit } from './init.js'
 import { addLake } from './lake.js'
-import { addGraph, addList } from './list.js'
+import { addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
-import { addReport } from './report/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule/command.js'
 import { addServe } from './serve.js'
@@ -37,7 +36,6 @@ export const commands: readonly AddCommand[] = [
   addDiff,
   addDrift,
   addBrief,
-  addReport,
   addLog,
   addHistory,
   addInit,
@@ -47,6 +45,5 @@ export const commands: readonly AddCommand[] = [
   addWorker,
   addSimulate,
   addList,
-  addGraph,
   addCompletion,
 ]

@@ -3,7 +3,6 @@ import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/plan
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
 import { formatQuantity } from './terminal/format.js'
-import { printWarning } from './terminal/print.js'
 import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
 
 export const addList = defineCommand({
@@ -17,18 +16,6 @@ export const addList = defineCommand({
   run: ({ graph }, { dependencies: { streams } }) => [
     graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: (columns) => listLines(streams, columns) },
   ],
-})
-
-/** The old name of `list --graph`. */
-export const addGraph = defineCommand({
-  name: 'graph',
-  about: 'The old name of "scripstream list --graph".',
-  flags: () => ({}),
-  examples: [['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer']],
-  run: (_, { io, dependencies: { streams } }) => {
-    printWarning('"scripstream graph" is now "scripstream list --graph"; the old name will go', io.stderr)
-    return [{ text: formatGraph(streams) }]
-  },
 })
 
 /** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */

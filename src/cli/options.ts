@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Argument, type Command, Option } from 'commander'
+import { Argument, Option } from 'commander'
 import { z } from 'zod'
 import { formatError, UsageError } from '../model/errors.js'
 import { parseOptions } from '../model/settings-issues.js'
@@ -10,6 +10,9 @@ import { describeFileError } from '../storage/file-system.js'
 /** An option, and for the type checker its value. */
 export type Flag<T> = Option & { readonly value?: T }
 
+/** Flags by the names of their values. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
 type Value<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
 
 /** An option with a text as its value, or without a value. */
@@ -18,12 +21,6 @@ export const flag = <const Text extends string>(flags: Text, about: string): Fla
 /** `--json`. */
 export const jsonFlag = (about = 'print JSON on stdout'): Flag<boolean | undefined> => flag('--json', about)
 
-/** The options of a command that uses an output folder. */
-export interface FolderFlags {
-  readonly out?: string | undefined
-  readonly config?: string | undefined
-}
-
 /** `--config`. */
 export const configFlags = (about = 'settings file (default: scripstream.config.json)') => ({
   config: flag('--config <file>', about),
@@ -31,10 +28,6 @@ export const configFlags = (about = 'settings file (default: scripstream.config.
 
 /** `--out` and `--config`. */
 export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('--out <dir>', outText), ...configFlags() })
-
-/** The command, with `--out` and `--config`. */
-export const withFolderOptions = (command: Command, outText?: string): Command =>
-  Object.values(folderFlags(outText)).reduce((whole, option) => whole.addOption(option), command)
 
 const MAX_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
@@ -87,9 +80,11 @@ export const streamsOption = (flag: string, text: string, streams: Streams): Fla
 
 /** A repeatable option that takes some of the known names. */
 export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
-  new Option(`${flag} <${names.what}s>`, text).argParser((list: string, before: readonly Name[] = []) => [
-    ...new Set([...before, ...readNames(flag, list, names)]),
-  ])
+  listFlag(`${flag} <${names.what}s>`, text, (list) => readNames(flag, list, names))
+
+/** A repeatable option, with all that its texts name, each once. */
+export const listFlag = <T>(flags: string, about: string, read: (text: string) => readonly T[]): Flag<readonly T[] | undefined> =>
+  new Option(flags, about).argParser((text: string, before: readonly T[] = []) => [...new Set([...before, ...read(text)])])
 
 /** Options of a fleet. */
 export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')

@@ -56,13 +56,14 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     code = await lastValueFrom(code$, { defaultValue: 1 })
   }
   try {
-    const { rest, values: files } = takeStreamsOption(args)
+    const { rest: typed, values: files } = takeStreamsOption(args)
+    const rest = renameCommand(typed, io)
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
     // A run, which is what starts most often, compiles nothing of the other commands.
     const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
-    const program = createProgram(commands, { args, io, dependencies: { ...dependencies, streams }, act })
+    const program = createProgram(commands, { args: rest, io, dependencies: { ...dependencies, streams }, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
     const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
     if (topic) program.configureOutput().writeOut?.(`${topic(program, dependencies).join('\n')}\n`)
@@ -72,6 +73,22 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     return printError(error, io)
   }
+}
+
+/** Commands that have become options of others, for one version more. */
+const OLD_NAMES: Readonly<Record<string, readonly string[]>> = {
+  graph: ['list', '--graph'],
+  report: ['brief', '--format', 'html', '--to', 'report-DAY.html'],
+}
+
+/** The arguments with the new name of a command. */
+const renameCommand = (args: readonly string[], { stderr }: Pick<ProcessIo, 'stderr'>): readonly string[] => {
+  const isHelp = args[0] === 'help'
+  const [name = '', ...others] = isHelp ? args.slice(1) : args
+  const now = Object.hasOwn(OLD_NAMES, name) ? OLD_NAMES[name] : undefined
+  if (now === undefined) return args
+  printWarning(`"scripstream ${name}" is now "scripstream ${now.join(' ')}"; the old name will go`, stderr)
+  return isHelp ? ['help', now[0] ?? ''] : [...now, ...others]
 }
 
 /** What is meant by the words of other tools. */
@@ -90,8 +107,11 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['history', 'days delete prune compact'],
   ['schedule', 'cron timer'],
   ['list', 'streams ls'],
-  ['show', 'stock quote'],
-  ['export', 'load csv excel'],
+  ['show', 'stock quote price'],
+  ['show SYMBOL, query or export', 'candles ohlcv prices history-data'],
+  ['export', 'load csv excel xlsx'],
+  ['completion', 'complete autocomplete'],
+  ['history delete', 'rm remove'],
 ]
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */

@@ -31,7 +31,7 @@ export const addServe = defineCommand({
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {
       const settings = load()
-      if (flags.answer) return import('./answer-process.js').then(({ answerTask }) => answerTask(settings, io, dependencies))
+      if (flags.answer) return import('./answer-process.js').then(({ answerTasks }) => answerTasks(settings, io, dependencies))
       if (!disk.existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
       return whileServing(
         () => openPage({ settings, port: flags.port }, dependencies),

@@ -143,7 +143,7 @@ const formatFindingsHead = (
     [errors > 0, 'Errors', 'red'],
     [fresh.length > 0, 'Review', 'yellow'],
     [open > 0, 'Open', 'yellow'],
-    [notes.length > 0, 'Not all checked', 'yellow'],
+    [notes.length > 0, 'OK so far', 'green'],
   ]
   const [, word, style] = states.find(([isSo]) => isSo) ?? [true, 'OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`

@@ -34,9 +34,7 @@ export const newsByHand = (symbols: readonly string[], send: Send, read: Read): 
     ),
   )
 
-const policy = { retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }
-
-/** With the operators: the class of an error says what happens. `read` throws a `BadAnswerError` for an answer that is not one. */
+/** With the operators: the class of an error says what happens; errors of `fetch` and undici have one, too. `read` throws a `BadAnswerError` for an answer that is not one. */
 export const newsByOperators = (symbols: readonly string[], send: Send, read: Read): Observable<News> =>
   from(symbols).pipe(
     mergeMap(
@@ -49,7 +47,7 @@ export const newsByOperators = (symbols: readonly string[], send: Send, read: Re
             if (text === '') throw new BadAnswerError('empty', 'no body')
             return { symbol, titles: read(text) }
           }),
-          retryFailures(policy),
+          retryFailures(),
           catchItemFailure((reason) => of({ symbol, reason })),
         ),
       15,

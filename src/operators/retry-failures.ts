@@ -1,5 +1,8 @@
-import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, throwError, timer } from 'rxjs'
-import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
+import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, tap, throwError, timer } from 'rxjs'
+import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
+import { type Optional, omitUndefined } from '../model/row.js'
+import { findClosest, suggest } from '../model/text.js'
+import { toRequestError } from './request-errors.js'
 import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
@@ -12,30 +15,62 @@ export interface RetryPolicy extends ThrottlePolicy {
   readonly hasLimiter?: boolean | undefined
 }
 
+/** What `retryFailures` may be told besides how often. */
+export interface RetryOptions extends RetryPolicy {
+  /**
+   * What an error is, before its verdict counts: an error of this package, or one that passes at once. Default: `toRequestError`, which knows the
+   * errors of `fetch`, undici and `timeout`.
+   */
+  readonly classify: (error: unknown) => unknown
+  /** Whether a value makes all retries available again, for a source that goes on for long. Default: false. */
+  readonly resetOnSuccess: boolean
+}
+
 const MAX_BACKOFF_MS = 30_000
+
+const DEFAULTS: RetryOptions = {
+  ...{ retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random, hasLimiter: false },
+  ...{ classify: toRequestError, resetOnSuccess: false },
+}
 
 /**
  * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an unreachable host) after the
  * pause of `retryAfter429`; at once on `await-host`, where the host's limiter does the waiting; never on any other. Only `retry` and `wait`
  * are counted. When the limiter gives the host up, the result is the original error, not that of the limiter.
  *
+ * @throws UsageError for an unknown option, or for a count or a time that is not 0 or more
+ *
  * @example
- * request$.pipe(retryFailures({ retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }))
+ * request$.pipe(retryFailures())
+ * fromFetch(url).pipe(retryFailures({ retries: 5, backoffMs: 1_000 }))
+ * socket$.pipe(retryFailures({ resetOnSuccess: true, classify: (error) => (error instanceof CloseEvent ? new TransportError('reset', 'closed') : error) }))
  */
-export const retryFailures =
-  <T>(policy: RetryPolicy): MonoTypeOperatorFunction<T> =>
-  (attempt$) =>
+export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoTypeOperatorFunction<T> => {
+  const unknown = Object.keys(options).find((name) => !(name in DEFAULTS))
+  if (unknown !== undefined)
+    throw new UsageError(`retryFailures: unknown option "${unknown}"${suggest(findClosest(unknown, Object.keys(DEFAULTS)))}`)
+  const whole: RetryOptions = { ...DEFAULTS, ...omitUndefined(options) }
+  for (const [name, value] of Object.entries(whole))
+    if (typeof value === 'number' && !(value >= 0)) throw new UsageError(`retryFailures: ${name} is ${value}; use a number from 0 on`)
+  const { classify, resetOnSuccess } = whole
+  const pass = catchError<T, Observable<never>>((error: unknown) => throwError(() => classify(error)))
+  return (source$) => {
+    const attempt$ = source$.pipe(pass)
     // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
-    attempt$.pipe(
+    return attempt$.pipe(
       catchError((error: unknown) => {
         let isFirst = true
+        let delay = createRetryDelay(whole)
+        const again$ = resetOnSuccess ? attempt$.pipe(tap(() => (delay = createRetryDelay(whole)))) : attempt$
         return defer(() => {
-          const next$ = isFirst ? throwError(() => error) : attempt$
+          const next$ = isFirst ? throwError(() => error) : again$
           isFirst = false
           return next$
-        }).pipe(retry({ delay: createRetryDelay(policy) }))
+        }).pipe(retry({ delay: (failure) => delay(failure) }))
       }),
     )
+  }
+}
 
 /** Emits when the request is to be sent again, or errors with what the request ends with. */
 export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {

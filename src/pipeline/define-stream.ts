@@ -80,7 +80,9 @@ export const MASTER = 'master-data'
  * other error stops the run.
  *
  * @throws UsageError for an option other than `where`
- * @example perStock((stock, { ask }) => ask(chain, { symbol: stock.Symbol }).pipe(map(createResult)), { where: ({ FnoFlag }) => FnoFlag === 1 })
+ * @example
+ * const isTraded = ({ FnoFlag }: Stock) => FnoFlag === 1
+ * perStock((stock, { ask }) => ask(chain, { symbol: stock.Symbol }).pipe(map((rows) => createResult(rows))), { where: isTraded })
  */
 export const perStock = <R>(
   each: (stock: Stock, tools: Tools, file: string) => Observable<ItemResult<R>>,

@@ -233,6 +233,8 @@ export interface StockAnswer {
   readonly isin: string
   /** If it was asked for by a symbol that it had earlier. */
   readonly oldSymbol?: string
+  /** Why there is nothing but its name and candles, such as that DuckDB is not installed. */
+  readonly problem?: string
   readonly price?: PriceFacts
   readonly facts: StockFacts
   readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }
@@ -347,6 +349,8 @@ export interface CandlesAnswer {
   readonly low: readonly number[]
   readonly close: readonly number[]
   readonly volume: readonly number[]
+  /** The average close of the last 50 and 200 candles; null where there are fewer. */
+  readonly averages: readonly { readonly length: number; readonly values: readonly (number | null)[] }[]
   /** Whether splits and bonuses changed anything; without any, both kinds of prices are the same. */
   readonly isAdjusted: boolean
   /** What was left out or put in order for display, as sentences. */

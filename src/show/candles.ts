@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { keepLastOfDays, parseCandles, pickCandles } from '../analysis/verify/candle-series.js'
-import { findImpossibleCandles } from '../analysis/verify/odd-candles.js'
+import { findImpossibleCandles } from '../analysis/verify/series-checks.js'
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { getErrorCode } from '../storage/file-system.js'
 import type { About, CandlesAnswer } from './answers.js'
@@ -26,7 +27,7 @@ export const readShownCandles = async (root: string, file: string): Promise<Show
   })
   const { candles: raw, fault } = parseCandles(bytes)
   const ordered = keepLastOfDays(raw)
-  const { days: impossible } = findImpossibleCandles({ symbol: '', file, candles: ordered })
+  const { days: impossible } = findImpossibleCandles(ordered)
   const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
   return {
     stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),
@@ -51,35 +52,74 @@ const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: 
 /** The factors by which the view `candles_adjusted` divides stored prices, each with the last day that it counts for; oldest first. */
 export type Factors = readonly { readonly until: string; readonly factor: number }[]
 
-interface ChartOptions {
+/** How a chart wants its candles. */
+export interface ChartWishes {
+  /** Whether prices are as stored, not adjusted for splits and bonuses. */
+  readonly isStored?: boolean
+  /** Whether the candles of a week are one, on its last session. */
+  readonly isWeekly?: boolean
+}
+
+interface ChartOptions extends ChartWishes {
   readonly about: About
   /** Undefined without any. */
   readonly factors?: Factors
-  /** Whether prices are divided by them. */
-  readonly isAdjusted: boolean
 }
 
 /** The candles as columns for a chart. */
 export const toCandlesAnswer = (
   { stored, cleaned, fault }: ShownCandles,
-  { about, factors = [], isAdjusted }: ChartOptions,
+  { about, factors = [], isStored = false, isWeekly = false }: ChartOptions,
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
-  const divisors = days.map((day) => (isAdjusted ? (factors.find(({ until }) => day <= until)?.factor ?? 1) : 1))
+  const divisors = days.map((day) => (isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1)))
   const divide = (values: Float64Array): readonly number[] => divisors.map((factor, index) => round((values[index] as number) / factor))
+  const daily: Columns = {
+    days,
+    ...{ open: divide(stored.open), high: divide(stored.high), low: divide(stored.low), close: divide(stored.close) },
+    volume: divisors.map((factor, index) => round((stored.volume[index] as number) * factor)),
+  }
+  const columns = isWeekly ? toWeeks(daily) : daily
   const last = days.at(-1)
   return {
     // Candles are about their newest day, not about the day of the run.
     about: last === undefined ? about : { ...about, day: last },
-    days,
-    open: divide(stored.open),
-    high: divide(stored.high),
-    low: divide(stored.low),
-    close: divide(stored.close),
-    volume: divisors.map((factor, index) => round((stored.volume[index] as number) * factor)),
+    ...columns,
+    averages: AVERAGES.map((length) => ({ length, values: averageOf(columns.close, length) })),
     isAdjusted: factors.length > 0,
     cleaned: [...cleaned, ...(fault === undefined ? [] : [`the file is damaged: ${fault}`])],
   }
+}
+
+type Columns = Pick<CandlesAnswer, 'days' | 'open' | 'high' | 'low' | 'close' | 'volume'>
+
+/** The candles of each week as one, on its last session. */
+const toWeeks = ({ days, open, high, low, close, volume }: Columns): Columns => {
+  const mondays = days.map((day) => addDays(day as Day, -((new Date(day).getUTCDay() + 6) % 7)))
+  const starts = [...mondays.keys()].filter((index) => mondays[index] !== mondays[index - 1])
+  const weeks = starts.map((from, place) => [from, starts[place + 1] ?? days.length] as const)
+  const each = (values: readonly number[], read: (week: readonly number[]) => number): readonly number[] =>
+    weeks.map(([from, to]) => read(values.slice(from, to)))
+  return {
+    days: weeks.map(([, to]) => days[to - 1] as string),
+    open: weeks.map(([from]) => open[from] as number),
+    high: each(high, (week) => Math.max(...week)),
+    low: each(low, (week) => Math.min(...week)),
+    close: weeks.map(([, to]) => close[to - 1] as number),
+    volume: each(volume, (week) => round(week.reduce((sum, one) => sum + one, 0))),
+  }
+}
+
+/** As many candles, or weeks, as the averages of the screener have days. */
+const AVERAGES = [50, 200] as const
+
+/** The average of the last closes at each candle; null where there are fewer. */
+const averageOf = (close: readonly number[], length: number): readonly (number | null)[] => {
+  let sum = 0
+  return close.map((value, index) => {
+    sum += value - (close[index - length] ?? 0)
+    return index < length - 1 ? null : Math.round((sum * 1e4) / length) / 1e4
+  })
 }
 
 /** Six digits after the point are more than any price has; divided prices have more, which only cost space. */

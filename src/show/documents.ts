@@ -22,8 +22,7 @@ const WITH = [
   'names AS (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)',
   `all_filings AS (SELECT * FROM filings_unique WHERE ${isUpToRun('day')} AND coalesce(caption, descriptor) IS NOT NULL)`,
   'day_filings AS MATERIALIZED (SELECT * FROM all_filings WHERE day = (SELECT max(day) FROM all_filings))',
-  `all_news AS (SELECT *, CAST(published_at AS DATE) AS day, coalesce(nullif(lower(sentiment), ''), 'unknown') AS tone FROM news
-    WHERE ${isUpToRun('CAST(published_at AS DATE)')} AND title <> '')`,
+  `all_news AS (SELECT *, coalesce(lower(sentiment), 'unknown') AS tone FROM news_unique WHERE ${isUpToRun('day')} AND title <> '')`,
   'day_news AS MATERIALIZED (SELECT * FROM all_news WHERE day = (SELECT max(day) FROM all_news))',
 ]
 

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DamagedFileError } from '../model/errors.js'
-import { isRow, omitUndefined, type Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { disk } from '../storage/disk.js'
-import { describeFileError, getErrorCode, readStateDocument, statFile, writeFileAtomically } from '../storage/file-system.js'
+import { describeFileError, getErrorCode, statFile } from '../storage/file-system.js'
 import { parseRecords } from '../storage/record-file.js'
-import { statePaths } from '../storage/run-state.js'
 
 /** Where the data comes from. */
 export interface DataSource {
@@ -38,47 +36,10 @@ export const openMarketFolder = (source: DataSource): MarketFolder => {
   }
 }
 
-/** Changes when a file is replaced or written again, and a folder when a file in it is. */
+/** Changes when a file is replaced or written again, and for a folder when a file in it is replaced. */
 const stampOf = (path: string): string => {
-  const stamps = createHash('sha256').update(toStamp(path))
-  try {
-    for (const name of disk.readdirSync(path)) stamps.update(`${name} ${toStamp(join(path, name))}\n`)
-  } catch {
-    // A file, or nothing.
-  }
-  return stamps.digest('hex')
-}
-
-const toStamp = (path: string): string => {
   const found = statFile(path)
   return found === undefined ? '' : `${found.mtimeMs} ${found.ctimeMs} ${found.size}`
-}
-
-/** An answer that is kept in the cache of a folder. */
-export interface KeptAnswer {
-  readonly name: string
-  /** The files and folders with which it changes. */
-  readonly paths: readonly string[]
-  /** The texts of the program that computes it: that of another version has another answer. */
-  readonly program: readonly string[]
-}
-
-/** The answer in the cache, if it is that of the present files and of this program; otherwise `read` makes it. */
-export const readKept = async <Answer>(
-  root: string,
-  { name, paths, program }: KeptAnswer,
-  read: () => Promise<Answer>,
-): Promise<Answer> => {
-  const path = join(statePaths(root).cache, `${name}.json`)
-  const key = [createHash('sha256').update(program.join('\n')).digest('hex'), ...paths.map((one) => stampOf(join(root, one)))].join('\n')
-  // One that cannot be read is made again.
-  const known = await readStateDocument(path).catch(() => undefined)
-  if (isRow(known) && known.key === key) return known.answer as Answer
-  const answer = await read()
-  // Without the cache, it is computed each time.
-  const kept = disk.mkdir(dirname(path), { recursive: true }).then(() => writeFileAtomically(path, [JSON.stringify({ key, answer })]))
-  await kept.catch(() => undefined)
-  return answer
 }
 
 /** The rows of a list; none if it is missing or damaged. */

@@ -10,6 +10,7 @@ import type {
   StockAnswer,
   TodayAnswer,
 } from './answers.js'
+import type { ChartWishes } from './candles.js'
 import { readDocuments } from './documents.js'
 import type { MarketFolder } from './folder.js'
 import { readMarketLists } from './lists.js'
@@ -18,7 +19,7 @@ import { readCandles, readIndex, readStock } from './stock.js'
 import { readOwnStocks, readToday } from './today.js'
 import { readWholeList } from './whole-lists.js'
 
-export { type DataSource, openMarketFolder } from './folder.js'
+export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
@@ -42,14 +43,12 @@ export interface ShowAnswers {
   readonly stocks: OwnStocksAnswer
 }
 
-export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> {
+export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {
   readonly show: Kind
   /** Of a stock, an index or a list; of several stocks their symbols, with commas. */
   readonly name?: string
   /** The day of a list, as it stood then; now if absent. */
   readonly day?: Day
-  /** Whether candles are as stored. */
-  readonly isStored?: boolean
 }
 
 /** Answers in this process or in another one; undefined for an unknown stock or index. */
@@ -64,13 +63,13 @@ const readers: {
   readonly [Kind in keyof ShowAnswers]: (
     folder: MarketFolder,
     name: string,
-    how: Pick<ShowRequest, 'isStored' | 'day'>,
+    how: Pick<ShowRequest, 'isStored' | 'isWeekly' | 'day'>,
   ) => Promise<ShowAnswers[Kind]>
 } = {
   market: readMarket,
   documents: readDocuments,
   stock: readStock,
-  candles: (folder, name, { isStored }) => readCandles(folder, name, isStored !== true),
+  candles: readCandles,
   index: readIndex,
   list: (folder, name, { day }) => readWholeList(folder, name, day),
   today: readToday,

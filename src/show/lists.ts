@@ -1,6 +1,7 @@
 import type { Change, Section } from '../analysis/diff/change.js'
+import { compareLists } from '../analysis/diff/compare.js'
 import { diff } from '../analysis/diff/diff.js'
-import { findBandChanges } from '../analysis/diff/list-changes.js'
+import { ANNOUNCED_BANDS } from '../analysis/diff/kinds.js'
 import { CollectError } from '../model/errors.js'
 import { omitUndefined, type Row, readText } from '../model/row.js'
 import { readDay } from '../model/trading-day.js'
@@ -93,9 +94,7 @@ const toChangePanel = (
 const readBandChanges = async (folder: MarketFolder, changes: Changes): Promise<Changes> => {
   if (changes.problem === undefined) return changes
   const { rows } = await readList(folder, 'incremental_price_bands.json', (all) => all)
-  if (rows.length === 0) return changes
-  const nothing = { before: [], after: [] }
-  return { rows: findBandChanges(nothing, { before: [], after: rows }) }
+  return rows.length === 0 ? changes : { rows: compareLists(ANNOUNCED_BANDS, { before: [], after: rows }) }
 }
 
 const SIDES = ['upper', 'lower'] as const

@@ -1,11 +1,9 @@
-import { MASTER_MAP } from '../market/listings.js'
-import { ACTION_FILES } from '../market/price-actions.js'
 import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Mover, Panel } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
-import { describeAbout, REPORT, type RunFacts, readRunFacts } from './freshness.js'
-import { INDEX_LIST, INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
+import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
+import { INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface MarketTables {
@@ -28,9 +26,10 @@ const MIN_TURNOVER_CR = 1
 const MOVER = 'symbol, name, close, "changePct", volume, "volumeTimes", "turnoverCr"'
 
 const WITH = [
+  // The whole screener, whose rows are stored: screens and the pages of stocks read these.
   `prices AS MATERIALIZED (
     SELECT symbol, name, price_day, close_inr AS close, change_pct AS "changePct", volume, rvol AS "volumeTimes", turnover_cr AS "turnoverCr",
-      new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM screener
+      new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM (FROM screener)
   )`,
   // The day that half of the stocks have reached: while a run is fetching, a few have a newer one.
   `session AS (SELECT quantile_disc(price_day, 0.5) AS day FROM prices WHERE price_day > (SELECT max(price_day) FROM prices) - ${RECENT_DAYS})`,
@@ -70,10 +69,7 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
 /** What the market did on the newest session. */
 export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, {
-    with: WITH,
-    kept: { name: 'market', paths: [REPORT, MASTER_MAP, INDEX_LIST, ...ACTION_FILES, 'ohlcv_data', 'ohlcv_data/indices'] },
-  })
+  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, { with: WITH })
   const { breadth, counts, sessions = [], gainers = [], losers = [], busiest = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { checkSeries } from '../analysis/verify/candle-summaries.js'
 import { compareWithBaseline, readBaseline } from '../analysis/verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../analysis/verify/stock-facts.js'
+import { ACTION_FILES, readKnownActions } from '../analysis/verify/price-moves.js'
+import { checkSeries } from '../analysis/verify/series-checks.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { readStateDocument } from '../storage/file-system.js'
 import type { About, CandlesAnswer, IndexAnswer, PriceFacts, StockAnswer, StockFindings } from './answers.js'
-import { type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
+import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, findBandChange, LIST_STREAMS, PRICE, readStockTables, toStockEvents } from './stock-tables.js'
@@ -33,13 +33,13 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const { facts, quarters = [], shareholding = [], filled = {} } = answer
   const describe = (stream: string, table: string, isOptional = false): About => {
     const isMissing = problem === undefined && filled[stream] === false && !(isOptional && runs.report?.scripts[stream] !== undefined)
-    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: problem ?? damage.get(table) }))
+    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
   }
   const about = describe('fundamental-data', 'fundamentals')
   const problems = Object.entries(LIST_STREAMS).flatMap(([stream, table]) => describe(stream, table).problem ?? [])
   const { price, asm, gsm, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1 }
   return omitUndefined({
-    ...{ symbol: item.key, name, isin, oldSymbol },
+    ...{ symbol: item.key, name, isin, oldSymbol, problem },
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
@@ -69,7 +69,7 @@ const toPrice = (price: Partial<PriceFacts> | undefined, about: About): PriceFac
   price?.day === undefined ? undefined : ({ ...price, about: { ...about, day: price.day } } as PriceFacts)
 
 /** The candles of a stock for a chart; undefined for an unknown symbol. */
-export const readCandles = async (folder: MarketFolder, symbol: string, isAdjusted: boolean): Promise<CandlesAnswer | undefined> => {
+export const readCandles = async (folder: MarketFolder, symbol: string, wishes: ChartWishes): Promise<CandlesAnswer | undefined> => {
   const found = await findStock(folder, symbol)
   if (found === undefined) return undefined
   const shown = await readShownCandles(folder.root, found.file)
@@ -79,7 +79,7 @@ export const readCandles = async (folder: MarketFolder, symbol: string, isAdjust
   const cleaned =
     problem === undefined ? shown.cleaned : [...shown.cleaned, 'prices are as stored, because they cannot be adjusted without DuckDB']
   const about = describeAbout(await readRunFacts(folder), 'all-ohlcv', { isMissing: shown.raw.length === 0 })
-  return toCandlesAnswer({ ...shown, cleaned }, { ...answer, isAdjusted, about })
+  return toCandlesAnswer({ ...shown, cleaned }, { ...answer, ...wishes, about })
 }
 
 const findIndex = async (folder: MarketFolder, key: string) => {
@@ -106,9 +106,9 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   })
 }
 
-export const readIndexChart = async (folder: MarketFolder, key: string): Promise<CandlesAnswer | undefined> => {
+export const readIndexChart = async (folder: MarketFolder, key: string, wishes: ChartWishes = {}): Promise<CandlesAnswer | undefined> => {
   const found = await findIndex(folder, key)
-  return found && toCandlesAnswer(found.shown, { isAdjusted: false, about: found.about })
+  return found && toCandlesAnswer(found.shown, { ...wishes, about: found.about })
 }
 
 /** A stock or an index that a name of a request means. Files are found by it, never by the text of the request. */
@@ -123,10 +123,7 @@ interface FoundFile {
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
   const known = await readPriceActions(folder)
   const actions = known.bySymbol.get(symbol) ?? []
-  const found: ReturnType<typeof checkSeries>['findings'] = [
-    ...(shown.fault === undefined ? [] : [{ check: 'files', severity: 'error', symbol, file, detail: shown.fault } as const]),
-    ...checkSeries({ symbol, file, candles: shown.raw }, { isStock, actions, listedOn: undefined }).findings,
-  ]
+  const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
   const accepted = await tellUnreadable(readBaseline(folder.root))
   // Without the list of accepted findings, every finding counts as new.
   const { fresh } = compareWithBaseline(found, accepted.value ?? [])

@@ -1,12 +1,10 @@
 import { relative } from 'node:path'
-import { runQuery } from '../analysis/query.js'
-import { listViews } from '../analysis/tables/index.js'
+import { readQuery } from '../analysis/query.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
 import { listTables } from '../pipeline/define-stream.js'
-import { toQueryError } from '../storage/duckdb.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
-import { type DataSource, type KeptAnswer, readKept } from './folder.js'
+import type { DataSource } from './folder.js'
 
 /** What statements answer, and why a table could not be read. */
 export interface Answered<Answer> {
@@ -29,8 +27,6 @@ interface AnswerOptions {
   readonly symbol?: string
   /** Common table expressions. */
   readonly with?: readonly string[]
-  /** The answer is kept in the cache of the folder. */
-  readonly kept?: Omit<KeptAnswer, 'program'>
 }
 
 /**
@@ -40,7 +36,7 @@ interface AnswerOptions {
 export const readAnswer = async <Answer>(
   { root, streams }: Pick<DataSource, 'root' | 'streams'>,
   parts: Readonly<Record<keyof Answer & string, string>>,
-  { symbol, with: common = [], kept }: AnswerOptions = {},
+  { symbol, with: common = [] }: AnswerOptions = {},
 ): Promise<Answered<Answer>> => {
   const tables = listTables(streams)
   const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
@@ -49,15 +45,8 @@ export const readAnswer = async <Answer>(
   const damage = new Map<string, string>()
   for (;;) {
     const source = { out: root, tables, symbol, without: new Set(damage.keys()), room: ROOM }
-    const read = () => readJson<Partial<Answer>>(sql, source)
     try {
-      return {
-        answer:
-          kept === undefined || damage.size > 0
-            ? await read()
-            : await readKept(root, { ...kept, program: [sql, ...listViews(tables).map((view) => view.sql)] }, read),
-        damage,
-      }
+      return { answer: await readJson<Partial<Answer>>(sql, source), damage }
     } catch (error) {
       if (error instanceof CollectError && MISSING.includes(error.code)) {
         const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
@@ -84,14 +73,8 @@ const findNamedFile = async (message: string, folder: TableFolder, tables: reado
   return undefined
 }
 
-const readJson = async <Answer>(sql: string, source: Parameters<typeof runQuery>[1]): Promise<Answer> => {
-  const { result, close } = await runQuery(sql, source)
-  try {
+const readJson = <Answer>(sql: string, source: Parameters<typeof readQuery>[1]): Promise<Answer> =>
+  readQuery(sql, source, async ({ result }) => {
     const [[text] = []] = await result.getRows()
     return JSON.parse(String(text), (_, value: unknown) => value ?? undefined) as Answer
-  } catch (error) {
-    throw toQueryError(error)
-  } finally {
-    close()
-  }
-}
+  })

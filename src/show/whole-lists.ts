@@ -85,7 +85,7 @@ const LISTS: Readonly<Record<string, WholeList>> = {
     title: 'News',
     about: 'the news of the last seven days that have some, the newest first',
     facets: ['sentiment', 'source'],
-    sql: `${newestWeek('news', 'CAST(published_at AS DATE)', 'symbol, m.name, published_at, title, sentiment, source')} ORDER BY published_at DESC, symbol`,
+    sql: `${newestWeek('news_unique', 'day', 'symbol, m.name, published_at, title, sentiment, source')} ORDER BY published_at DESC, symbol`,
   },
   announcements: {
     title: 'Announcements',

@@ -1,8 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wholeLake } from '../../src/analysis/lake/whole-lake.js'
+import { runQuery } from '../../src/analysis/query.js'
 import { listViews } from '../../src/analysis/tables/index.js'
 import { listTables } from '../../src/pipeline/define-stream.js'
 import { streams } from '../../streams/registry.js'
@@ -102,6 +116,36 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     await expect(rowsOf(`from '${lake('candles', 'candles.parquet')}'`, out, 0)).rejects.toThrow('not a table')
   })
 
+  it('is read for one stock, but not written', async () => {
+    await rowsOf('from screener', out, 0)
+    const tables = listTables(streams)
+    const ask = async (sql: string) => {
+      const { result, close } = await runQuery(sql, { out, tables, lakeFrom: 0, symbol: 'TCS' })
+      try {
+        return await result.getRows()
+      } finally {
+        close()
+      }
+    }
+    const [expected] = await rowsOf("select close_inr, filings_7d from (from screener) where symbol = 'TCS'", out)
+    const sql = "select close_inr, filings_7d from screener where symbol = 'TCS'"
+    expect((await ask(sql)).map((row) => row.map(String))).toEqual([expected])
+    rmSync(lake(), { recursive: true })
+    expect((await ask(sql)).map((row) => row.map(String))).toEqual([expected])
+    expect(copies()).toEqual([])
+  })
+
+  it('takes the place of the copies that an earlier version kept', async () => {
+    const [copy, other] = ['candles-0123.parquet', 'market.json'].map((name) => join(out, '.scripstream', 'cache', name)) as [
+      string,
+      string,
+    ]
+    mkdirSync(dirname(copy), { recursive: true })
+    for (const path of [copy, other]) writeFileSync(path, 'x')
+    await rowsOf('select count(*) from candles', out, 0)
+    expect([existsSync(copy), existsSync(other)]).toEqual([false, true])
+  })
+
   it('is not needed: without a place for it the files are read', async () => {
     rmSync(lake(), { recursive: true })
     writeFileSync(lake(), '')
@@ -138,6 +182,31 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     const unsorted = `select count(*) from (select (symbol, day) < lag((symbol, day)) over (order by file_row_number) as is_less from ${file}) where is_less`
     expect(await lake.ask(unsorted)).toEqual([['0']])
     lake.close()
+  })
+
+  it('of some tables has a views.sql that DuckDB reads, with these', async () => {
+    const some = mkdtempSync(join(tmpdir(), 'scripstream-some-'))
+    cpSync(out, some, { recursive: true })
+    rmSync(join(some, 'lake'), { recursive: true })
+    const loaded = await lastValueFrom(
+      wholeLake({ streams, tables: ['master', 'screener', 'surveillance'] })
+        .write(some)
+        .pipe(toArray()),
+    )
+    expect(loaded.map(({ table }) => table)).toEqual(['master', 'surveillance', 'screener'])
+    // Each one was written now.
+    for (const { table, ms } of loaded) expect(ms, table).toBeGreaterThan(0)
+    const lake = await openPlain(some, 'lake')
+    expect(await lake.ask('select count(*) from screener')).toEqual([['8']])
+    expect(await lake.ask("select view_name from duckdb_views() where not internal and schema_name = 'main' order by 1")).toEqual([
+      ['master'],
+      // It reads the master list only.
+      ['rewritten'],
+      ['screener'],
+      ['surveillance'],
+    ])
+    lake.close()
+    rmSync(some, { recursive: true })
   })
 
   it('is written again only where outputs have changed, and without what a kill has left', async () => {

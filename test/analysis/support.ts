@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
-import { runQuery } from '../../src/analysis/query.js'
+import { queryRows, readQuery } from '../../src/analysis/query.js'
 import { createCollector } from '../../src/collector.js'
 import { listTables } from '../../src/pipeline/define-stream.js'
 import { serveSimulator } from '../../src/simulator/index.js'
@@ -47,35 +47,11 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 }
 
 /** The rows of a result, every value as text. */
-export const rowsOf = async (
-  sql: string,
-  out: string,
-  lakeFrom: number | false = false,
-): Promise<readonly (readonly (string | null)[])[]> => {
-  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
-  try {
-    return (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value))))
-  } finally {
-    close()
-  }
-}
+export const rowsOf = (sql: string, out: string, lakeFrom: number | false = false): Promise<readonly (readonly (string | null)[])[]> =>
+  readQuery(sql, { out, tables: listTables(streams), lakeFrom }, async ({ result }) =>
+    (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))),
+  )
 
 /** The rows of a result as objects: numbers as numbers, other values as text. */
-export const objectsOf = async (
-  sql: string,
-  out: string,
-  lakeFrom: number | false = false,
-): Promise<readonly Readonly<Record<string, unknown>>[]> => {
-  const { result, close } = await runQuery(sql, { out, tables: listTables(streams), lakeFrom })
-  try {
-    const names = result.columnNames()
-    return (await result.getRows()).map((row) => Object.fromEntries(row.map((value, index) => [names[index], toPlain(value)])))
-  } finally {
-    close()
-  }
-}
-
-const toPlain = (value: unknown): unknown => {
-  if (typeof value === 'bigint') return Number(value)
-  return value === null || typeof value === 'number' ? value : String(value)
-}
+export const objectsOf = (sql: string, out: string, lakeFrom: number | false = false) =>
+  queryRows(sql, { out, tables: listTables(streams), lakeFrom })

@@ -3,6 +3,8 @@ import { type Brief, groupByStock } from '../../src/analysis/brief/brief.js'
 import type { Change } from '../../src/analysis/diff/change.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
+import { readWholeMarket } from '../../src/show/index.js'
+import { marketWith } from '../show/support.js'
 
 const change = (symbol: string, section: Change['section'] = 'deals', detail = 'a deal'): Change => ({
   section,
@@ -30,6 +32,8 @@ const brief: Brief = {
   wrongSymbols: [],
   notes: [],
 }
+const noMarket = await readWholeMarket(marketWith({}))
+const toHtml = (of: Brief): string => briefHtml(of, noMarket)
 const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
   briefLines({ ...brief, ...changes }, columns).map((line) => line.map(([part]) => part).join(''))
 
@@ -111,16 +115,16 @@ describe('the brief', () => {
     }
     const linked = { ...brief, changes: groupByStock([filing], new Set()) }
     expect(briefMarkdown(linked)).toContain('- [TCS: Results \\<b\\>](<https://filings.example/a%20b%22.pdf>)')
-    expect(briefHtml(linked)).toContain('<a href="https://filings.example/a b&quot;.pdf">TCS: Results &lt;b&gt;</a>')
-    expect(briefHtml({ ...linked, outcome: 'failed' })).not.toContain('<a href')
+    expect(toHtml(linked)).toContain('<a href="https://filings.example/a b&quot;.pdf">TCS: Results &lt;b&gt;</a>')
+    expect(toHtml({ ...linked, outcome: 'failed' })).not.toContain('<a href')
   })
 
   it('escapes what the provider answered', () => {
     const hostile: Partial<Brief> = {
       changes: groupByStock([change('X', 'news', '<img src=x onerror=alert(1)> *bold* \u001b[31m')], new Set()),
     }
-    expect(briefHtml({ ...brief, ...hostile })).toContain('&lt;img src=x onerror=alert(1)&gt;')
-    expect(briefHtml({ ...brief, ...hostile })).not.toContain('<img')
+    expect(toHtml({ ...brief, ...hostile })).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(toHtml({ ...brief, ...hostile })).not.toContain('<img')
     expect(briefMarkdown({ ...brief, ...hostile })).toContain('\\<img src=x onerror=alert(1)\\> \\*bold\\*')
     expect(text(120, hostile).join('')).not.toContain('\u001b')
   })

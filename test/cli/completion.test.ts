@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { folder as outputFolder } from '../../sinks/folder.js'
 import { sectionNames } from '../../src/analysis/diff/change.js'
 import { checkNames } from '../../src/analysis/verify/finding.js'
 import { targetForms } from '../../src/cli/export/targets.js'
 import { commands } from '../../src/cli/index.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
+import { folderWith } from '../analysis/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
@@ -22,7 +24,9 @@ const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
 /** What the command prints for a shell and the words typed so far. */
 const runCompletion = async (...args: readonly string[]): Promise<string> => {
   const io = createTestIo()
-  expect(await runProgram(['completion', ...args], io, createTestDependencies(undefined, { streams }))).toBe(0)
+  expect(
+    await runProgram(['completion', ...args], io, createTestDependencies(undefined, { streams, storage: ({ out }) => outputFolder(out) })),
+  ).toBe(0)
   return io.out.text()
 }
 
@@ -81,7 +85,7 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
 
 describe('the answer to a script', () => {
   test.each([
-    ['scripstream ', ['run', 'simulate', 'list', 'graph', 'completion']],
+    ['scripstream ', ['run', 'simulate', 'list', 'completion']],
     ['scripstream wor', ['worker']],
     ['scripstream run --en', ['--engine']],
     ['scripstream run --fr', ['--fresh']],
@@ -98,6 +102,18 @@ describe('the answer to a script', () => {
     ['scripstream run --sink=parquet:x', ['files --sink=parquet:']],
     ['scripstream export --to postgres://', ['words ']],
   ])('for %j offers %j', async (line, words) => expect(await offeredFor(line)).toEqual(expect.arrayContaining(words)))
+
+  test('has the symbols and the statements of the folder that is named', async () => {
+    const out = folderWith({
+      'master_isin_map.json': ['INFY', 'TCS', 'TITAN'].map((name, index) => ({ Symbol: name, ISIN: `INE00000000${index}`, Name: name })),
+      '.scripstream/queries/mine.sql': 'from master',
+    })
+    const offered = async (line: string) => (await offeredFor(`scripstream ${line}`)).slice(1)
+    expect(await offered(`show --out ${out} T`)).toEqual(['TCS', 'TITAN'])
+    expect(await offered(`run --out ${out} --symbols INFY,TC`)).toEqual(['INFY,TCS'])
+    expect(await offered(`query --out ${out} mi`)).toEqual(['mine'])
+    expect(await offered(`query --out ${out} break`)).toEqual(['breakouts'])
+  })
 
   test('has only matching words', async () => {
     expect(await offeredFor('scripstream run --only market-news,all-i')).toHaveLength(2)

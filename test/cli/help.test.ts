@@ -37,9 +37,6 @@ const argsIn = (line: string): readonly string[] => {
   return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
 }
 
-/** Commands whose help lists more than fits. */
-const LONG = ['export']
-
 const home = process.cwd()
 const folder = mkdtempSync(join(tmpdir(), 'scripstream-'))
 beforeAll(() => {
@@ -67,7 +64,7 @@ describe('the help', () => {
     expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual([])
   })
 
-  test.each([[], ...names.filter((name) => !LONG.includes(name)).map((name) => [name])])('of %s fits 40 lines', async (...args) => {
+  test.each([[], ...names.map((name) => [name])])('of %s fits 40 lines', async (...args) => {
     expect((await helpOf(...args)).trimEnd().split('\n').length).toBeLessThanOrEqual(40)
   })
 
@@ -102,7 +99,7 @@ describe('the help', () => {
 })
 
 describe('the source of a command', () => {
-  test.each(names.filter((name) => name !== 'graph'))('is one file, or a folder with its flags in command.ts: %s', (name) => {
+  test.each(names)('is one file, or a folder with its flags in command.ts: %s', (name) => {
     const folder = join(import.meta.dirname, '../../src/cli')
     const places = [`${name}.ts`, `${name}/command.ts`].filter((file) => existsSync(join(folder, file)))
     expect(places).toHaveLength(1)

@@ -1,16 +1,12 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { lastValueFrom, of, tap } from 'rxjs'
+import { of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
-import { openLogFile } from '../../src/cli/run/log-file.js'
+import { openLogFile } from '../../src/cli/run/log.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
-const open = async (path: string, maxBytes?: number) => {
-  const log = await lastValueFrom(openLogFile(path, { level: 'info', ...(maxBytes === undefined ? {} : { maxBytes }) }))
-  return { log }
-}
 const linesOf = (path: string) =>
   readFileSync(path, 'utf8')
     .trim()
@@ -20,7 +16,7 @@ const linesOf = (path: string) =>
 describe('the log file', () => {
   it('has one JSON object per line, with the time as text and the id of the run from its first event on', async () => {
     const path = join(temporaryFolder(), 'run.log')
-    const { log } = await open(path)
+    const log = openLogFile(path, 'info')
     log.info({ reason: 'early' }, 'before')
     log.debug({ run: 'r1' }, 'run-started')
     log.warn({ item: 'TCS', reason: 'line\nbreak' }, 'settled')
@@ -34,7 +30,7 @@ describe('the log file', () => {
     const folder = temporaryFolder()
     const path = join(folder, 'run.log')
     appendFileSync(path, '{"msg":"earlier"}\n')
-    const { log } = await open(path, 300)
+    const log = openLogFile(path, 'info', 300)
     log.info({}, 'first')
     expect(linesOf(path)).toHaveLength(2)
     for (let index = 0; index < 40; index++) log.info({ index }, 'x'.repeat(50))

@@ -91,7 +91,7 @@ describe('the command log', () => {
     async (name) => {
       const { text } = await show([first, second], name)
       expect(text).toContain('market-news: 2 items: TCS, INFY')
-      expect(text).toContain('market-news: news answered 503: TCS')
+      expect(text).toContain('market-news: 2 of 3 items lost (2 http_503)\n    news answered 503: TCS\n')
     },
   )
 
@@ -102,9 +102,9 @@ describe('the command log', () => {
     const { text } = await show([toRunLogEntry(report, { 'master-data': ['all'], 'market-news': 'all' })], 'last')
     expect(text.slice(text.indexOf('Missing'))).toBe(
       [
+        'Missing\n  master-data: failed: analytics answered 503\n',
+        'Notes\n  master-data: analytics was down once\n',
         'Missing after this run\n  all of master-data, market-news\n',
-        'Why\n  master-data: analytics answered 503\n',
-        'Warnings\n  master-data: analytics was down once\n',
       ].join('\n'),
     )
   })
@@ -124,6 +124,13 @@ describe('the command log', () => {
     expect((await show([{ ...first, stale }])).text.replace(/\s+/g, ' ')).toContain(
       'market-news 2, candles end at 2026-11-13, nothing after 2026-11-13',
     )
+  })
+
+  it('shows all runs of a day that has several: a list, and then each of them', async () => {
+    const again = { ...first, run: '20261117T150000Z-cccc', startedAt: '2026-11-17T15:00:00.000Z', outcome: 'complete' as const }
+    const { text } = await show([first, again, second], '2026-11-17')
+    expect(text.match(/^(?:run|aaaa|bbbb|cccc|Run \S+:)/gm)).toEqual(['run', 'aaaa', 'cccc', `Run ${first.run}:`, `Run ${again.run}:`])
+    expect(JSON.parse((await show([first, again, second], '2026-11-17', '--json')).text)).toMatchObject([first, again])
   })
 
   it('compares two runs', async () => {

@@ -9,9 +9,9 @@ import { describe, expect, it } from 'vitest'
 import { formatCommandLine } from '../../src/cli/command-line.js'
 import { configTemplate } from '../../src/cli/init.js'
 import { notifyOfEnd } from '../../src/cli/notify/notify.js'
-import type { EndedCommand, Payload } from '../../src/cli/notify/payload.js'
+import type { Payload } from '../../src/cli/notify/payload.js'
 import { runProgram } from '../../src/cli/program.js'
-import type { RunCommandContext } from '../../src/cli/run/flags.js'
+import type { EndedCommand, RunCommandContext } from '../../src/cli/run/context.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
 import { loadSettings, settingRows } from '../../src/config.js'
 import { NothingAnsweredError } from '../../src/model/errors.js'
@@ -29,9 +29,8 @@ const notify = async (settings: SettingsInput, ended: Partial<EndedCommand> = {}
   const logged: string[] = []
   const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log: Log = { debug: write, info: write, warn: write, error: write }
-  const flags = { run: {}, fleet: {}, sinks: [], args: [], progress: 'none', logLevel: 'silent' } as const
   const context: RunCommandContext = {
-    flags,
+    ...{ flags: {}, run: {}, args: [], sinks: [] },
     settings: Settings.parse({ out: join(temporaryFolder(), 'none'), ...settings }),
     ...{ io, log, origins: new Map(), dependencies: createTestDependencies() },
   }

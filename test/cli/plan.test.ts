@@ -55,28 +55,24 @@ describe('a plan', () => {
     expect(forecast.notes).toEqual(['all-indices: 194 items assumed, the folder has no such list.'])
   })
 
-  it('has no streams after a complete run; from scratch, stored candles of the day are not requested', async () => {
+  it('has no streams after a complete run; from scratch, each stream costs what it cost', async () => {
     await ran()
     const { requests } = simulator.stats().endpoints.deal ?? {}
     const before = filesIn(out)
     simulator.control({ reset: true })
     expect(await planned()).toMatchObject({ finishedBefore: expect.any(String), streams: [], requests: 0, ms: 0 })
     const fresh = await planned({ fresh: true })
-    expect(requestsIn(fresh)).toMatchObject({ 'market-news': STOCKS, 'bulk-block-deals': requests, 'all-ohlcv': 0, 'indices-ohlcv': 0 })
+    expect(requestsIn(fresh)).toMatchObject({ 'market-news': STOCKS, 'bulk-block-deals': requests, 'all-ohlcv': STOCKS })
     expect(fresh.stocks).toBe(STOCKS)
-    // All candles of both streams.
-    expect(fresh.inPlace).toBeGreaterThan(STOCKS)
     expect(simulator.stats().endpoints).toEqual({})
     expect(filesIn(out)).toEqual(before)
   })
 
-  it('estimates a run on some streams and stocks, without the stored filings if forceUpdate is off', async () => {
+  it('estimates a run on some streams and stocks', async () => {
     const symbols = simulator.market.stocks.map(({ Symbol: symbol }) => symbol)
-    const stored = readdirSync(join(out, 'company_filings')).map((name) => name.replace('_filings.json', ''))
-    const chosen = [stored[0] ?? '', symbols.find((symbol) => !stored.includes(symbol)) ?? '']
+    const chosen = symbols.slice(0, 2)
     const run = { only: ['company-filings', 'market-news'], symbols: chosen }
     expect(requestsIn(await planned(run))).toEqual({ 'master-data': 1, 'company-filings': 4, 'market-news': 2 })
-    expect(requestsIn(await planned(run, { forceUpdate: false }))).toEqual({ 'master-data': 1, 'company-filings': 2, 'market-news': 2 })
     await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbol: ')
   })
 
@@ -121,13 +117,13 @@ describe('the figures of a stream', () => {
     return [requests, bytes, ms]
   }
 
-  it('are those of the last run only if it lost few items and skipped none', async () => {
+  it('are those of the last run only if it lost few items and took none over', async () => {
     expect(await estimate(undefined)).toEqual([120, 5_100_000, 600])
     expect(await estimate(undefined, { latency: 50 })).toEqual([120, 5_100_000, 300])
     const last = { requests: 260, retries: 10, bytes: 5_000, durationMs: 5_200 }
     expect(await estimate(last)).toEqual([150, 3_000, 3_000])
     expect(await estimate(last, { latency: 50 })).toEqual([150, 3_000, 375])
-    expect(await estimate({ ...last, items: { ...ITEMS, skipped: 20 } })).toEqual([120, 5_100_000, 600])
+    expect(await estimate({ ...last, takenOver: 20 })).toEqual([120, 5_100_000, 600])
     expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual([120, 5_100_000, 600])
   })
 })
@@ -153,6 +149,8 @@ describe('the command', () => {
     expect(flat).toContain('Stocks: 2,775.')
     expect(flat).toContain('all-indices: 194 items assumed')
     expect(flat).toContain('Missing addresses, which the run needs: SCRIPSTREAM_ANALYTICS_URL')
+    // The address of a fallback is needed, too.
+    expect(flat).toContain('SCRIPSTREAM_WEB_URL')
     expect(flat).not.toContain('SCRIPSTREAM_NEWS_URL')
     expect(text).toMatch(/^company-filings +2,775 +5,550 +14s +236 MB$/m)
   })

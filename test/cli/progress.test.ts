@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { followJobControl } from '../../src/cli/run/with-progress.js'
+import { followJobControl } from '../../src/cli/run/follow.js'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
 import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'

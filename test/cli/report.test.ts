@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Brief } from '../../src/analysis/brief/brief.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
-import { marketHtml } from '../../src/cli/report/market-html.js'
 import { addDays } from '../../src/model/trading-day.js'
 import { readWholeMarket } from '../../src/show/index.js'
 import { candleFile, marketWith, report, stock } from '../show/support.js'
@@ -19,7 +18,11 @@ const folder = marketWith({
   '.scripstream/report.json': report({ 'circuit-stocks': ['failed', { error: 'static answered 503' }] }),
 })
 
-const read = async (): Promise<string> => marketHtml(await readWholeMarket(folder))
+const day: Brief = {
+  ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
+  ...{ outputs: [], changes: [], counts: {}, rewritten: [], since: null, wrongSymbols: [], notes: [] },
+}
+const read = async (brief: Brief = day, market = folder): Promise<string> => briefHtml(brief, await readWholeMarket(market))
 
 describe('the market in the report', () => {
   it('counts, and names the movers and deals of the day', async () => {
@@ -33,7 +36,7 @@ describe('the market in the report', () => {
   it('says what the volume is compared with', async () => {
     const days = Array.from({ length: 21 }, (_, place) => [addDays(TODAY, place - 20), 100 + place, place === 20 ? 5e6 : 1e6] as const)
     const busy = marketWith({ 'master_isin_map.json': [stock('B')], 'ohlcv_data/B.csv': candleFile(days) })
-    const html = marketHtml(await readWholeMarket(busy))
+    const html = await read(day, busy)
     expect(html).toContain('<td class="n">5.0 ×</td>')
     expect(html).toContain('Volume: how many times the average of the 20 sessions before.')
   })
@@ -49,24 +52,17 @@ describe('the market in the report', () => {
 
   it('has days, quantities and prices as people in India write them', async () => {
     const detail = 'X bought 12,34,567 at 1440.5 on 2026-02-12 (bulk, 178 crore)'
-    const brief: Brief = {
-      ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
-      ...{ outputs: [], counts: { deals: 1 }, rewritten: [], since: { asOf: '2026-02-11T14:30:00.000Z' }, wrongSymbols: [], notes: [] },
-      changes: [{ symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] }],
-    }
-    const html = briefHtml(brief, { body: await read(), style: '' })
+    const changes: Brief['changes'] = [
+      { symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] },
+    ]
+    const html = await read({ ...day, changes, counts: { deals: 1 }, since: { asOf: '2026-02-11T14:30:00.000Z' } })
     expect(html).toContain('X bought 12,34,567 at ₹ 1,440.50 on 12 Feb 2026')
     expect(html).toContain('Changed since 11 Feb 2026 20:00 IST')
     expect(html).not.toMatch(/\d{4}-\d\d-\d\d/)
   })
 
   it('needs nothing from elsewhere: no script, no address that a reader would load', async () => {
-    const brief: Brief = {
-      ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2 },
-      outcome: 'complete',
-      ...{ outputs: [], changes: [], counts: {}, rewritten: [], since: null, wrongSymbols: [], notes: [] },
-    }
-    const html = briefHtml(brief, { body: await read(), style: '' })
+    const html = await read()
     expect(html).not.toMatch(/<(?:script|link|img|iframe)|@import|url\(/)
     expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
   })

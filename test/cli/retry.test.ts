@@ -13,15 +13,13 @@ const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
     planRetry(
       {},
       {
-        folder: {
-          stored: {
-            exists: () => of(false),
-            tail: () => of(undefined),
-            text: () => of(undefined),
-            document: (file) => {
-              const found = documents[file.replace('.scripstream/', '')]
-              return found === damaged ? throwError(() => new DamagedFileError(`${file} is damaged`)) : of(found)
-            },
+        stored: {
+          exists: () => of(false),
+          tail: () => of(undefined),
+          text: () => of(undefined),
+          document: (file) => {
+            const found = documents[file.replace('.scripstream/', '')]
+            return found === damaged ? throwError(() => new DamagedFileError(`${file} is damaged`)) : of(found)
           },
         },
         streams: tinyRegistry,

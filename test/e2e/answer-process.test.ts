@@ -27,8 +27,13 @@ const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
   })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const origin = /http:\S+\d/.exec(String(line))?.[0] ?? ''
-  // It is read first, in a process of its own.
-  await fetch(`${origin}/api/market`)
+  // It is read first, and what answers stays.
+  for (const path of ['market', 'market/documents']) await (await fetch(`${origin}/api/${path}`)).text()
+  const kept = isLinux ? listChildren(child.pid ?? 0).trim() : ''
+  const listNew = (): string =>
+    listChildren(child.pid ?? 0)
+      .replace(kept, '')
+      .trim()
   const ask = async (sql: string, signal?: AbortSignal) => {
     const headers = { 'content-type': 'application/json', origin }
     const response = await fetch(`${origin}/api/query`, { method: 'POST', headers, body: JSON.stringify({ sql }), signal: signal ?? null })
@@ -40,31 +45,31 @@ const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
       .split('\n')
       .filter((line) => line.startsWith('serve'))
       .toSpliced(1, 1)
-  return { pid: child.pid ?? 0, origin, out, ask, listProcesses }
+  return { pid: child.pid ?? 0, kept, listNew, origin, out, ask, listProcesses }
 }
 
 const listChildren = (pid: number): string => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
 
 describe.skipIf(!duckdb)(`a query to "serve"${duckdb ? '' : ' (skipped: DuckDB is not installed)'}`, () => {
   it('is answered, or refused in plain words, in a process of its own that ends with it', async () => {
-    const { pid, ask } = await serve()
+    const { pid, listNew, ask } = await serve()
     expect(await ask('select symbol from master order by 1')).toMatchObject({ status: 200, body: { rows: [['A'], ['B']] } })
     expect(await ask('delete from master')).toMatchObject({ status: 400, body: { error: expect.stringContaining('query is read-only') } })
     if (!isLinux) return
     expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toMatch(/duckdb/)
-    expect(listChildren(pid)).toBe('')
+    expect(listNew()).toBe('')
   })
 
   it.skipIf(!isLinux)('ends when its reader leaves, and the next one is answered', async () => {
-    const { pid, ask } = await serve()
+    const { listNew, ask } = await serve()
     const leaving = new AbortController()
     const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b', leaving.signal).catch(String)
-    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).not.toBe('')
+    await expect.poll(listNew, { timeout: 30_000 }).not.toBe('')
     expect(await ask('select 1')).toMatchObject({ status: 400, body: { error: expect.stringContaining('another query is running') } })
     leaving.abort()
     expect(await endless).toContain('Abort')
-    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).toBe('')
-    expect(await ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
+    await expect.poll(listNew, { timeout: 30_000 }).toBe('')
+    await expect.poll(() => ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
   })
 })
 
@@ -115,15 +120,29 @@ describe.skipIf(!duckdb || !isLinux)(`a statement that wants too much memory${is
   })
 
   it('ends with its server, even if that is killed', async () => {
-    const { pid, ask } = await serve()
+    const { pid, listNew, ask } = await serve()
     const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b').catch(() => undefined)
-    await expect.poll(() => listChildren(pid), { timeout: 30_000 }).not.toBe('')
-    const child = listChildren(pid).trim()
+    await expect.poll(listNew, { timeout: 30_000 }).not.toBe('')
+    const child = listNew()
     // It is at work, and no longer waits for its task.
     await expect.poll(() => readFileSync(`/proc/${child}/maps`, 'utf8'), { timeout: 30_000 }).toContain('duckdb')
     process.kill(pid, 'SIGKILL')
     await endless
     await expect.poll(() => /State:\s+[^XZ]/.test(readStatus(child)), { timeout: 5_000 }).toBe(false)
+  })
+})
+
+describe.skipIf(!duckdb || !isLinux)(`what the page shows${isLinux ? '' : ' (skipped: measured with /proc)'}`, () => {
+  it('is answered by one process that stays, and by another one after its end', async () => {
+    const { pid, kept, origin } = await serve()
+    const read = async (path: string) => (await (await fetch(`${origin}/api/${path}`)).json()) as { readonly symbol?: string }
+    expect(kept).toMatch(/^\d+$/)
+    expect([(await read('stock/A')).symbol, (await read('stock/B')).symbol]).toEqual(['A', 'B'])
+    expect(listChildren(pid).trim()).toBe(kept)
+    process.kill(Number(kept), 'SIGKILL')
+    await expect.poll(() => listChildren(pid)).toBe('')
+    expect((await read('stock/A')).symbol).toBe('A')
+    expect(listChildren(pid).trim()).toMatch(/^\d+$/)
   })
 })
 

@@ -109,13 +109,42 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.locator('.timeline li[aria-current=date]').waitFor()
     const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
     await dividends.click()
-    await page.waitForURL('**hide=D')
+    await page.waitForURL('**marks-off=FNAD')
     expect(await dividends.getAttribute('aria-pressed')).toBe('false')
     await dividends.click()
-    await page.waitForURL((url) => !url.search.includes('hide'))
+    await page.waitForURL((url) => !url.search.includes('marks-off'))
     await page.getByRole('button', { name: 'max' }).click()
     await page.waitForURL('**range=max')
     expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
+    expect(problems).toEqual([])
+  })
+
+  it('compares a stock with another one, shows weeks and a logarithmic scale, and has its quarters and holders on pages of their own', async () => {
+    const { page, problems } = await open('/stock/TCS')
+    await page.locator('.canvas canvas').first().waitFor()
+    await page
+      .getByText(/: [+−]?[\d.]+ %/)
+      .first()
+      .waitFor()
+    await page.getByRole('textbox', { name: 'Compare with a stock or an index' }).fill('nifty')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**compare=NIFTY')
+    await page.locator('.seen').getByText('NIFTY').waitFor()
+    await page.getByLabel('weeks').check()
+    await page.getByLabel('log').check()
+    await page.waitForURL((url) => url.search.includes('step=week') && url.search.includes('scale=log'))
+    await page.getByRole('textbox', { name: 'Compare with a stock or an index' }).fill('none')
+    await page.keyboard.press('Enter')
+    await page.getByText('NONE is in no list of this folder').waitFor()
+    for (const [tab, text] of [
+      ['quarters', 'Q3 FY26'],
+      ['holders', '61.00 %'],
+      ['checks', 'Data checks of the candles'],
+    ] as const) {
+      await page.getByRole('button', { name: tab }).click()
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
+      expect(await page.locator('.canvas').isVisible()).toBe(false)
+    }
     expect(problems).toEqual([])
   })
 
@@ -199,6 +228,28 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect(await page.locator('tbody tr[data-row]').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
   })
 
+  it.skipIf(!duckdb)('completes names, draws a result, remembers what was run, and refuses a day without a record', async () => {
+    const { page, problems } = await open('/query')
+    const box = page.getByRole('textbox', { name: 'SQL statement' })
+    await box.fill('select isin from mas')
+    await page.getByRole('button', { name: 'Tab master', exact: true }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(' order by na')
+    await page.keyboard.press('Tab')
+    expect(await box.inputValue()).toBe('select isin from master order by name')
+    await box.fill("select day, close from candles_adjusted where symbol = 'TCS'")
+    await box.press('Control+Enter')
+    await page.getByText('120 rows in').waitFor()
+    await page.getByRole('button', { name: 'Chart' }).click()
+    await page.getByRole('img', { name: 'close by day' }).waitFor()
+    await page.goto(`${origin}/query`)
+    await page.getByRole('region', { name: 'History' }).getByRole('button').click()
+    await page.getByText('120 rows in').waitFor()
+    expect(problems).toEqual([])
+    await page.getByLabel('as of').fill('2020-01-01')
+    await page.getByRole('alert').getByText('no day is recorded').waitFor()
+  })
+
   it.skipIf(!duckdb)('shows whole lists: sorted, filtered by words and values, with a link that leads to the same', async () => {
     const { page, problems } = await open('/market')
     await page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'All of At their price limit' }).click()
@@ -209,7 +260,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect(page.url()).toContain('find=infy')
     await page.keyboard.press('Escape')
     await page.keyboard.press('j')
-    await page.waitForFunction("document.activeElement.textContent === 'INFY'")
+    await page.locator('[data-row="0"] a:focus').waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/stock/INFY')
     await page.goto(`${origin}/list/stocks?sort=close_inr&is.marks=&hide=name`)

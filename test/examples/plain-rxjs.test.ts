@@ -1,4 +1,4 @@
-import { asyncScheduler, defer, of } from 'rxjs'
+import { asyncScheduler, defer, of, throwError } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, it } from 'vitest'
 import { type News, newsByHand, newsByOperators, type Read, type Reply } from '../../src/examples/13-plain-rxjs.js'
@@ -57,5 +57,20 @@ describe('13: the news of a stock', () => {
     const { sentAt, news, errors } = follow(newsByOperators, [good], read)
     expect([sentAt.length, news]).toEqual([1, []])
     expect(errors).toEqual([new TypeError('titles is not iterable')])
+  })
+
+  it.each([newsByHand, newsByOperators])('of three stocks of four arrive if the connection of one always resets: %o', async (way) => {
+    const reset = () => throwError(() => new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) }))
+    const news: News[] = []
+    new TestScheduler(() => undefined).run(({ flush }) => {
+      way(
+        ['A', 'B', 'C', 'D'],
+        (symbol) => (symbol === 'C' ? reset() : of(good)),
+        (text) => [text],
+      ).subscribe((one) => news.push(one))
+      flush()
+    })
+    expect(news.filter((one) => 'titles' in one).map(({ symbol }) => symbol)).toEqual(['A', 'B', 'D'])
+    expect(news.find(({ symbol }) => symbol === 'C')).toMatchObject({ reason: expect.any(String) })
   })
 })

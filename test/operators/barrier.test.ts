@@ -20,6 +20,13 @@ describe('barrier', () => {
     m.expect(middle).toHaveSubscriptions('^--!')
   })
 
+  itWithMarbles('emits a record of branches as a record, with the type of each value', (m) => {
+    const branches = { prices: m.cold<number>('--(a|)', { a: 5 }), news: of('text') }
+    const whole: Observable<{ prices: number; news: string }> = barrier({ prices: branches.prices, news: branches.news })
+
+    m.expect(whole).toBeObservable('--(x|)', { x: { prices: 5, news: 'text' } })
+  })
+
   itWithMarbles('errors if a branch fails, and unsubscribes the others', (m) => {
     const bug = new TypeError('a bug')
     const failing = m.cold<string>('--#', undefined, bug)

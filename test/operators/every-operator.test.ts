@@ -22,7 +22,7 @@ interface Operator {
 
 const values: { readonly a: ItemResult } = { a: createResult([{ n: 1 }]) }
 const item = { key: 'A', rank: 0, fileName: 'A', value: {} }
-const policy = { retries: 2, throttleRetries: 2, backoffMs: 8, maxPauseMs: 0, throttleMs: 8, throttleMaxMs: 8, random: () => 0 }
+const policy = { retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 8, throttleMaxMs: 8, random: () => 0 }
 
 const operators: readonly Operator[] = [
   { name: 'barrier', apply: (source) => barrier([source]), ofEmpty: '--#' },

@@ -1,10 +1,10 @@
 import { catchError, defer, NEVER, of } from 'rxjs'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
-import { type RetryPolicy, retryFailures } from '../../src/operators/retry-failures.js'
+import { type RetryOptions, retryFailures } from '../../src/operators/retry-failures.js'
 import { itWithMarbles } from '../support/marbles.js'
 
-const retrying = (policy: Partial<RetryPolicy> = {}) =>
+const retrying = (policy: Partial<RetryOptions> = {}) =>
   retryFailures<string>({
     ...{ retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 4, throttleMaxMs: 60, random: () => 0, hasLimiter: true },
     ...policy,
@@ -176,4 +176,29 @@ describe('retryFailures', () => {
     m.expect(source.pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
     m.expect(source).toHaveSubscriptions('^!')
   })
+
+  itWithMarbles('counts anew after a value if it is told so', (m) => {
+    const error = new HttpError(503)
+    const source = m.cold<string>('a#', undefined, error)
+    const waits = retryFailures<string>({ retries: 1, backoffMs: 2, random: () => 0, resetOnSuccess: true })
+    const gives = retryFailures<string>({ retries: 1, backoffMs: 2, random: () => 0 })
+
+    m.expect(source.pipe(gives)).toBeObservable('a-a#', undefined, error)
+    m.expect(source.pipe(waits), '^------!').toBeObservable('a-a-a-a', undefined, error)
+  })
+
+  itWithMarbles('takes the verdict of what an error is classified as', (m) => {
+    const own = new Error('closed')
+    const source = m.cold<string>('#', undefined, own)
+    const classify = (error: unknown) => (error === own ? new TransportError('reset', 'closed') : error)
+
+    m.expect(source.pipe(retrying({ retries: 1, classify }))).toBeObservable('----#', undefined, new TransportError('reset', 'closed'))
+    m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('#', undefined, own)
+  })
 })
+
+test.each([
+  [{ retires: 2 }, 'retryFailures: unknown option "retires" (did you mean retries?)'],
+  [{ retries: -1 }, 'retryFailures: retries is -1; use a number from 0 on'],
+  [{ backoffMs: Number.NaN }, 'retryFailures: backoffMs is NaN'],
+])('retryFailures refuses %j', (options: object, message) => expect(() => retryFailures(options)).toThrow(message))

@@ -30,7 +30,7 @@ describe('an optional package', () => {
       expect(run([command, 'run', '--simulate=2', '--quiet', '--only', 'master-data'], cwd)).toEqual({ status: 0, output: '' })
       const query = [command, 'query', '--format', 'csv', 'select count(*) as stocks from master']
       expect(run(query, cwd)).toEqual({ status: 2, output: `error: DuckDB is not installed: ${install}\n` })
-      expect(run([command, 'export', '--help'], cwd).output).toContain(`Needs DuckDB: ${install}\n`)
+      expect(run([command, 'export', '--help'], cwd).output).toContain(`Needs packages: ${install}\n`)
       expect(run([command, 'run', '--simulate=2', '--metrics', '1'], cwd).output).toContain(
         `: ${install.replace('@duckdb/node-api', 'prom-client')}\n`,
       )

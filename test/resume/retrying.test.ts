@@ -26,7 +26,7 @@ const pairsOf = (only: readonly string[] = STREAMS, symbols: readonly string[] =
 const retry = async (trying: Trying): Promise<Tried | undefined> => {
   const storage = folder(trying.out)
   const found = await firstValueFrom(
-    planRetry({}, { folder: storage, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
+    planRetry({}, { stored: storage.stored, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
   )
   return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
 }

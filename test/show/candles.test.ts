@@ -16,14 +16,14 @@ describe('the candles of the page', () => {
       [DAYS[2], 3],
       [DAYS[1], 2.5],
     ] as const
-    const candles = await readCandles(oneStock(candleFile(rows)), 'A', true)
+    const candles = await readCandles(oneStock(candleFile(rows)), 'A', {})
     expect(candles).toMatchObject({ days: DAYS.slice(0, 3), close: [1, 2.5, 3] })
     expect(candles?.cleaned).toEqual(['1 candle repeats a day: the last one in the file is shown', 'the days were not in order'])
   })
 
   it('leave out impossible days, and say so', async () => {
     const text = `${candleFile([[DAYS[0], 1]])}${candleLine(DAYS[1], [5, 4, 6, 5])}${candleLine(DAYS[2], [3, 4, 2, 3])}`
-    const candles = await readCandles(oneStock(text), 'A', true)
+    const candles = await readCandles(oneStock(text), 'A', {})
     expect(candles).toMatchObject({ days: [DAYS[0], DAYS[2]], cleaned: ['1 impossible candle is left out'] })
   })
 
@@ -31,7 +31,7 @@ describe('the candles of the page', () => {
     const candles = await readCandles(
       oneStock(`${candleFile([[DAYS[0], 1]])}not a candle\n${candleLine(DAYS[2], [3, 4, 2, 3])}17706`),
       'A',
-      true,
+      {},
     )
     expect(candles).toMatchObject({ days: [DAYS[0], DAYS[2]], cleaned: ['the file is damaged: line 3 is no candle'] })
   })
@@ -45,13 +45,13 @@ describe('the candles of the page', () => {
         ]),
       ),
       'A',
-      true,
+      {},
     )
     expect(candles?.cleaned).toEqual([])
   })
 
   it('of a stock without a file are none, with the reason', async () => {
-    const candles = await readCandles(marketWith({ 'master_isin_map.json': [stock('A')] }), 'A', true)
+    const candles = await readCandles(marketWith({ 'master_isin_map.json': [stock('A')] }), 'A', {})
     expect(candles).toMatchObject({ days: [], about: { problem: 'not fetched yet: no run has finished in this folder' } })
   })
 
@@ -66,12 +66,28 @@ describe('the candles of the page', () => {
         'history_corporate_actions.json': [{ Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: DAYS[2], Note: '1:10' }] }],
       },
     )
-    expect(await readCandles(folder, 'A', true)).toMatchObject({
+    expect(await readCandles(folder, 'A', {})).toMatchObject({
       close: [10, 10.2, 10.3],
       volume: [10_000, 10_000, 1000],
       isAdjusted: true,
     })
-    expect(await readCandles(folder, 'A', false)).toMatchObject({ close: [100, 102, 10.3], volume: [1000, 1000, 1000] })
+    expect(await readCandles(folder, 'A', { isStored: true })).toMatchObject({ close: [100, 102, 10.3], volume: [1000, 1000, 1000] })
+  })
+})
+
+describe('the candles of weeks', () => {
+  it('are one for each week from Monday on, on its last session', async () => {
+    const text = [...DAYS, '2026-02-09', '2026-02-10']
+      .map((day, place) => candleLine(day, [10 + place, 20 + place, 5 - place / 10, 11 + place]))
+      .join('')
+    const weeks = await readCandles(oneStock(`${candleFile([['2026-01-30', 9]])}${text}`), 'A', { isWeekly: true })
+    expect(weeks).toMatchObject({
+      days: ['2026-01-30', '2026-02-06', '2026-02-10'],
+      open: [9, 10, 15],
+      high: [9.18, 24, 26],
+      low: [8.82, 4.6, 4.4],
+      close: [9, 15, 17],
+    })
   })
 })
 
@@ -91,12 +107,23 @@ describe.skipIf(!duckdb)('adjusted candles of the page', () => {
     const symbols = [...new Set(rows.map(({ symbol }) => String(symbol)))]
     expect(symbols.length).toBeGreaterThan(10)
     for (const symbol of symbols) {
-      const candles = await readCandles(folder, symbol, true)
+      const candles = await readCandles(folder, symbol, {})
       const own = rows.filter((row) => row.symbol === symbol)
       expect(candles?.days, symbol).toEqual(own.map(({ day }) => day))
       for (const name of ['open', 'high', 'low', 'close', 'volume'] as const)
         for (const [place, value] of (candles?.[name] ?? []).entries())
           expect(Math.abs(value - Number(own[place]?.[name])), `${symbol} ${name} ${place}`).toBeLessThan(1e-5)
+    }
+  })
+
+  it('have the averages of the screener at their end', async () => {
+    const folder = openFolder(market.out)
+    for (const { symbol, sma_50_inr, sma_200_inr } of await objectsOf('select symbol, sma_50_inr, sma_200_inr from screener', market.out)) {
+      const { averages = [] } = (await readCandles(folder, String(symbol), {})) ?? {}
+      for (const [place, expected] of [sma_50_inr, sma_200_inr].entries())
+        expect(averages[place]?.values.at(-1) ?? null, `${symbol} ${place}`).toEqual(
+          expected === null ? null : expect.closeTo(Number(expected), 2),
+        )
     }
   })
 })

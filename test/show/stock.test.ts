@@ -76,7 +76,7 @@ describe.skipIf(!duckdb)('a stock', () => {
     const folder = marketWith({ ...files, 'secret.csv': candleFile([['2026-02-12', 7]]) })
     for (const name of ['../secret', '..%2fsecret', 'secret', '/etc/passwd', 'A/../A', '', '__proto__', 'constructor']) {
       expect(await readStock(folder, name), name).toBeUndefined()
-      expect(await readCandles(folder, name, true), name).toBeUndefined()
+      expect(await readCandles(folder, name, {}), name).toBeUndefined()
       expect(await readIndex(folder, name), name).toBeUndefined()
     }
   })
@@ -90,13 +90,13 @@ describe.skipIf(!duckdb)('a stock', () => {
     expect((await readStock(folder, '../A'))?.price).toMatchObject({ close: 5 })
     mkdirSync(join(folder.root, 'ohlcv_data/x'), { recursive: true })
     writeFileSync(join(folder.root, 'A.csv'), candleFile([['2026-02-12', 9]]))
-    expect((await readCandles(folder, '../A', true))?.close).toEqual([5])
+    expect((await readCandles(folder, '../A', {}))?.close).toEqual([5])
   })
 
   it('is found by the symbol that it had earlier', async () => {
     const folder = marketWith({ ...files, '.scripstream/previous/master_isin_map.json': [stock('OLD')] })
     expect(await readStock(folder, 'old')).toMatchObject({ symbol: 'A', oldSymbol: 'OLD' })
-    expect((await readCandles(folder, 'OLD', true))?.close).toEqual([100, 110])
+    expect((await readCandles(folder, 'OLD', {}))?.close).toEqual([100, 110])
   })
 
   it('says which files are damaged and which streams failed, instead of showing nothing', async () => {

@@ -4,10 +4,25 @@ import { SIMULATED_FAULTS, simulate } from '../../dist/src/testing.js'
 
 const NUMBERS = { seed: '1', seeds: '1', days: '1', stocks: '8', sql: undefined }
 
+const HELP = `Simulates daily runs on virtual time until an invariant fails. Build first.
+
+  --seeds <n>      how many seeds (default 1)
+  --seed <n>       the first seed (default 1)
+  --days <n>       days that each seed simulates (default 1)
+  --stocks <n>     stocks of the market (default 8)
+  --faults <list>  only these: ${SIMULATED_FAULTS.join(',')}
+  --sql <n>        also check every n-th seed by SQL, which needs DuckDB
+  --verbose        print what happens`
+
 /** The options of the command line. @throws an error that names the option, and what it may be */
 const readOptions = () => {
   const texts = Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [name, { type: 'string', default: value }]))
-  const { values } = parseArgs({ options: { ...texts, faults: { type: 'string' }, verbose: { type: 'boolean', default: false } } })
+  const switches = { help: { type: 'boolean', short: 'h' }, verbose: { type: 'boolean', default: false } }
+  const { values } = parseArgs({ options: { ...texts, ...switches, faults: { type: 'string' } } })
+  if (values.help) {
+    console.log(HELP)
+    process.exit()
+  }
   const faults = values.faults?.split(',')
   const unknown = faults?.find((fault) => !SIMULATED_FAULTS.includes(fault))
   if (unknown !== undefined) throw new Error(`--faults: unknown fault "${unknown}"; use some of ${SIMULATED_FAULTS.join(',')}`)

@@ -74,12 +74,27 @@ const mutations = [
   },
 ]
 
-const { values } = parseArgs({
-  options: {
-    ...{ seed: { type: 'string', default: '1' }, seeds: { type: 'string', default: '1000' }, only: { type: 'string', default: '' } },
-    check: { type: 'boolean', default: false },
-  },
-})
+const HELP = 'node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only NAME] [--check]: see the first lines of this file'
+
+const readOptions = () => {
+  const texts = {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1000' },
+    only: { type: 'string', default: '' },
+  }
+  try {
+    return parseArgs({ options: { ...texts, check: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } }).values
+  } catch (error) {
+    console.error(`${error.message}\n${HELP}`)
+    return process.exit(2)
+  }
+}
+
+const values = readOptions()
+if (values.help) {
+  console.log(HELP)
+  process.exit()
+}
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SIMULATION = 'test/simulation/main.js'
 

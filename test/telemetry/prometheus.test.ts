@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { lastValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { serveMetrics } from '../../src/cli/run/metrics-server.js'
+import { serveMetrics } from '../../src/cli/run/metrics.js'
 import { createCollector } from '../../src/collector.js'
 import type { LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { TransportError, UsageError } from '../../src/model/errors.js'
@@ -190,7 +190,7 @@ describe('the metrics of a run', () => {
   it('are served during the run and count its events', async () => {
     const port = await freePort()
     const metrics = createMetrics({ labels: { folder: '/data' } })
-    const { close } = await serveMetrics(port, metrics, { folder: '/data' })
+    const { close } = await serveMetrics(port, metrics, { out: '/data' })
     const { event, request } = metrics.telemetry(none)
     event({ type: 'items-known', stream: 'news', total: 3 })
     event({ type: 'rate-limited', stream: 'news' })
@@ -243,7 +243,7 @@ describe('the metrics of a run', () => {
     const server = createServer()
     onTestFinished(() => void server.close())
     const port = await portOf(server)
-    const failure = await serveMetrics(port, createMetrics(), {}).catch((error: unknown) => error)
+    const failure = await serveMetrics(port, createMetrics(), { out: '/data' }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(UsageError)
     expect((failure as Error).message).toContain(`--metrics: port ${port} is not available`)
   })

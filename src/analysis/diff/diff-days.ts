@@ -1,17 +1,13 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { createHistoryRequest } from '../../pipeline/history-request.js'
-import { disk } from '../../storage/disk.js'
-import { findUsedDay, listListedDays } from '../../storage/history/choose.js'
-import { describeDamage, type History, openHistory } from '../../storage/history/record.js'
+import { chooseEachDay, findUsedDay, listListedDays } from '../../storage/history/choose.js'
+import { createListReader } from '../../storage/history/lists.js'
+import { describeDamage, type History, leaveOutDamaged, openHistory, type Warn } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
-import { addListingDays, createListingReader, markReturned, warnOfGaps, writeLists, writePresentLists } from './day-lists.js'
-import { compareOutputs, type Difference, type DiffOptions } from './diff.js'
-import type { FileComparison } from './file-comparison.js'
-import { addSeenDocuments } from './seen-documents.js'
+import type { Change } from './change.js'
+import { compareStates, type Difference, type DiffOptions } from './diff.js'
+import { openDays } from './recorded-days.js'
 
 export interface DayDiffOptions extends DiffOptions {
   readonly streams: readonly StreamDefinition[]
@@ -33,55 +29,16 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   const history = await openHistory(root)
   const [from, to] = [findUsedDay(history, since), until === undefined ? undefined : findUsedDay(history, until)]
   if (from === to) throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
-  const work = await disk.mkdtemp(join(tmpdir(), 'scripstream-diff-'))
-  try {
-    return await compareDays(history, { ...options, streams, from, to, work })
-  } finally {
-    await disk.rm(work, { recursive: true, force: true })
-  }
-}
-
-const compareDays = async (
-  history: History,
-  {
-    streams,
-    from,
-    to,
-    work,
-    ...options
-  }: DiffOptions & { streams: readonly StreamDefinition[]; from: Day; to: Day | undefined; work: string },
-): Promise<Difference> => {
-  const { root } = history
-  const days = listListedDays(history)
-  const plan = streams.map((stream) => ({ stream, state: 'waiting' }) as const)
-  const { documents, tables } = createHistoryRequest(plan, options)
   const warnings = new Set<string>()
   const warn = (text: string): void => void warnings.add(text)
-  const previous = await writeLists(history, from, { tables, target: join(work, from), warn })
-  const later = to === undefined ? undefined : await writeLists(history, to, { tables, target: join(work, `until ${to}`), warn })
-  const [{ path: master = '' } = {}] = tables.find(({ table }) => table.name === 'master')?.table.files ?? []
-  for (const [day, lists] of [
-    [from, previous],
-    [to, later],
-  ] as const)
-    if (lists && !lists.recordedOn.has(master))
-      throw new UsageError(`the record of ${day} has no list of stocks, so nothing can be compared with it; choose another day`)
-  const now = later?.root ?? (await writePresentLists(root, { tables, target: join(work, 'now') }))
+  const { countLost, ...states } = await openDays(history, { ...options, from, to, streams, warn })
   for (const { day = '', ...damage } of history.damages) if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
-  let countLost = (): number => 0
-  const extend = async (lists: FileComparison, notes: string[]): Promise<FileComparison> => {
-    const compared = warnOfGaps(lists, { since: from, until: to, before: previous, after: later, now }, warn)
-    const seen = await addSeenDocuments(history, compared, { files: documents, after: from, until: to, notes, warn })
-    countLost = seen.countLost
-    return seen
-  }
-  const { notes, counts, changes } = await compareOutputs(root, { previous, now, extend }, options)
-  const read = createListingReader(history, warn)
-  const earlier = days.filter((day) => day < from)
-  const range = days.filter((day) => day > from && (to === undefined || day <= to))
-  const listed = await addListingDays(read, range, await markReturned(read, earlier, changes))
+  const { notes, counts, changes } = await compareStates(root, states, options)
+  const days = listListedDays(history)
+  const dated = await dateListings(history, changes, { from, to, days, warn })
   const lost = countLost()
-  const between = range.filter((day) => day !== to).length
+  const between = days.filter((day) => day > from && (to === undefined || day < to)).length
+  const ends = 'only the two ends are compared: what came and went in between is not listed'
   return {
     folder: root,
     since: { day: from },
@@ -90,13 +47,65 @@ const compareDays = async (
     notes: [
       ...notes,
       ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]),
-      ...(between === 0
-        ? []
-        : [
-            `only the two ends are compared: what came and went in between is not listed (${between} recorded ${between === 1 ? 'day' : 'days'})`,
-          ]),
+      ...(between === 0 ? [] : [`${ends} (${between} recorded ${between === 1 ? 'day' : 'days'})`]),
       ...warnings,
     ],
-    changes: listed,
+    changes: dated,
   }
+}
+
+interface ListedDays {
+  readonly from: Day
+  readonly to: Day | undefined
+  /** The recorded days. */
+  readonly days: readonly Day[]
+  /** Gets the damaged lists, which are left out. */
+  readonly warn: Warn
+}
+
+/**
+ * Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. A new stock that was listed
+ * on an earlier day is back. Reads the recorded lists only if there is such a change, one after the other.
+ */
+const dateListings = async (
+  history: History,
+  changes: readonly Change[],
+  { from, to = '9999', days, warn }: ListedDays,
+): Promise<readonly Change[]> => {
+  const read = createListReader(history, warn)
+  const lists = new Map(chooseEachDay(history, 'master').map((chosen) => [chosen.record.day, chosen]))
+  const known = new Map<Day, ReadonlySet<string> | undefined>()
+  const isListed = async (day: Day, id: string): Promise<boolean | undefined> => {
+    const chosen = lists.get(day)
+    if (!known.has(day)) {
+      const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
+      known.set(day, rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])))
+    }
+    return known.get(day)?.has(id)
+  }
+  const date = async (change: Change): Promise<Change> => {
+    const { section, symbol, to: now = symbol, from: was = symbol } = change
+    if (section !== 'listings' && section !== 'renames') return change
+    const [isThere, id] = change.change === 'left' ? [false, was] : [true, now]
+    let since: Day | undefined
+    for (const day of days.filter((one) => one > from && one <= to)) {
+      const found = await isListed(day, id)
+      if (found !== undefined) since = found === isThere ? (since ?? day) : undefined
+    }
+    let last: Day | undefined
+    for (const day of change.change === 'new' ? days.filter((one) => one < from).toReversed() : [])
+      if (await isListed(day, id)) {
+        last = day
+        break
+      }
+    const detail = last === undefined ? change.detail : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
+    return {
+      ...change,
+      ...(last === undefined ? {} : { change: 'back' }),
+      ...(since === undefined ? { detail } : { day: since, detail: `${detail} since ${since}` }),
+    }
+  }
+  const dated: Change[] = []
+  for (const change of changes) dated.push(await date(change))
+  return dated
 }

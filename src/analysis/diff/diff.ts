@@ -1,24 +1,16 @@
 import { join } from 'node:path'
 import { MASTER_MAP } from '../../market/listings.js'
+import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import { type Day, toDay } from '../../model/trading-day.js'
 import { statFile, yieldTurn } from '../../storage/file-system.js'
-import { type PreviousOutputs, readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
+import { readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
 import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
-import { findNewAnnouncements, findNewFilings, findNewNews } from './document-changes.js'
-import { createFileComparison, type FileComparison, type FileVersions, readListVersions } from './file-comparison.js'
-import {
-  findBandChanges,
-  findCircuitChanges,
-  findListingChanges,
-  findNewActions,
-  findNewDeals,
-  findSurveillanceChanges,
-  type ListVersions,
-} from './list-changes.js'
-import { findResultChanges } from './result-changes.js'
+import { compareDocuments, compareLists, compareStocks, createRenaming, type ListVersions } from './compare.js'
+import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from './kinds.js'
+import { comparePreviousFiles, type TwoStates } from './two-states.js'
 
 /** What the last run that wrote outputs changed in a folder. */
 export interface Difference {
@@ -61,147 +53,96 @@ export const diff = async (root: string, options: DiffOptions): Promise<Differen
     return { ...now, since: null, notes, counts: {}, changes: [] }
   }
   const { run, asOf } = previous
-  const compared = await compareOutputs(root, { previous, now: root }, options)
+  const before = await readStocks(previous.root)
+  const beforeDay = asOf === undefined ? undefined : toDay(Date.parse(asOf))
+  const compared = await compareStates(root, { before, after, beforeDay, ...comparePreviousFiles(root, previous) }, options)
   return { ...now, since: { run, ...(asOf === undefined ? {} : { asOf }) }, ...compared, notes: [...damage, ...compared.notes] }
 }
 
-/** What is compared: earlier outputs with those in the folder `now`. `extend` may add files that neither has. */
-export interface ComparedOutputs {
-  readonly previous: PreviousOutputs
-  /** The output folder itself, or one with the lists of a recorded day. */
-  readonly now: string
-  readonly extend?: (lists: FileComparison, notes: string[]) => Promise<FileComparison>
-}
-
-export const compareOutputs = async (
+/** Compares the sections of two states, one after the other. */
+export const compareStates = async (
   root: string,
-  { previous, now, extend = async (lists) => lists }: ComparedOutputs,
+  states: TwoStates,
   { exchange, only = sectionNames, ...selection }: DiffOptions,
 ): Promise<Pick<Difference, 'notes' | 'counts' | 'changes'>> => {
-  const after = await readStocks(now)
-  const before = await readStocks(previous.root)
-  const selected = await selectFolderSymbols(root, selection, { stocks: after, gone: before })
+  const selected = await selectFolderSymbols(root, selection, { stocks: states.after, gone: states.before })
   const { wanted } = selected
-  const notes = [...describeUnlisted(selected)]
-  const files = await extend(createFileComparison(now, previous, notes), notes)
-  const context = {
-    files,
-    before,
-    after,
-    exchange,
-    sinceDay: previous.asOf === undefined ? undefined : toDay(Date.parse(previous.asOf)),
-    notes,
+  const listed = compareStocks(states.before, states.after, only.includes('listings') ? await findReturned(states) : undefined)
+  const rename = createRenaming(listed, states.after)
+  const readLists = async (files: readonly string[]): Promise<ListVersions> => {
+    const all: ListVersions[] = []
+    for (const file of files) all.push(await readList(states, file.replace('{exch}', exchange.toLowerCase())))
+    return { before: all.flatMap(({ before }) => before).map(rename), after: all.flatMap(({ after }) => after) }
   }
   const changes: Change[] = []
-  for (const section of only) changes.push(...(await findChanges(section, context)))
+  for (const section of only) {
+    changes.push(...listed.filter((change) => change.section === section))
+    const told = new Set<string>()
+    for (const kind of LIST_KINDS.filter((one) => one.section === section))
+      changes.push(...compareLists(kind, await readLists(kind.files), { ...states, told }))
+    for (const kind of DOCUMENT_KINDS.filter((one) => one.section === section)) {
+      if (kind.list === undefined && states.isSame(kind.file, kind.file)) continue
+      changes.push(...(await compareEachStock(states, kind, kind.list === undefined ? await readLists([kind.file]) : undefined)))
+    }
+  }
   const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   return {
-    notes,
+    notes: [...describeUnlisted(selected), ...new Set(states.notes)],
     counts: Object.fromEntries(only.map((section) => [section, shown.filter((change) => change.section === section).length])),
     changes: shown,
   }
 }
 
-interface DiffContext {
-  readonly files: FileComparison
-  readonly before: readonly Stock[]
-  readonly after: readonly Stock[]
-  readonly exchange: string
-  /** The day of the run with which the last one is compared. */
-  readonly sinceDay: Day | undefined
-  readonly notes: string[]
-}
+const toRows = (list: unknown): readonly Row[] => (Array.isArray(list) ? list.filter(isRow) : [])
 
-const findChanges = async (section: Section, context: DiffContext): Promise<readonly Change[]> => {
-  const { files, before, after, exchange, sinceDay, notes } = context
-  const rename = createRenaming(before, after)
-  const lists = (...names: readonly string[]): ListVersions => {
-    const joined = joinVersions(names.map((name) => readListVersions(files, name, notes)))
-    return { ...joined, before: joined.before.map(rename) }
-  }
-  const prefix = exchange.toLowerCase()
-  switch (section) {
-    case 'listings':
-    case 'renames':
-      return findListingChanges(before, after, findReturned(context)).filter((change) => change.section === section)
-    case 'surveillance':
-      return ['asm', 'gsm'].flatMap((list) => findSurveillanceChanges(list.toUpperCase(), lists(`${prefix}_${list}_list.json`)))
-    case 'bands':
-      return findBandChanges(lists('complete_price_bands.json'), lists('incremental_price_bands.json'))
-    case 'results':
-      return findResultChanges(lists('fundamental_data.json'))
-    case 'circuits':
-      return ['upper', 'lower'].flatMap((side) => findCircuitChanges(side, lists(`${side}_circuit_stocks.json`)))
-    case 'deals':
-      return findNewDeals(lists('bulk_block_deals.json'))
-    case 'actions':
-      return findNewActions(lists('upcoming_corporate_actions.json', 'history_corporate_actions.json'), sinceDay)
-    case 'filings':
-      return findDocumentChanges(context, (name) => `company_filings/${name}_filings.json`, findNewFilings)
-    case 'announcements':
-      if (files.isSame(ANNOUNCEMENTS, ANNOUNCEMENTS)) return []
-      return findNewAnnouncements(lists(ANNOUNCEMENTS), new Set(before.map(({ ISIN }) => ISIN)))
-    case 'news':
-      return findDocumentChanges(context, (name) => `market_news/${name}_news.json`, findNewNews)
-  }
-}
-
-const SYMBOL_FIELDS = ['Symbol', 'Sym', 'sym'] as const
-
-/** Gives a row of an earlier list the present symbol and ISIN of its stock: a rename is a change of the stock, not of its rows. */
-const createRenaming = (before: readonly Stock[], after: readonly Stock[]): ((row: Row) => Row) => {
-  const [byIsin, bySymbol] = [new Map(after.map((stock) => [stock.ISIN, stock])), new Map(after.map((stock) => [stock.Symbol, stock]))]
-  const known = new Set(before.map(({ ISIN }) => ISIN))
-  const renamed = before.flatMap((stock): readonly (readonly [string, Stock])[] => {
-    const heir = bySymbol.get(stock.Symbol)
-    // A symbol may have gone to a stock that had another one before.
-    const now = byIsin.get(stock.ISIN) ?? (heir && !known.has(heir.ISIN) ? heir : undefined)
-    if (now === undefined || (now.ISIN === stock.ISIN && now.Symbol === stock.Symbol)) return []
-    return [stock.ISIN, stock.Symbol].map((name) => [name, now])
-  })
-  if (renamed.length === 0) return (row) => row
-  const present = new Map(renamed)
-  return (row) => {
-    const symbol = SYMBOL_FIELDS.find((field) => row[field] !== undefined)
-    const now = present.get(readText(row.ISIN)) ?? (row.ISIN === undefined && symbol ? present.get(readText(row[symbol])) : undefined)
-    return now ? { ...row, ...(symbol ? { [symbol]: now.Symbol } : {}), ...(row.ISIN === undefined ? {} : { ISIN: now.ISIN }) } : row
-  }
-}
-
-const ANNOUNCEMENTS = 'all_company_announcements.json'
-
-const joinVersions = (all: readonly (FileVersions | undefined)[]): ListVersions => {
-  const rows = (documents: readonly unknown[]): readonly Row[] => documents.flat().filter(isRow)
-  return { before: rows(all.map((one) => one?.before)), after: rows(all.map((one) => one?.after)) }
-}
-
-/** The ISINs of added stocks that were listed before: files of stocks that leave the list stay. */
-const findReturned = ({ files, before, after }: DiffContext): ReadonlySet<string> => {
-  const known = new Set(before.map(({ ISIN }) => ISIN))
-  const added = toStockItems(after).filter(({ value }) => !known.has(value.ISIN))
-  const documents = added.flatMap(({ fileName }) =>
-    [`market_news/${fileName}_news.json`, `company_filings/${fileName}_filings.json`].map((file) => files.readVersions(file)?.before),
-  )
-  return new Set(documents.filter(isRow).flatMap(({ ISIN, data }) => [readText(ISIN), readText([data].flat().find(isRow)?.isin)]))
+/** A list in both states. Notes that there is no earlier one, so that what changed in it is not known. */
+const readList = async ({ read, notes }: TwoStates, file: string): Promise<ListVersions> => {
+  const versions = await read(file)
+  if (versions !== undefined && versions.before === undefined) notes.push(`there was no ${file} before to compare with`)
+  return { before: toRows(versions?.before), after: toRows(versions?.after) }
 }
 
 const STOCKS_PER_TURN = 100
 
-/** The changes in the files of each stock. The file of a renamed stock is compared with that of its earlier symbol. */
-const findDocumentChanges = async (
-  { before, after, files }: DiffContext,
-  fileOf: (name: string) => string,
-  findNew: typeof findNewFilings,
+const toFile = ({ file }: DocumentKind, name: string): string => file.replace('{name}', name)
+
+/**
+ * The new documents of each stock, in its file or in a list of all. The file of a renamed stock is compared with that of its earlier symbol. The
+ * first documents of an added stock are not new ones.
+ */
+const compareEachStock = async (
+  { before, after, read, isSame }: TwoStates,
+  kind: DocumentKind,
+  list: ListVersions | undefined,
 ): Promise<readonly Change[]> => {
+  const [old, now] = [list?.before ?? [], list?.after ?? []].map((rows) => groupBy(rows, ({ Symbol: symbol }) => readText(symbol)))
   const earlierNames = new Map(toStockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
+  const readRows = async ({ Symbol: symbol, ISIN }: Stock, name: string) => {
+    if (list !== undefined) return { before: old?.get(symbol), after: now?.get(symbol) ?? [] }
+    const [file, earlier] = [toFile(kind, name), toFile(kind, earlierNames.get(ISIN) ?? name)]
+    const versions = isSame(file, earlier) ? undefined : await read(file, earlier)
+    const rowsOf = (document: unknown): readonly Row[] => toRows(isRow(document) ? document[kind.list ?? ''] : undefined)
+    return versions && { before: versions.before === undefined ? undefined : rowsOf(versions.before), after: rowsOf(versions.after) }
+  }
   const all: Change[] = []
   for (const { value, fileName, rank } of toStockItems(after)) {
-    const [file, earlier] = [fileOf(fileName), fileOf(earlierNames.get(value.ISIN) ?? fileName)]
-    const versions = files.isSame(file, earlier) ? undefined : files.readVersions(file, earlier)
-    // The first documents of an added stock are not new ones.
-    const isFirst = versions?.before === undefined && !earlierNames.has(value.ISIN)
-    if (versions && !isFirst) all.push(...findNew(value.Symbol, versions.before, versions.after))
+    const rows = await readRows(value, fileName)
+    if (rows !== undefined && (rows.before !== undefined || earlierNames.has(value.ISIN)))
+      all.push(...compareDocuments(kind, value.Symbol, { before: rows.before ?? [], after: rows.after }))
     if (rank % STOCKS_PER_TURN === 0) await yieldTurn()
   }
   return all
+}
+
+/** The ISINs of added stocks that were listed before: files of stocks that leave the list stay. */
+const findReturned = async ({ before, after, read }: TwoStates): Promise<ReadonlySet<string>> => {
+  const known = new Set(before.map(({ ISIN }) => ISIN))
+  const returned = new Set<string>()
+  for (const { value, fileName } of toStockItems(after))
+    for (const kind of known.has(value.ISIN) ? [] : DOCUMENT_KINDS.filter(({ list }) => list !== undefined)) {
+      const document = (await read(toFile(kind, fileName)))?.before
+      if (!isRow(document)) continue
+      for (const isin of [document.ISIN, [document[kind.list ?? '']].flat().find(isRow)?.isin]) returned.add(readText(isin))
+    }
+  return returned
 }

@@ -25,6 +25,8 @@ export interface ExportedTable extends Pick<Table, 'name' | 'comment' | 'key'> {
   readonly isSkipped: boolean
   /** The same for the same rows; undefined if that is unknown. */
   readonly version?: string | undefined
+  /** How long it took to write it to the lake. */
+  readonly writingMs: number
 }
 
 /** A running export: DuckDB with a view for each table. */
@@ -39,7 +41,7 @@ export interface ExportContext {
 interface ExportTarget extends ExportOptions {
   /** Without secrets. */
   readonly name: string
-  readonly lake?: Partial<LakeUse>
+  readonly lake?: Partial<Omit<LakeUse, 'folder'>>
 }
 
 type Load = (exporting: ExportContext) => Promise<readonly LoadedTable[]>
@@ -86,7 +88,7 @@ const openTables = async (
   const tables = listTables(streams)
   const chosen = selectTables(streams, names)
   const folder = await openFolder(out)
-  const source = { tables, folder, lake: { minBytes: 0, isWhole: true, ...lake }, past: asOf, warn }
+  const source = { tables, folder, lake: { folder, minBytes: 0, isWhole: true, ...lake }, past: asOf, warn }
   const { stored, empty } = await openRelations(connection, chosen, source)
   const runDay = asOf ?? (await readRunDay(folder.root))
   const asOfDay = runDay === undefined ? 'NULL' : quoteText(lastWeekday(runDay))
@@ -105,7 +107,17 @@ const openTables = async (
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
     const select = `SELECT ${values.join(', ')}, CAST(${asOfDay} AS DATE) AS as_of FROM ${rows}`
     const version = file?.inputs.key
-    exported.push({ name, comment, shape, columns, select, key, isSkipped: await isSkipped(one), version })
+    exported.push({
+      name,
+      comment,
+      shape,
+      columns,
+      select,
+      key,
+      isSkipped: await isSkipped(one),
+      version,
+      writingMs: stored.get(name)?.ms ?? 0,
+    })
   }
   if (exported.every((table) => table.isSkipped)) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
   return { root: folder.root, tables: exported }

@@ -11,6 +11,7 @@ import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../tables/candles.js'
 import { FIRST_SEEN_VIEW } from '../tables/events.js'
 import { listViews } from '../tables/index.js'
 import { RUN_DAY, type View } from '../tables/view.js'
+import { type SymbolIsin, toFormerSql } from '../variables.js'
 import { nameLakeFile } from './lake.js'
 
 interface Shown {
@@ -19,8 +20,8 @@ interface Shown {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
-  /** The SQL of the former symbols that views read; empty without any. */
-  readonly former: string
+  /** The former symbols that views read. */
+  readonly former: readonly SymbolIsin[]
 }
 
 /** What makes the lake readable without this program: names and texts of files. */
@@ -33,22 +34,29 @@ const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFil
 
 /** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
 const buildViews = ({ history, tables, stored, runDay, former }: Shown): string => {
-  const past = [
-    ...tables.map((table) => [table.name, buildPastTable(history, table)] as const),
-    ...listViews(tables).map((view) => [view.name, buildPastView(view, stored)] as const),
-  ]
+  // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
+  const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
+  const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
+  const past = new Map([
+    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(history, table)] as const),
+    ...listViews(tables)
+      .filter(isReadable)
+      .map((view) => [view.name, buildPastView(view, stored)] as const),
+  ])
+  const names = [...tables, ...listViews(tables)].map(({ name }) => name).filter((name) => stored.has(name) || past.has(name))
   const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewritten(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
     HEAD,
     buildRunDay(listListedDays(history), runDay),
     rewritten,
-    ...(former === '' ? [] : [`SET VARIABLE former = ${former};`]),
-    ...past.flatMap(([name, sql]) => {
+    ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
+    ...names.flatMap((name) => {
       const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
       const own = `CREATE OR REPLACE VIEW ${quoteName(name)} AS FROM ${stored.has(name) ? `query(${chosen})` : `past.${quoteName(name)}`};`
-      return [`CREATE OR REPLACE VIEW past.${quoteName(name)} AS ${sql};`, own]
+      const sql = past.get(name)
+      return sql === undefined ? [own] : [`CREATE OR REPLACE VIEW past.${quoteName(name)} AS ${sql};`, own]
     }),
   ].join('\n\n')
 }

@@ -4,9 +4,11 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { formatError, StorageError } from '../../model/errors.js'
 import { type Columned, listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
+import { disk } from '../../storage/disk.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { statFile } from '../../storage/file-system.js'
+import { listNames, statFile } from '../../storage/file-system.js'
 import { forEachYielding } from '../../storage/output-files.js'
+import { statePaths } from '../../storage/run-state.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceFile } from '../export/replace-file.js'
@@ -33,6 +35,8 @@ export interface LakeTable extends TableReader {
   /** Of candles: reads each day once, the last one of the file. */
   readonly unique: string
   readonly inputs: Inputs
+  /** How long it took to write it; 0 if it was read. */
+  readonly ms: number
 }
 
 /** What the content of a file depends on. */
@@ -44,6 +48,8 @@ interface Inputs {
 
 /** Files of the lake that are present are read. */
 export interface LakeUse {
+  /** The folder with all outputs, of which files are made. */
+  readonly folder: TableFolder
   /** The size of outputs from which on a table is written to the lake. */
   readonly minBytes: number
   /** Whether every table and view that is chosen is written. */
@@ -53,12 +59,13 @@ export interface LakeUse {
 }
 
 /** Smaller outputs are read as quickly as a copy of them. */
-export const MIN_LAKE_BYTES = 32_000_000
+export const MIN_LAKE_BYTES = 4_000_000
 
-/** Views whose rows take seconds and little room: the first query stores them. */
-const COSTLY: readonly string[] = ['screener', 'breadth']
+/** Views whose rows take time and little room: the first query stores them. */
+const COSTLY: readonly string[] = ['screener', 'breadth', 'events', 'symbol_isins', 'adjustments', 'quarters', 'shareholding']
 
 interface LakeSource {
+  /** The outputs that are read: all, or those of one stock. */
   readonly folder: TableFolder
   readonly tables: readonly Table[]
   /** Absent: nothing is read or written. */
@@ -75,13 +82,18 @@ interface LakeSource {
  */
 export const openLake = (
   connection: DuckDBConnection,
-  { folder, tables, lake: use, past, isListing = false }: LakeSource,
+  { folder: shown, tables, lake: use, past, isListing = false }: LakeSource,
   context?: string,
 ) => {
+  const { folder } = use ?? { folder: shown }
   const inputs = createInputs(folder, tables, context)
   const stored = new Map<string, LakeTable>()
-  const canRead = (relation: Columned): boolean =>
-    use !== undefined && (!isView(relation) || (past === undefined && context !== undefined && listViews(tables).includes(relation)))
+  const canRead = (relation: Columned): boolean => {
+    if (use === undefined) return false
+    if (isView(relation)) return past === undefined && context !== undefined && listViews(tables).includes(relation)
+    // The own files of one stock are smaller than what the lake has of all.
+    return folder === shown || !('items' in relation) || relation.items !== 'stocks'
+  }
   const isWritten = async (relation: Columned, isCostly: boolean): Promise<boolean> =>
     use !== undefined && !isListing && (use.isWhole === true || (isCostly && (await inputs.describe(relation)).bytes >= use.minBytes))
   const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
@@ -93,6 +105,7 @@ export const openLake = (
   const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
     const described = await inputs.describe(relation)
     const { key } = described
+    const startedAt = performance.now()
     const path = toLakePath(folder.root, nameLakeFile(relation.name))
     const write = async (temporary: string): Promise<void> => {
       await copyRows(connection, temporary, { relation, select, key })
@@ -100,7 +113,7 @@ export const openLake = (
         throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
     }
     await replaceFile(path, write, { workFolder: toLakePath(folder.root) })
-    return buildReader(relation, path, described)
+    return { ...buildReader(relation, path, described), ms: Math.round(performance.now() - startedAt) }
   }
   const keep = async (relation: Columned, open: () => Promise<LakeTable | undefined>): Promise<LakeTable | undefined> => {
     const file = await open().catch((error: unknown) => {
@@ -119,6 +132,7 @@ export const openLake = (
     /** Reads candle files as a run writes them, which takes half the time, or as they are. */
     writeTable: async (table: Table) => {
       if (!(await isWritten(table, true))) return undefined
+      if (table.key) await deleteFormerCopies(folder.root)
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
       return keep(table, () => copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))))
     },
@@ -186,7 +200,7 @@ const readKey = (connection: DuckDBConnection, path: string): Promise<string | u
 const buildReader = (relation: Columned, path: string, inputs: Inputs): LakeTable => {
   const names = listColumns(relation).map(({ name }) => quoteName(name))
   const select = `SELECT ${names.join(', ')} FROM read_parquet(${quoteText(path)})`
-  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs }
+  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs, ms: 0 }
 }
 
 interface NewFile {
@@ -218,4 +232,11 @@ const hasRepeatedDays = async (connection: DuckDBConnection, key: readonly strin
   const days = "bit_count(bitstring_agg(greatest(0, least(99999, date - DATE '1900-01-01')), 0, 99999))"
   const found = `SELECT 1 FROM (${select}) GROUP BY ${item.join(', ')} HAVING count(*) <> coalesce(${days}, 0) LIMIT 1`
   return (await connection.runAndReadAll(found)).currentRowCount > 0
+}
+
+/** An earlier version kept its copies of the candles in the cache. */
+export const deleteFormerCopies = async (root: string): Promise<void> => {
+  const { cache } = statePaths(root)
+  const names = await listNames(cache)
+  for (const name of names.filter((one) => /^candles-.*\.parquet$/.test(one))) await disk.rm(join(cache, name), { force: true })
 }

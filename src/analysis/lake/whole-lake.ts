@@ -7,9 +7,9 @@ import { deleteTemporaryFiles } from '../../storage/lock.js'
 import { countRows, defineExport, loadTables } from '../export/define-export.js'
 import type { Export, ExportOptions } from '../export/export.js'
 import { listViews } from '../tables/index.js'
-import { readFormer, readRunDay } from '../variables.js'
+import { readFormer, readRecordedSymbols, readRunDay } from '../variables.js'
 import { listGuide } from './guide.js'
-import { nameLakeFile, toLakePath } from './lake.js'
+import { deleteFormerCopies, nameLakeFile, toLakePath } from './lake.js'
 
 /**
  * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.
@@ -25,9 +25,16 @@ export const wholeLake = (options: ExportOptions): Export =>
     for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
     const known = listTables(options.streams)
     const [history, runDay] = [await openHistory(root), await readRunDay(root)]
-    const shown = { history, tables: known, stored, runDay, former: await readFormer({ root, views: listViews(known), mayBePast: true }) }
+    const views = listViews(known)
+    const former = [
+      ...(await readFormer({ root, views, mayBePast: true })),
+      // The export has warned of damaged days.
+      ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
+    ]
+    const shown = { history, tables: known, stored, runDay, former }
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
-    return loaded.map((table) => ({ ...table, leftOut: 0, isSkipped: false }))
+    await deleteFormerCopies(root)
+    return loaded.map((table, place) => ({ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false }))
   })

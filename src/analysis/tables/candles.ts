@@ -24,13 +24,25 @@ export const candleDays = defineView({
 const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
-/** Steps of a cumulative factor: from `since` to before `until`, prices are divided by `factor`. */
-const buildSteps = (name: string, condition: string): string => `${name} AS (
-  SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until, product(factor) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS factor
-  FROM (SELECT symbol, day, product(factor) AS factor FROM adjustments WHERE ${condition} GROUP BY symbol, day) WINDOW w AS (PARTITION BY symbol ORDER BY day)
+/** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
+const FACTORS = {
+  price: "is_applied = 0 AND kind <> 'dividend'",
+  dividend: "is_applied = 0 AND kind = 'dividend'",
+  applied: 'is_applied = 1',
+} as const
+const cumulate = (select: (name: string, condition: string) => string): string =>
+  Object.entries(FACTORS)
+    .map(([name, condition]) => `${select(name, condition)} AS ${name}`)
+    .join(', ')
+const STEPS = `steps AS (
+  SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until,
+    ${cumulate((name) => `product(${name}) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)`)}
+  FROM (SELECT symbol, day, ${cumulate((_, condition) => `product(if(${condition}, factor, 1))`)}
+    FROM adjustments WHERE is_applied IS NOT NULL AND factor IS NOT NULL GROUP BY symbol, day)
+  WINDOW w AS (PARTITION BY symbol ORDER BY day)
 )`
 
-const adjust = (column: string): string => `c.${column} / coalesce(a.factor, 1)`
+const adjust = (column: string): string => `c.${column} / coalesce(a.price, 1)`
 
 /** Candles whose prices compare across splits and bonuses. */
 export const candlesAdjusted = defineView({
@@ -40,22 +52,23 @@ export const candlesAdjusted = defineView({
   columns: [
     ...identity('trading day in India', 'c.'),
     ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
-    col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.factor, 1)'),
-    col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.factor, 1)'),
+    col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
+    col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.price, 1)'),
     col(
       'close_total_return',
       'DOUBLE',
       'close, also divided by the factors of later dividends, rupees',
-      `${adjust('close')} / coalesce(d.factor, 1)`,
+      `${adjust('close')} / coalesce(a.dividend, 1)`,
+    ),
+    col(
+      'close_first',
+      'DOUBLE',
+      'close as it was first collected if a run collected it on its day: not divided by later splits and bonuses, rupees of that day',
+      'c.close * coalesce(a.applied, 1)',
     ),
   ],
-  with: [
-    buildSteps('price_steps', "is_applied = 0 AND kind <> 'dividend' AND factor IS NOT NULL"),
-    buildSteps('dividend_steps', "is_applied = 0 AND kind = 'dividend' AND factor IS NOT NULL"),
-  ],
-  from: `FROM ${LISTED} AS c
-    LEFT JOIN price_steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until
-    LEFT JOIN dividend_steps AS d ON d.symbol = c.symbol AND c.day >= d.since AND c.day < d.until`,
+  with: [STEPS],
+  from: `FROM ${LISTED} AS c LEFT JOIN steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until`,
 })
 
 /** The name of this view. Its rows are in the variable of the same name: the history has them, not a file. */

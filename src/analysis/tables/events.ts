@@ -1,36 +1,10 @@
-import { isSameIssuer } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
-/** Deals with their value. */
-export const dealsValued = defineView({
-  name: 'deals_valued',
-  about: 'bulk and block deals with their value, one row each',
-  needs: ['deals', 'symbol_isins'],
-  columns: [
-    col(
-      'isin',
-      'VARCHAR',
-      'ISIN of the stock; NULL if no list names it',
-      `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`,
-    ),
-    col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
-    col('day', 'DATE', 'day of the deal', 'd.date'),
-    col('exchange', 'VARCHAR', 'exchange of the deal'),
-    col('kind', 'VARCHAR', 'BULK or BLOCK'),
-    col('side', 'VARCHAR', 'B for a purchase, S for a sale'),
-    col('client', 'VARCHAR', 'who bought or sold'),
-    col('quantity', 'BIGINT', 'shares'),
-    col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
-    col('value_cr', 'DOUBLE', 'quantity times price, crore rupees', 'quantity * price / 1e7'),
-    col(
-      'net_value_cr',
-      'DOUBLE',
-      'the value, negative for a sale, crore rupees',
-      "CASE side WHEN 'B' THEN 1 WHEN 'S' THEN -1 END * quantity * price / 1e7",
-    ),
-  ],
-  from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
-})
+/** Rows with the present symbol of their stock: the files of a former symbol have the same ones. Not every filing has an ISIN; the symbol is that of its file. */
+const ofPresentStock = (table: string): string =>
+  `(SELECT t.* REPLACE (coalesce(NULLIF(t.isin, ''), s.isin) AS isin, coalesce(s.symbol_now, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN symbol_isins AS s USING (symbol))`
+
+const PRESENT_SYMBOL = col('symbol', 'VARCHAR', 'trading symbol of the stock now')
 
 /** Filings without the same document twice. */
 export const filingsUnique = defineView({
@@ -40,7 +14,7 @@ export const filingsUnique = defineView({
   needs: ['filings', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
-    col('symbol', 'VARCHAR', 'trading symbol of the requested stock'),
+    PRESENT_SYMBOL,
     col('day', 'DATE', 'day of the filing', 'CAST(filed_at AS DATE)'),
     col('filed_at', 'TIMESTAMP', 'when it was filed, India time'),
     col('caption', 'VARCHAR', 'title', "max(NULLIF(caption, ''))"),
@@ -50,8 +24,26 @@ export const filingsUnique = defineView({
     col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
     col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),
   ],
-  // Not every filing has an ISIN; the symbol is that of its file.
-  from: "FROM (SELECT f.* REPLACE (coalesce(NULLIF(f.isin, ''), s.isin) AS isin) FROM filings AS f LEFT JOIN symbol_isins AS s USING (symbol)) GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')",
+  from: `FROM ${ofPresentStock('filings')} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
+})
+
+/** News without the same one twice. */
+export const newsUnique = defineView({
+  name: 'news_unique',
+  about: 'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
+  needs: ['news', 'symbol_isins'],
+  columns: [
+    col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
+    PRESENT_SYMBOL,
+    col('day', 'DATE', 'day of the news', 'CAST(published_at AS DATE)'),
+    col('published_at', 'TIMESTAMP', 'when it was published, India time'),
+    col('title', 'VARCHAR', 'headline'),
+    col('sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', "max(NULLIF(sentiment, ''))"),
+    col('summary', 'VARCHAR', 'text of the news', 'max(summary)'),
+    col('source', 'VARCHAR', 'category of the news', 'max(source)'),
+    col('copies', 'BIGINT', 'rows of the table news that this row stands for', 'count(*)'),
+  ],
+  from: `FROM ${ofPresentStock('news')} GROUP BY symbol, published_at, title`,
 })
 
 /** The name of this view. Its days are in the history: `fillFirstSeen` puts the SQL that reads them in place of `undated`. */
@@ -100,7 +92,7 @@ export const firstSeen = defineView({
 
 const EVENT_SELECTS = [
   "SELECT isin, symbol, day, filed_at, 'filing', coalesce(caption, descriptor), descriptor, NULL, NULL, url, NULL FROM filings_unique",
-  "SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, sentiment, NULL, NULL, NULL, summary FROM news",
+  "SELECT isin, symbol, day, published_at, 'news', title, sentiment, NULL, NULL, NULL, summary FROM news_unique",
   "SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, NULL, NULL, NULL, NULL FROM announcements",
   `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
     'crore rupees', NULL, NULL FROM deals_valued`,
@@ -114,7 +106,7 @@ const EVENT_SELECTS = [
 export const events = defineView({
   name: 'events',
   about: 'what happened to each stock: filings, news, announcements, deals, corporate actions and changes of the price band, one row each',
-  needs: ['filings_unique', 'news', 'announcements', 'deals_valued', 'corporate_actions', 'band_changes', 'symbol_isins'],
+  needs: ['filings_unique', 'news_unique', 'announcements', 'deals_valued', 'corporate_actions', 'band_changes', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol'),

@@ -1,4 +1,4 @@
-import { col, defineView, growth, identity, RUN_DAY } from './view.js'
+import { col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 /** The number in a text; NULL for other texts. */
 const toNumber = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
@@ -58,35 +58,78 @@ export const quarters = defineView({
   )`,
 })
 
-const RATIO_BLOCKS = `SELECT isin, symbol, 'current' AS basis, ratios AS block FROM fundamentals
-  UNION ALL SELECT isin, symbol, 'by year', "returns" FROM fundamentals
-  UNION ALL SELECT isin, symbol, 'trailing twelve months', ttm FROM fundamentals`
+/** A view of the figures in blocks, one row for each value. */
+const defineFigures = (
+  { name, about, blocks }: { readonly name: string; readonly about: string; readonly blocks: string },
+  day: ViewColumn,
+  columns: readonly ViewColumn[],
+): View =>
+  defineView({
+    name,
+    about,
+    needs: ['fundamentals'],
+    columns: [...identity(day), ...columns],
+    with: [`figures AS (${unpackFigures(blocks)})`],
+    from: `FROM (
+      SELECT f.*, ${toNumber('f.cell')} AS value, ${toMonthEnd('y.cell')} AS period FROM figures AS f
+      LEFT JOIN figures AS y ON y.isin = f.isin AND y.basis = f.basis AND y.place = f.place AND y.figure = 'YEAR'
+    ) WHERE figure <> 'YEAR' AND value IS NOT NULL`,
+  })
+
+const PLACE = col('place', 'BIGINT', '0 for the newest period, 1 for the one before')
 
 /** Ratios, one row for each value. */
-export const ratios = defineView({
-  name: 'ratios',
-  about: 'ratios of each stock, one row for each stock, ratio and period',
-  needs: ['fundamentals'],
-  columns: [
-    ...identity(
-      col(
-        'day',
-        'DATE',
-        'last day of the period, or day of the run; NULL if the provider did not name the period',
-        `if(basis = 'by year', period, ${RUN_DAY})`,
-      ),
-    ),
+export const ratios = defineFigures(
+  {
+    name: 'ratios',
+    about: 'ratios of each stock, one row for each stock, ratio and period',
+    blocks: `SELECT isin, symbol, 'current' AS basis, ratios AS block FROM fundamentals
+      UNION ALL SELECT isin, symbol, 'by year', "returns" FROM fundamentals
+      UNION ALL SELECT isin, symbol, 'trailing twelve months', ttm FROM fundamentals`,
+  },
+  col(
+    'day',
+    'DATE',
+    'last day of the period, or day of the run; NULL if the provider did not name the period',
+    `if(basis = 'by year', period, ${RUN_DAY})`,
+  ),
+  [
     col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
-    col('place', 'BIGINT', '0 for the newest period, 1 for the one before'),
+    PLACE,
     col('ratio', 'VARCHAR', "the provider's name in small letters, such as pe, roe or roce", 'lower(figure)'),
     col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in crore rupees, eps in rupees, pe a multiple'),
   ],
-  with: [`figures AS (${unpackFigures(RATIO_BLOCKS)})`],
-  from: `FROM (
-    SELECT f.*, ${toNumber('f.cell')} AS value, ${toMonthEnd('y.cell')} AS period FROM figures AS f
-    LEFT JOIN figures AS y ON y.isin = f.isin AND y.basis = f.basis AND y.place = f.place AND y.figure = 'YEAR'
-  ) WHERE figure <> 'YEAR' AND value IS NOT NULL`,
-})
+)
+
+/** A view of figures by financial year, from two fields of fundamentals. */
+const defineYears = (name: string, about: string, [consolidated, standalone]: readonly [string, string], unit: string): View =>
+  defineFigures(
+    {
+      name,
+      about: `${about} of each stock by year, one row for each stock, basis, year and item`,
+      blocks: `SELECT isin, symbol, 'consolidated' AS basis, ${consolidated} AS block FROM fundamentals
+        UNION ALL SELECT isin, symbol, 'standalone', json_extract(extra, '$.${standalone}') FROM fundamentals`,
+    },
+    col('day', 'DATE', 'last day of the year; NULL if the provider did not name it', 'period'),
+    [
+      col('basis', 'VARCHAR', 'consolidated or standalone'),
+      PLACE,
+      col(
+        'year',
+        'VARCHAR',
+        'financial year from April to March, such as FY26',
+        "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)",
+      ),
+      col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
+      col('value', 'DOUBLE', unit),
+    ],
+  )
+
+/** Results by year. */
+export const years = defineYears('years', 'results', ['years', 'incomeStat_sy'], 'crore rupees; eps in rupees, opm in percent')
+
+/** Balance sheets by year. */
+export const balanceSheet = defineYears('balance_sheet', 'balance sheet', ['balance_sheet', 'bs_s'], 'crore rupees')
 
 /** Shareholding by quarter. */
 export const shareholding = defineView({

@@ -2,8 +2,9 @@ import type { Columned, Table } from '../../model/table.js'
 import { adjustments } from './adjustments.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
-import { dealsValued, events, filingsUnique, firstSeen } from './events.js'
-import { quarters, ratios, shareholding } from './fundamentals.js'
+import { dealsReturns, dealsValued } from './deals.js'
+import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
+import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
 import { symbolIsins, symbols } from './symbols.js'
@@ -15,6 +16,8 @@ const ALL: readonly View[] = [
   symbols,
   symbolIsins,
   quarters,
+  years,
+  balanceSheet,
   shareholding,
   ratios,
   adjustments,
@@ -22,7 +25,9 @@ const ALL: readonly View[] = [
   candlesKnown,
   rewritten,
   dealsValued,
+  dealsReturns,
   filingsUnique,
+  newsUnique,
   firstSeen,
   events,
   breadth,
@@ -40,10 +45,14 @@ export const listViews = (tables: readonly Table[]): readonly View[] => {
   })
 }
 
-/** What some tables and views need, themselves included. */
-export const addNeeded = (chosen: readonly Columned[], tables: readonly Table[]) => {
+/** What some tables and views need, themselves included. `stored` are views whose rows are read from a file. */
+export const addNeeded = (
+  chosen: readonly Columned[],
+  tables: readonly Table[],
+  stored: Pick<ReadonlyMap<string, unknown>, 'has'> = new Map(),
+) => {
   const views = listViews(tables).map((view) => chosen.filter(isView).find(({ name }) => name === view.name) ?? view)
   const names = new Set(chosen.map(({ name }) => name))
-  for (const view of views.toReversed()) if (names.has(view.name)) for (const name of view.needs) names.add(name)
+  for (const view of views.toReversed()) if (names.has(view.name) && !stored.has(view.name)) for (const name of view.needs) names.add(name)
   return { tables: tables.filter(({ name }) => names.has(name)), views: views.filter(({ name }) => names.has(name)) }
 }

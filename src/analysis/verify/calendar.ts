@@ -1,7 +1,7 @@
 import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { countDays, type DayCount, type DaySet, isSessionOf } from '../../market/series-days.js'
 import { groupBy } from '../../model/map.js'
-import type { CheckName, Finding, YearCoverage } from './finding.js'
+import { type CheckName, type Finding, isMany, type YearCoverage } from './finding.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
 export interface MarketCalendar {
@@ -95,9 +95,6 @@ export const countCoverage = (
     .reverse()
 }
 
-/** If so many stocks have the same finding on one day, it is a finding about the day. */
-const MIN_SAME = 5
-const MIN_SAME_SHARE = 0.05
 /** Half of the market never really moves by 30 % in one session. */
 const ERROR_SHARE = 0.5
 
@@ -122,7 +119,7 @@ export const mergeMarketDays = (findings: readonly Finding[], { countListed }: M
     const symbols = [...new Set(group.map(({ symbol }) => symbol))]
     const listed = countListed(dayToNumber(day))
     const all = check === 'newest-sessions' ? listed + symbols.length : listed
-    if (symbols.length < MIN_SAME || symbols.length < MIN_SAME_SHARE * all) return group
+    if (!isMany(symbols.length, all)) return group
     const severity = OF_CANDLES.includes(check) && symbols.length >= ERROR_SHARE * all ? 'error' : 'warning'
     const detail = `${symbols.length} of ${all} stocks ${DESCRIPTIONS[check]} ${day}, such as ${symbols.slice(0, 3).join(', ')}`
     return [{ check: 'odd-days', severity, day, detail }]

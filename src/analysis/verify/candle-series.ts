@@ -1,18 +1,23 @@
-import { type CandleArrays, numberToDay, readCandleFile } from '../../market/candle-file.js'
-import { findConstantFactor, formatFactor } from './constant-factor.js'
+import { type CandleArrays, readCandleFile } from '../../market/candle-file.js'
+import { omitUndefined } from '../../model/row.js'
 import type { Finding } from './finding.js'
 
-/** The candles of one stock or index, with their file. */
-export interface CandleSeries {
+/** A finding about the candles of a stock or an index, without its name and file. */
+export type SeriesFinding = Omit<Finding, 'symbol' | 'other' | 'file'>
+
+/** The stock or index of a candle file. */
+export interface SeriesFile {
   readonly symbol: string
   readonly file: string
-  readonly candles: CandleArrays
 }
+
+export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly SeriesFinding[]): readonly Finding[] =>
+  findings.map(({ check, severity, day, detail }) => omitUndefined({ check, severity, symbol, day, file, detail }))
 
 export interface ParsedCandles {
   readonly candles: CandleArrays
   /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
-  readonly fault?: string
+  readonly fault?: string | undefined
 }
 
 /** Reads a candle file; nothing of it if it lacks the header. */
@@ -23,87 +28,9 @@ export const parseCandles = (bytes: Buffer): ParsedCandles => {
   return isTruncated ? { candles, fault: 'its last line is truncated' } : { candles }
 }
 
-/** The candles of a series in order, with the findings about their days. */
-export interface OrderedCandles {
-  readonly findings: readonly Finding[]
-  /** Ascending by day, each day once. Absent if the file mixes two series: no other check applies then. */
-  readonly candles?: CandleArrays
-}
-
-/** Closes of one day that differ by more than this share are not two revisions of one candle. */
-const TWO_PRICES = 0.05
-/** Fewer days at two prices may be an accident. */
-const MIN_DAYS_AT_TWO_PRICES = 3
-
-/** Two prices of one stock on a day are at the factor of an action, but for rounding. */
-const SAME_FACTOR = 0.03
-
-const readFactor = (close: Float64Array, [one, other]: readonly [number, number]): number => {
-  const ratio = (close[other] as number) / (close[one] as number)
-  return Math.max(ratio, 1 / ratio)
-}
-
-/**
- * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
- * adjusted and unadjusted prices at one factor, or two stocks after a provider renamed or reassigned a symbol.
- */
-export const orderDays = ({ symbol, file, candles }: CandleSeries): OrderedCandles => {
-  if (isAscending(candles)) return { findings: [], candles }
-  const { day, close } = candles
-  const lastOf = new Map<number, number>()
-  const twice: number[] = []
-  const atTwoPrices: (readonly [earlier: number, later: number])[] = []
-  let unordered: number | undefined
-  let newest = 0
-  for (let index = 0; index < candles.length; index += 1) {
-    const today = day[index] as number
-    const earlier = lastOf.get(today)
-    if (earlier !== undefined) {
-      twice.push(today)
-      if (isFarApart(close[earlier] as number, close[index] as number)) atTwoPrices.push([earlier, index])
-    } else if (today < newest) unordered ??= index
-    lastOf.set(today, index)
-    newest = Math.max(newest, today)
-  }
-  const [example] = atTwoPrices
-  if (example !== undefined && atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length) {
-    const [one, other] = example
-    const on = numberToDay(day[one] as number)
-    const text = `${atTwoPrices.length} days have two prices, such as ${on} with ${close[one]} and ${close[other]}`
-    const factor = findConstantFactor(
-      atTwoPrices.map((pair) => readFactor(close, pair)),
-      SAME_FACTOR,
-    )
-    const of = { severity: 'error', symbol, day: on, file } as const
-    return factor === undefined
-      ? { findings: [{ check: 'spliced-series', ...of, detail: text }] }
-      : { findings: [{ check: 'unadjusted-actions', ...of, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }] }
-  }
-  return {
-    findings: [
-      ...(twice.length === 0 ? [] : [createDuplicateFinding(twice, { symbol, file })]),
-      ...(unordered === undefined ? [] : [createOrderFinding(day, unordered, { symbol, file })]),
-    ],
-    candles: keepLastOfDays(candles),
-  }
-}
-
 const isAscending = ({ day, length }: CandleArrays): boolean => {
   for (let index = 1; index < length; index += 1) if ((day[index] as number) <= (day[index - 1] as number)) return false
   return true
-}
-
-const isFarApart = (one: number, other: number): boolean => Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))
-
-const createDuplicateFinding = (twice: readonly number[], of: Pick<CandleSeries, 'symbol' | 'file'>): Finding => {
-  const day = numberToDay(Math.max(...new Set(twice)))
-  const detail = twice.length === 1 ? `${day} appears twice` : `${twice.length} candles repeat a day, the newest one ${day}`
-  return { check: 'duplicate-candles', severity: 'error', ...of, day, detail }
-}
-
-const createOrderFinding = (days: Int32Array, index: number, of: Pick<CandleSeries, 'symbol' | 'file'>): Finding => {
-  const [before, day] = [numberToDay(days[index - 1] as number), numberToDay(days[index] as number)]
-  return { check: 'unordered-candles', severity: 'error', ...of, day, detail: `${day} follows ${before}` }
 }
 
 /** The candles in order; of several of a day the last one in the file. */

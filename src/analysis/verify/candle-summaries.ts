@@ -5,99 +5,64 @@ import type { Row } from '../../model/row.js'
 import { MASTER } from '../../pipeline/define-stream.js'
 import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/file-system.js'
-import { type CandleSeries, getRecent, orderDays, parseCandles } from './candle-series.js'
+import { getRecent, parseCandles } from './candle-series.js'
 import type { Finding } from './finding.js'
-import { findImpossibleCandles, findOddVolumes, findRepeatedCandles, measureTradedValue } from './odd-candles.js'
 import type { StreamFiles } from './output-files.js'
-import { findPriceMoves, type StockFacts } from './price-moves.js'
+import type { KnownAction } from './price-moves.js'
+import { checkSeries, measureTradedValue } from './series-checks.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
-import type { KnownAction } from './stock-facts.js'
 
-export interface CandleContext {
+/** What lists say of the stocks, by symbol. */
+export interface ListFacts {
   /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
-  /** Day numbers, by symbol. */
+  /** Day numbers. */
   readonly listedOn: ReadonlyMap<string, number>
-  /** The symbols of the master list. */
-  readonly listed: readonly string[]
   /** The band of each stock, in percent; infinite without a limit. */
   readonly bands: ReadonlyMap<string, number>
-  /** How many of them the last run selected. */
-  readonly selected?: number
-  /** The "now" of the folder's last run, epoch milliseconds; price bands are of that day. */
-  readonly asOf?: number
 }
 
 /** The facts that stay in memory after the files were read: days, last closes and findings of each series. */
 export interface Summaries {
-  readonly findings: Finding[]
-  readonly stocks: SeriesDays[]
-  readonly indices: IndexSeries[]
-  readonly prints: Fingerprinted[]
-  count: number
+  readonly findings: readonly Finding[]
+  readonly stocks: readonly SeriesDays[]
+  readonly indices: readonly IndexSeries[]
+  readonly prints: readonly Fingerprinted[]
+  /** How many candles. */
+  readonly count: number
 }
 
 const FILES_PER_TURN = 20
 
-/** Reads all candle files, one at a time. */
-export const summarizeCandles = async (root: string, all: readonly StreamFiles[], context: CandleContext): Promise<Summaries> => {
-  const summaries: Summaries = { findings: [], stocks: [], indices: [], prints: [], count: 0 }
-  let filesRead = 0
+/** Reads all candle files, one at a time. Of files of what is not listed, only the defects are found. */
+export const summarizeCandles = async (root: string, all: readonly StreamFiles[], facts: ListFacts): Promise<Summaries> => {
+  const [findings, stocks, indices, prints]: [Finding[], SeriesDays[], IndexSeries[], Fingerprinted[]] = [[], [], [], []]
+  const add = (file: string, item: Item, isStock: boolean, parsed: ReturnType<typeof parseCandles>): void => {
+    const { key: symbol } = item
+    const actions = facts.actions.get(symbol) ?? []
+    const known = { isStock, actions, listedOn: facts.listedOn.get(symbol), hasBand: Number.isFinite(facts.bands.get(symbol)) }
+    const { findings: own, moves, candles } = checkSeries({ symbol, file }, parsed, known)
+    findings.push(...own)
+    const days = candles && createDaySet(candles)
+    if (candles === undefined || days === undefined) return
+    const series = { symbol, file, days, recent: getRecent(candles) }
+    if (!isStock) return void indices.push({ ...series, row: item.value as Row })
+    const reportedDays = new Set(moves.flatMap(({ day }) => day ?? []))
+    stocks.push({ ...series, tradedValue: measureTradedValue(candles), reportedDays })
+    prints.push({ symbol, file, fingerprints: createFingerprints(candles) })
+  }
+  let [count, filesRead] = [0, 0]
   for (const { stream, files } of all)
     for (const { output, file, item } of files) {
       if (output.shape !== 'candles-per-item') continue
-      const { candles, fault } = parseCandles(disk.readFileSync(join(root, file)))
-      const symbol = item?.key ?? file
-      if (fault !== undefined) summaries.findings.push({ check: 'files', severity: 'error', symbol, file, detail: fault })
-      summaries.count += candles.length
-      if (item !== undefined) addSeries({ symbol, file, candles }, { summaries, isStock: stream.work.of === MASTER, context, item })
+      const parsed = parseCandles(disk.readFileSync(join(root, file)))
+      count += parsed.candles.length
+      if (item !== undefined) add(file, item, stream.work.of === MASTER, parsed)
+      else if (parsed.fault !== undefined) findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
       filesRead += 1
       if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
     }
-  return summaries
-}
-
-/**
- * The checks of one series alone. `candles` are absent if the file mixes two series. Indices are checked for impossible candles only: they may
- * move freely.
- */
-export const checkSeries = (
-  series: CandleSeries,
-  { isStock, ...facts }: Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean },
-) => {
-  const { findings, candles } = orderDays(series)
-  const impossible = findImpossibleCandles(series)
-  const ordered = candles && { ...series, candles }
-  const moves = ordered && isStock ? findPriceMoves(ordered, { ...facts, impossibleDays: impossible.days }) : []
-  const volumes = ordered && isStock ? [...findOddVolumes(ordered), ...findRepeatedCandles(ordered)] : []
-  return { findings: [...findings, ...impossible.findings, ...moves, ...volumes], moves, candles }
-}
-
-const addSeries = (
-  series: CandleSeries,
-  of: { readonly summaries: Summaries; readonly isStock: boolean; readonly context: CandleContext; readonly item: Item },
-): void => {
-  const { summaries, isStock, context, item } = of
-  const { symbol, file } = series
-  const hasBand = Number.isFinite(context.bands.get(symbol))
-  const facts = { isStock, actions: context.actions.get(symbol) ?? [], listedOn: context.listedOn.get(symbol), hasBand }
-  const { findings, moves, candles } = checkSeries(series, facts)
-  summaries.findings.push(...findings)
-  const days = candles && createDaySet(candles)
-  if (candles === undefined || days === undefined) return
-  if (!isStock) {
-    summaries.indices.push({ symbol, file, days, recent: getRecent(candles), row: item.value as Row })
-    return
-  }
-  summaries.stocks.push({
-    symbol,
-    file,
-    days,
-    tradedValue: measureTradedValue(candles),
-    reportedDays: new Set(moves.flatMap(({ day }) => day ?? [])),
-    recent: getRecent(candles),
-  })
-  summaries.prints.push({ symbol, file, fingerprints: createFingerprints(candles) })
+  return { findings, stocks, indices, prints, count }
 }

@@ -185,6 +185,12 @@ export interface Verification {
   readonly passed: readonly ExceededLimit[]
 }
 
+/** The same about so many stocks, and this share of all, is one finding about the market. */
+const MIN_MANY = 5
+const MIN_MANY_SHARE = 0.05
+
+export const isMany = (count: number, total: number): boolean => count >= MIN_MANY && count >= total * MIN_MANY_SHARE
+
 /** More than any stock: what concerns the whole market comes first. */
 const MARKET_VALUE = 1e12
 

@@ -1,7 +1,8 @@
 import { median } from '../../market/candle-checks.js'
 import { nameFirst } from '../../model/text.js'
+import { ofSeries, type SeriesFinding } from './candle-series.js'
 import type { Summaries } from './candle-summaries.js'
-import type { Finding } from './finding.js'
+import { type Finding, isMany } from './finding.js'
 import type { SeriesDays } from './sessions.js'
 
 /** The newest moves from session to session that are compared, and how many of them a series needs. */
@@ -14,9 +15,6 @@ const MAX_MOVE = 0.05
 const MIN_CORRELATION = 0.35
 /** What is seldom traded follows the market a session later, too: by how much more a series does so that is late. */
 const MIN_LEAD = 0.25
-/** More are one finding about the market. */
-const MIN_SAME = 5
-const MIN_SAME_SHARE = 0.05
 const MAX_NAMES = 10
 
 type Series = Pick<SeriesDays, 'symbol' | 'file' | 'recent'>
@@ -34,9 +32,9 @@ export const findLateValues = ({ stocks, indices }: Pick<Summaries, 'stocks' | '
     return then.length < MIN_STOCKS ? Number.NaN : median(then)
   })
   const find = (what: string, series: readonly Series[]): readonly Finding[] => {
-    const found = series.flatMap((one) => findLag(one, measure(one), market))
+    const found = series.flatMap((one) => ofSeries(one, findLag(measure(one), market)))
     const names = found.map(({ symbol = '' }) => symbol)
-    if (found.length < MIN_SAME || found.length < MIN_SAME_SHARE * series.length) return found
+    if (!isMany(found.length, series.length)) return found
     const detail = `${found.length} of ${series.length} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_NAMES)}`
     return [{ check: 'shifted-series', severity: 'warning', detail }]
   }
@@ -58,7 +56,7 @@ const createMeter = (sessions: readonly number[]) => {
   }
 }
 
-const findLag = ({ symbol, file }: Series, moves: ArrayLike<number>, market: ArrayLike<number>): readonly Finding[] => {
+const findLag = (moves: ArrayLike<number>, market: ArrayLike<number>): readonly SeriesFinding[] => {
   const present = correlate(moves, market, 0)
   const lag = [1, -1].find((by) => {
     const other = correlate(moves, market, by)
@@ -66,7 +64,7 @@ const findLag = ({ symbol, file }: Series, moves: ArrayLike<number>, market: Arr
   })
   if (lag === undefined) return []
   const detail = `its candles have the values of the session ${lag === 1 ? 'before' : 'after'}: it moves one session ${lag === 1 ? 'later' : 'earlier'} than the market`
-  return [{ check: 'shifted-series', severity: 'warning', symbol, file, detail }]
+  return [{ check: 'shifted-series', severity: 'warning', detail }]
 }
 
 /** The correlation of moves with those of the market so many sessions before; NaN if there are too few. */

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { CsvError } from 'csv-parse/sync'
 import { DamagedFileError } from '../../model/errors.js'
-import { isRow, type Row, readText } from '../../model/row.js'
+import { getOrAdd } from '../../model/map.js'
+import { isRow, type Row, readText, toNumber } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import { nameFirst } from '../../model/text.js'
 import { listTables } from '../../pipeline/define-stream.js'
@@ -8,8 +10,8 @@ import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/file-system.js'
 import { readRecords } from '../../storage/record-file.js'
 import { readRepaired } from '../../storage/repaired-files.js'
+import { parseCsv } from '../../storage/table-rows.js'
 import type { Finding } from './finding.js'
-import { createFractionCheck } from './fractions.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
 
 interface RecordContext {
@@ -36,8 +38,9 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
-        if (!(error instanceof SyntaxError || error instanceof DamagedFileError)) throw error
-        findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail: 'it is not valid JSON' })
+        if (!(error instanceof SyntaxError || error instanceof DamagedFileError || error instanceof CsvError)) throw error
+        const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
+        findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
       await yieldTurn()
     }
@@ -95,21 +98,11 @@ const checkFile = async (
     }
     default: {
       const text = await disk.readFile(path, 'utf8')
-      rows.set(file, parseLines(text.split('\n')))
+      rows.set(file, parseCsv(text))
       rows.get(file)?.forEach(fractions.add)
       return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
     }
   }
-}
-
-/** The lines of a text as rows. Skips lines with another number of cells than the first, such as those with a comma in a cell. */
-export const parseLines = ([first = '', ...lines]: readonly string[]): readonly Row[] => {
-  const cellsOf = (line: string): readonly string[] => line.split(',').map((cell) => cell.trim())
-  const names = cellsOf(first)
-  return lines
-    .map(cellsOf)
-    .filter(({ length }) => length === names.length)
-    .map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index]])))
 }
 
 /** The listed stocks, by symbol and by ISIN. */
@@ -164,4 +157,24 @@ const findStrayDocument = (file: string, document: unknown, { Symbol: symbol, IS
   const other = others.find((isin) => isin !== '' && isin !== ISIN)
   if (other === undefined) return []
   return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it has records of ${other}, not of ${symbol} (${ISIN})` }]
+}
+
+/** Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a sum lacks them. */
+const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
+  const columns = tables.flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own)).filter(({ type }) => type === 'BIGINT')
+  const keys = new Set(columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])))
+  const found = new Map<string, string[]>()
+  return {
+    add: (row: Row): void => {
+      for (const key of keys) {
+        const text = readText(row[key])
+        if ((toNumber(text) ?? 0) % 1 !== 0) getOrAdd(found, key, (): string[] => []).push(text)
+      }
+    },
+    finish: (file: string): readonly Finding[] =>
+      [...found].map(([key, texts]) => ({
+        ...{ check: 'files', severity: 'warning', file },
+        detail: `${key}: ${texts.length === 1 ? 'a number has' : `${texts.length} numbers have`} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
+      })),
+  }
 }

@@ -4,7 +4,7 @@ import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
-import type { CandleContext, Summaries } from './candle-summaries.js'
+import type { ListFacts, Summaries } from './candle-summaries.js'
 import type { Finding, Unchecked } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 
@@ -55,7 +55,7 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
 }
 
 /** What the lists are compared with. */
-interface RecordedContext extends Pick<CandleContext, 'rows' | 'actions'>, Pick<Summaries, 'stocks' | 'indices'> {
+interface RecordedContext extends Pick<ListFacts, 'rows' | 'actions'>, Pick<Summaries, 'stocks' | 'indices'> {
   /** The day number of the lists. */
   readonly listDay: number | undefined
 }

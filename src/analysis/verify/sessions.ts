@@ -1,16 +1,16 @@
-import { numberToDay } from '../../market/candle-file.js'
+import { dayToNumber, numberToDay } from '../../market/candle-file.js'
 import type { DaySet } from '../../market/series-days.js'
-import type { Row } from '../../model/row.js'
+import { type Row, readText } from '../../model/row.js'
+import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
-import type { RecentCandles } from './candle-series.js'
+import type { RecentCandles, SeriesFile, SeriesFinding } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
+import type { StockIndex } from './record-checks.js'
 
 /** The days of a series. */
-export interface SeriesDays {
-  readonly symbol: string
-  readonly file: string
+export interface SeriesDays extends SeriesFile {
   readonly days: DaySet
   /** Rupees per session: the median of the newest candles. */
   readonly tradedValue: number
@@ -42,11 +42,11 @@ export const STALE_SESSIONS = 20
  * other session around it is missing; of liquid stocks, some may be missing. Gaps of special sessions on weekends do not count: those are short.
  */
 export const findMissingSessions = (
-  { symbol, file, days, reportedDays, tradedValue }: SeriesDays,
+  { days, reportedDays, tradedValue }: SeriesDays,
   { sessions }: MarketCalendar,
-): readonly Finding[] => {
+): readonly SeriesFinding[] => {
   const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
-  const findings: Finding[] = []
+  const findings: SeriesFinding[] = []
   for (let index = 0; index < own.length; index += 1) {
     if (days.has(own[index] as number)) continue
     const start = index
@@ -59,7 +59,7 @@ export const findMissingSessions = (
     if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid)) continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
     const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
-    findings.push({ check: 'missing-sessions', severity: 'warning', symbol, day: from, file, detail })
+    findings.push({ check: 'missing-sessions', severity: 'warning', day: from, detail })
   }
   return findings
 }
@@ -68,20 +68,20 @@ export const findMissingSessions = (
 export const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
 
 /** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
-export const findEndedSeries = ({ symbol, file, days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
+export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly SeriesFinding[] => {
   const next = findSessionIndex(sessions, days.last + 1)
   const since = sessions.length - next
   if (since === 0) return []
   if (since > STALE_SESSIONS) {
     const day = numberToDay(days.last)
     const detail = `its last candle is of ${day}, ${since} sessions before the market's`
-    return [{ check: 'stale-symbols', severity: 'warning', symbol, day, file, detail }]
+    return [{ check: 'stale-symbols', severity: 'warning', day, detail }]
   }
   const before = sessions.slice(Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND), next)
   if (sessions.slice(next).every(isWeekendNumber) || !isSteady(before, days, tradedValue >= LIQUID_VALUE)) return []
   const day = numberToDay(sessions[next] as number)
   const detail = since === 1 ? `the newest session, ${day}, is missing` : `the newest ${since} sessions, from ${day} on, are missing`
-  return [{ check: 'newest-sessions', severity: 'warning', symbol, day, file, detail }]
+  return [{ check: 'newest-sessions', severity: 'warning', day, detail }]
 }
 
 /** Days before the last one, on which a series is compared with the market. */
@@ -92,9 +92,9 @@ const MAX_OFF_SHARE = 0.1
 
 /** Finds a series whose days are those of the market, but a day later or earlier. */
 export const findShiftedSeries = (
-  { symbol, file, days: { first, last, has } }: Pick<SeriesDays, 'symbol' | 'file' | 'days'>,
+  { days: { first, last, has } }: Pick<SeriesDays, 'days'>,
   isSession: (day: number) => boolean,
-): readonly Finding[] => {
+): readonly SeriesFinding[] => {
   const own: number[] = []
   for (let day = Math.max(first, last - COMPARED_DAYS); day <= last; day += 1) if (has(day)) own.push(day)
   const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length
@@ -104,7 +104,21 @@ export const findShiftedSeries = (
   if (by === undefined) return []
   const word = by === 1 ? 'late' : 'early'
   const detail = `its candles are one day ${word}: ${off} of the newest ${own.length} are of days without a session, such as ${numberToDay(own.findLast((day) => !isSession(day)) ?? last)}`
-  return [{ check: 'shifted-series', severity: 'error', symbol, file, detail }]
+  return [{ check: 'shifted-series', severity: 'error', detail }]
+}
+
+/** The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
+export const readListingDays = (rows: readonly Row[], { bySymbol }: StockIndex, tables: readonly Table[]): ReadonlyMap<string, number> => {
+  const column = tables.flatMap(({ columns }) => columns).find(({ name }) => name === 'listed_on')
+  return new Map(
+    rows.flatMap((row) => {
+      const [symbol, isin] = [readText(row.SYMBOL), row['ISIN NUMBER']]
+      const day = column?.convert?.value(readText(row['DATE OF LISTING']))
+      return typeof day === 'string' && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)
+        ? [[symbol, dayToNumber(day)] as const]
+        : []
+    }),
+  )
 }
 
 /** Days after which a first candle is late. */

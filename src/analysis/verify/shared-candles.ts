@@ -4,11 +4,12 @@ import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
 import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/file-system.js'
-import { type CandleSeries, orderDays, parseCandles } from './candle-series.js'
+import { parseCandles, type SeriesFile } from './candle-series.js'
 import type { Finding } from './finding.js'
+import { orderDays } from './series-checks.js'
 
 /** A file with fingerprints, to find other files with the same candles. */
-export interface Fingerprinted extends Pick<CandleSeries, 'symbol' | 'file'> {
+export interface Fingerprinted extends SeriesFile {
   /** One fingerprint per stretch of days with enough trade. Files with the same candles have the same fingerprints. */
   readonly fingerprints: Float64Array
 }
@@ -89,8 +90,8 @@ const findRepeated = (all: readonly Float64Array[]): ReadonlySet<number> => {
   return new Set(sorted.filter((print, index) => index > 0 && print === sorted[index - 1]))
 }
 
-const readOrderedCandles = (root: string, { symbol, file }: Fingerprinted): CandleArrays | undefined =>
-  orderDays({ symbol, file, candles: parseCandles(disk.readFileSync(join(root, file))).candles }).candles
+const readOrderedCandles = (root: string, { file }: SeriesFile): CandleArrays | undefined =>
+  orderDays(parseCandles(disk.readFileSync(join(root, file))).candles).candles
 
 /** Consecutive candles, from the index of the first. */
 interface SharedRun {

@@ -1,7 +1,7 @@
 import { numberToDay } from '../../market/candle-file.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
-import { MASTER, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
+import { listTables, MASTER, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import {
   checkFolder,
   describeUnlisted,
@@ -35,8 +35,9 @@ import {
   mergePerFile,
   readRecordedFiles,
 } from './output-files.js'
+import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
-import { readKnownActions, readListingDays } from './stock-facts.js'
+import { readListingDays } from './sessions.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
@@ -122,7 +123,7 @@ const checkOutputs = async (
   const candles = await verifyCandles(root, all, {
     rows: lists.rows,
     actions,
-    listedOn: readListingDays(listings, listed),
+    listedOn: readListingDays(listings, listed, listTables(streams)),
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })

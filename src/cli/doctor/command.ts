@@ -7,7 +7,7 @@ import { folderFlags, jsonFlag, simulateOption } from '../options.js'
 import { resolveOrigins, withProvider } from '../provider.js'
 import { doctorLines, listSettings } from './lines.js'
 import { hasProvider, type LocalCheck, localChecks } from './local.js'
-import { type Probe, probeEndpoints } from './probe.js'
+import { probeEndpoints } from './probe.js'
 
 /** The time limit of all probes together. */
 const MAX_DOCTOR_MS = 60_000
@@ -36,10 +36,16 @@ export const addDoctor = defineCommand({
         toArray(),
         map((probes) => {
           const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - probes.length
-          const found = `${missing} endpoints were not reached within ${MAX_DOCTOR_MS / 1_000} s`
-          const checks = missing > 0 ? [...local, { what: 'time', result: 'failed', found } as const] : local
+          const late: LocalCheck = {
+            what: 'time',
+            result: 'failed',
+            found: `${missing} endpoints were not reached within ${MAX_DOCTOR_MS / 1_000} s`,
+          }
+          const checks = missing > 0 ? [...local, late] : local
           const used = listSettings(settings, { loaded, origins })
-          const code = chooseExitCode(checks, probes)
+          const results = [...checks, ...probes].map(({ result }) => result)
+          const isBroken = results.includes('failed') || results.includes('skipped')
+          const code = isBroken ? 1 : results.includes('drift') ? 3 : 0
           return {
             code,
             json: { ok: code === 0, checks, settings: used, calls: probes },
@@ -51,10 +57,3 @@ export const addDoctor = defineCommand({
     })
   },
 })
-
-/** 1 if something does not work, 3 if everything works but answers have changed. */
-const chooseExitCode = (checks: readonly LocalCheck[], probes: readonly Probe[]): number => {
-  const results = [...checks, ...probes].map(({ result }) => result)
-  if (results.includes('failed') || results.includes('skipped')) return 1
-  return results.includes('drift') ? 3 : 0
-}

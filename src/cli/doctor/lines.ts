@@ -19,25 +19,36 @@ interface DoctorResults {
 }
 
 /** Formats the results for people: this machine, the settings, a table of endpoints, and for each problem the cause and what to do. */
-export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns: number): readonly TextLine[] => [
-  [['This machine', 'bold']],
-  ...checks.flatMap((check) => formatCheck(check, columns)),
-  [],
-  ...settingLines(settings, columns),
-  ...(probes.length === 0 ? [] : [[], [['The provider', 'bold'] as const]]),
-  ...(probes.length === 0 ? [] : wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns)),
-  ...(probes.length === 0 ? [] : renderFittingTable(PROBE_COLUMNS, probes, columns)),
-  ...formatProblems(probes, columns),
-  [],
-  ...summarizeChecks(checks, probes, columns),
-]
+export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns: number): readonly TextLine[] => {
+  const provider = [
+    ...[[], [['The provider', 'bold']] as TextLine],
+    ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
+    ...renderFittingTable(PROBE_COLUMNS, probes, columns),
+    ...formatProblems(probes, columns),
+  ]
+  const count = (...results: readonly string[]): number => [...checks, ...probes].filter(({ result }) => results.includes(result)).length
+  const [broken, changed] = [count('failed', 'skipped'), count('drift')]
+  const [sum, style]: readonly [string, Style] =
+    broken > 0
+      ? [`${formatQuantity(broken, 'problem')} found.`, 'red']
+      : changed > 0
+        ? [`Everything works, but the answers of ${formatQuantity(changed, 'endpoint')} have changed.`, 'yellow']
+        : ['Everything works.', 'green']
+  return [
+    [['This machine', 'bold']],
+    ...checks.flatMap((check) => formatCheck(check, columns)),
+    ...[[], ...settingLines(settings, columns)],
+    ...(probes.length === 0 ? [] : provider),
+    ...[[], ...wrapLines(sum, columns, style)],
+  ]
+}
 
 const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {
-  const [head = '', ...others] = found.split('\n')
+  const [head = '', ...others] = found.split('\n').map(clean)
   const mark = result === 'ok' ? '' : `${result}: `
   return [
-    ...wrapTitled([`  ${mark}`, STYLES[result]], `${what}: ${clean(head)}`, columns),
-    ...others.flatMap((line) => wrapLines(`    ${clean(line)}`, columns)),
+    ...wrapTitled([`  ${mark}`, STYLES[result]], `${what}: ${head}`, columns),
+    ...others.flatMap((line) => wrapLines(`    ${line}`, columns)),
   ]
 }
 
@@ -52,6 +63,12 @@ const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
   { title: 'request', drop: 1, align: 'left', cell: ({ method, host, path }) => `${method} ${host} ${path}`, style: () => 'dim' },
 ]
 
+const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] => [
+  ...drift.map((one) => driftText(one)),
+  ...(reason === undefined ? [] : [clean(reason)]),
+  ...(advice === undefined ? [] : [`do: ${advice}`]),
+]
+
 /** One block for each cause, and the endpoints that it concerns. */
 const formatProblems = (probes: readonly Probe[], columns: number): readonly TextLine[] => {
   const problems = probes.filter(({ result }) => result !== 'ok')
@@ -64,21 +81,6 @@ const formatProblems = (probes: readonly Probe[], columns: number): readonly Tex
       ...listDetails(first).flatMap((detail) => wrapLines(`  ${detail}`, columns)),
     ]
   })
-}
-
-const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] => [
-  ...drift.map((one) => driftText(one)),
-  ...(reason === undefined ? [] : [clean(reason)]),
-  ...(advice === undefined ? [] : [`do: ${advice}`]),
-]
-
-const summarizeChecks = (checks: readonly LocalCheck[], probes: readonly Probe[], columns: number): readonly TextLine[] => {
-  const broken = [...checks, ...probes].filter(({ result }) => result === 'failed' || result === 'skipped').length
-  const drifted = probes.filter(({ result }) => result === 'drift').length
-  if (broken > 0) return wrapLines(`${formatQuantity(broken, 'problem')} found.`, columns, 'red')
-  if (drifted > 0)
-    return wrapLines(`Everything works, but the answers of ${formatQuantity(drifted, 'endpoint')} have changed.`, columns, 'yellow')
-  return wrapLines('Everything works.', columns, 'green')
 }
 
 /** A setting in use. */

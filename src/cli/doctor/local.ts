@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { listPackageFolders } from '../../model/optional-package.js'
-import { isRow } from '../../model/row.js'
 import { findAddress, listHosts, type Settings } from '../../model/settings.js'
 import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { checkRequirements, planRun } from '../../pipeline/plan.js'
@@ -33,96 +32,94 @@ interface LocalContext {
   readonly env: NodeJS.ProcessEnv
 }
 
-export const localChecks = ({ settings, streams, optional, env }: LocalContext): readonly LocalCheck[] => [
-  nodeCheck(process.versions.node),
-  settingsCheck(streams, settings),
-  networkCheck(settings, env),
-  ...(env.NODE_EXTRA_CA_CERTS ? [authorityCheck(env.NODE_EXTRA_CA_CERTS)] : []),
-  ...(settings.notify === undefined ? [] : [notifyCheck(settings)]),
-  ...folderChecks(resolve(settings.out)),
-  ...optional.map(packageCheck),
-]
+/** What is found; a check that throws has failed, and one that finds nothing is left out. */
+export const localChecks = ({ settings, streams, optional, env }: LocalContext): readonly LocalCheck[] => {
+  const folder = resolve(settings.out)
+  const authorities = env.NODE_EXTRA_CA_CERTS
+  const checks: readonly (readonly [what: string, find: () => string | undefined | LocalCheck])[] = [
+    ['Node', () => checkNode(process.versions.node)],
+    ['settings', () => checkSettings(streams, settings)],
+    ['network', () => describeRoutes(settings, env)],
+    // Node only warns about a file of authorities that it cannot read.
+    ['certificates', () => (authorities ? readable(authorities, 'NODE_EXTRA_CA_CERTS') : undefined)],
+    ['notify', () => describeNotify(settings)],
+    ['folder', () => checkWritable(folder)],
+    ['disk', () => checkDisk(folder)],
+    ['lock', () => checkLock(folder)],
+    ...optional.map((name) => [name, () => `${findVersion(name) ?? 'not installed (optional)'}`] as const),
+  ]
+  return checks.flatMap(([what, find]): readonly LocalCheck[] => {
+    try {
+      const found = find()
+      return found === undefined ? [] : [typeof found === 'string' ? { what, result: 'ok', found } : found]
+    } catch (error) {
+      return [{ what, result: 'failed', found: formatError(error) }]
+    }
+  })
+}
 
-const nodeCheck = (version: string): LocalCheck => {
+const checkNode = (version: string): string => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isNew = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])
-  const found = isNew ? version : `${version}; Node ${MIN_NODE.join('.')} or newer is required`
-  return { what: 'Node', result: isNew ? 'ok' : 'failed', found }
+  if (major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])) return version
+  throw new UsageError(`${version}; Node ${MIN_NODE.join('.')} or newer is required`)
 }
 
 /** Whether the address of any service is set. */
 export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
 
-/** What is found, or why it failed. */
-const attempt = (what: string, find: () => string, describe: (error: unknown) => string = formatError): LocalCheck => {
-  try {
-    return { what, result: 'ok', found: find() }
-  } catch (error) {
-    return { what, result: 'failed', found: describe(error) }
-  }
-}
-
 const NO_PROVIDER = 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes'
 
-const settingsCheck = (streams: readonly StreamDefinition[], settings: Settings): LocalCheck => {
-  const check = (): string => {
-    if (!hasProvider(settings)) throw new UsageError(`${NO_PROVIDER}\n`)
+const checkSettings = (streams: readonly StreamDefinition[], settings: Settings): string => {
+  if (!hasProvider(settings)) throw new UsageError(NO_PROVIDER)
+  try {
     checkRequirements(planRun(streams, settings), settings)
-    return 'every address is set'
+  } catch (error) {
+    // Without the last line, which says where to set them.
+    throw error instanceof UsageError ? new UsageError(error.message.split('\n').slice(0, -1).join('\n')) : error
   }
-  return attempt('settings', check, (error) => {
-    if (!(error instanceof UsageError)) throw error
-    return error.message.split('\n').slice(0, -1).join('\n')
-  })
+  return 'every address is set'
 }
 
 /** Which services are reached through which proxy. */
-const networkCheck = (settings: Settings, env: NodeJS.ProcessEnv): LocalCheck =>
-  attempt('network', () => {
-    const routes = new Map<string, string[]>()
-    for (const host of listHosts(settings)) {
-      const address = findAddress(settings, host)
-      const proxy = address === undefined ? undefined : findProxy(address, env)
-      const route = proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
-      if (address !== undefined) routes.set(route, [...(routes.get(route) ?? []), host])
-    }
-    const [only = 'no proxy'] = routes.keys()
-    return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
-  })
-
-/** Node only warns about a file of authorities that it cannot read. */
-const authorityCheck = (file: string): LocalCheck => {
-  const check = (): string => {
-    accessSync(file, constants.R_OK)
-    return `also the authorities in ${file} (NODE_EXTRA_CA_CERTS)`
+const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
+  const routes = new Map<string, string[]>()
+  for (const host of listHosts(settings)) {
+    const address = findAddress(settings, host)
+    const proxy = address === undefined ? undefined : findProxy(address, env)
+    const route = proxy === undefined ? 'no proxy' : `proxy ${proxy.shown} (${proxy.variable})`
+    if (address !== undefined) routes.set(route, [...(routes.get(route) ?? []), host])
   }
-  return attempt('certificates', check, (error) => `NODE_EXTRA_CA_CERTS: ${file} cannot be read: ${describeFileError(error, 'read')}`)
+  const [only = 'no proxy'] = routes.keys()
+  return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
+}
+
+const readable = (file: string, variable: string): string => {
+  try {
+    accessSync(file, constants.R_OK)
+    return `also the authorities in ${file} (${variable})`
+  } catch (error) {
+    throw new UsageError(`${variable}: ${file} cannot be read: ${describeFileError(error, 'read')}`)
+  }
 }
 
 /** Without the target: an address or a command may contain secrets. */
-const notifyCheck = (settings: Settings): LocalCheck => ({
-  what: 'notify',
-  result: 'ok',
-  found: `${describeTarget(settings)}, on ${settings.notifyOn}${settings.notifySecret === undefined ? '' : ', signed'}`,
-})
+const describeNotify = (settings: Settings): string | undefined =>
+  settings.notify && `${describeTarget(settings)}, on ${settings.notifyOn}${settings.notifySecret === undefined ? '' : ', signed'}`
 
-const folderChecks = (folder: string): readonly LocalCheck[] => {
+const checkWritable = (folder: string): string => {
   const existing = findExistingFolder(folder)
-  return [writableCheck(folder, existing, existing === folder), diskCheck(existing), ...(existing === folder ? lockCheck(folder) : [])]
-}
-
-const writableCheck = (folder: string, existing: string, isThere: boolean): LocalCheck => {
   const probe = join(existing, `.scripstream-doctor-${process.pid}`)
-  const check = (): string => {
+  try {
     writeFileSync(probe, '', { flag: 'wx' })
     rmSync(probe)
-    return `${folder} ${isThere ? 'can be written' : 'does not exist yet and can be created'}`
+  } catch (error) {
+    throw new UsageError(`${folder} cannot be written: ${describeFileError(error)}`)
   }
-  return attempt('folder', check, (error) => `${folder} cannot be written: ${describeFileError(error)}`)
+  return `${folder} ${existing === folder ? 'can be written' : 'does not exist yet and can be created'}`
 }
 
-const diskCheck = (existing: string): LocalCheck => {
-  const free = findFreeBytes(existing)
+const checkDisk = (folder: string): LocalCheck => {
+  const free = findFreeBytes(folder)
   if (free === undefined) return { what: 'disk', result: 'warn', found: 'the free space is unknown' }
   const isEnough = free >= MIN_FREE_BYTES
   const need = isEnough ? '' : `, a first run of a whole market may need ${formatBytes(MIN_FREE_BYTES)}`
@@ -130,25 +127,19 @@ const diskCheck = (existing: string): LocalCheck => {
 }
 
 /** Which process holds the lock of the folder, if any. */
-const lockCheck = (folder: string): readonly LocalCheck[] => {
+const checkLock = (folder: string): LocalCheck | string | undefined => {
   const holder = findLockHolder(statePaths(folder).lock)
-  if (holder === undefined) return []
-  if (holder === 'stale') return [{ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' }]
-  return [{ what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }]
+  if (holder === 'stale') return 'left over from a killed run; the next run takes it over'
+  return holder && { what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }
 }
 
-const readManifest = (path: string): unknown => {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return undefined
-  }
-}
-
-/** Looks for a package without loading it. */
-const packageCheck = (name: string): LocalCheck => {
-  const manifest = listPackageFolders(name)
-    .map((folder) => readManifest(join(folder, name, 'package.json')))
-    .find(isRow)
-  return { what: name, result: 'ok', found: manifest === undefined ? 'not installed (optional)' : `${manifest.version}` }
+/** The version of a package, without loading it. */
+const findVersion = (name: string): string | undefined => {
+  for (const folder of listPackageFolders(name))
+    try {
+      return (JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8')) as { readonly version: string }).version
+    } catch {
+      // It is not in this folder.
+    }
+  return undefined
 }

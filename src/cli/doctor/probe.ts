@@ -29,13 +29,7 @@ import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 /** The result of one request to an endpoint. */
-export interface Probe {
-  readonly stream: string
-  readonly endpoint: string
-  readonly method: string
-  readonly host: string
-  /** The path of the endpoint, with its placeholders. */
-  readonly path: string
+export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
   /** `skipped` if data that the request needs could not be fetched. */
   readonly result: 'ok' | 'drift' | 'failed' | 'skipped'
   /** The requested stock, index or list. */
@@ -68,74 +62,6 @@ interface ProbeState extends ProbeContext {
   readonly offered: Map<string, readonly Item[]>
 }
 
-/** The longest timeout of a probe, whatever its stream allows. */
-const MAX_PROBE_MS = 15_000
-
-/** Sends one request without retries and stores the result; emits and errors like the same request in a run. */
-const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state }: ProbeAttempt): Observable<unknown> =>
-  defer(() => {
-    const { settings, transport, clock, redact, origins } = state
-    const drift = createDriftWatch()
-    let reply: HttpReply | undefined
-    const startedAt = clock()
-    const finish = (answer$: Observable<unknown>, more: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>): void => {
-      const measured = reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }
-      const probe = { ...describeEndpoint(stream, endpoint), about: item.key, ms: clock() - startedAt, ...measured, ...more }
-      state.probed.set(endpoint, { probe, answer$ })
-    }
-    const missing = findMissingSetting(endpoint, input, state)
-    if (missing !== undefined) {
-      const failure$ = throwError(() => new NothingAnsweredError(missing))
-      const probe = { ...describeEndpoint(stream, endpoint), reason: `${missing} is not set`, advice: `Set ${missing}.` }
-      state.probed.set(endpoint, { probe: { ...probe, result: 'failed' }, answer$: failure$ })
-      return failure$
-    }
-    const ask = createAsk({
-      transport: (request) => transport(request).pipe(tap((received) => (reply = received))),
-      settings: { ...settings, retries: 0, throttleRetries: 0 },
-      // A limiter of its own: a rate limit now must not affect the next probe.
-      limiters: createLimiters(settings),
-      timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
-      random: () => 0,
-      clock,
-      drift: drift.forStream(stream.name),
-      onRequestEvent: () => undefined,
-    })
-    return ask(new WorkerSlot(), item.key)(endpoint, input).pipe(
-      tap({
-        next: (answer) => {
-          const found = drift.listDrifts()
-          finish(of(answer), found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found })
-        },
-        error: (error: unknown) => {
-          if (!isItemError(error)) return
-          const why = { reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) }
-          finish(
-            throwError(() => error),
-            { result: 'failed', ...why },
-          )
-        },
-      }),
-    )
-  })
-
-const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, method, host, path }: AnyEndpoint) => ({
-  ...{ stream, endpoint, method, host, path },
-})
-
-/** Advice for a failed request. */
-const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
-  if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
-    return 'No file exists for these days; choose a trading day with --as-of.'
-  if (error instanceof BadAnswerError && error.reason !== 'html')
-    return 'The provider may have changed its format; look for a newer version of scripstream.'
-  const hint = error instanceof CollectError ? findHint(error, origins) : undefined
-  return hint ?? `Check ${findAddressOrigin(host, origins)} (its path too), the network, and any proxy.`
-}
-
-/** Large stocks with a long history: each has data in every stream. */
-const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
-
 /**
  * Sends one request to each endpoint of the streams, one after the other, and emits the results. The streams' own work makes the
  * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
@@ -148,95 +74,139 @@ export const probeEndpoints = (streams: readonly StreamDefinition[], context: Pr
       concatMap((stream) => {
         const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
         for (const endpoint of fresh) reported.add(endpoint)
-        const { of: source = '' } = stream.work
-        const [item] = listCandidates(stream, state)
-        const reason = state.offered.has(source) ? `selects no item of ${source}` : `needs ${source}, which could not be fetched`
-        const attempt: ProbeAttempt = { stream, item: item as Item, state, last: undefined, reason }
-        const toProbe = (one: AnyEndpoint): Probe =>
-          state.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason: attempt.reason }
-        return concat(
-          item === undefined ? EMPTY : probeSources(attempt, new Set()),
-          defer(() => fresh.map(toProbe)),
+        return probeStream(stream, state).pipe(
+          concatMap((reason) =>
+            fresh.map((one): Probe => state.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason }),
+          ),
         )
       }),
     )
   })
 
-/** The items of a stream, the best ones to probe first. */
-const listCandidates = ({ work }: StreamDefinition, { offered }: ProbeState): readonly Item[] => {
-  if (work.of === undefined) return work.parts
-  const items = (offered.get(work.of) ?? []).filter(work.where ?? (() => true))
-  return [...(work.of === MASTER ? WELL_KNOWN.flatMap((name) => items.filter(({ key }) => key === name)) : []), ...items]
-}
+/** Large stocks with a long history: each has data in every stream. */
+const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
-/** The probing of the endpoints of one stream, with one item. */
-interface ProbeAttempt {
-  readonly stream: StreamDefinition
-  readonly item: Item
-  readonly state: ProbeState
-  /** The endpoint of the last request. */
-  last: AnyEndpoint | undefined
-  /** Why the work ended. */
-  reason: string
+/** Probes the endpoints of a stream with one item, the best one there is; emits why it reached no more of them. */
+const probeStream = (stream: StreamDefinition, state: ProbeState): Observable<string> => {
+  const { of: source, parts, where = () => true } = stream.work
+  const offered = source === undefined ? parts : state.offered.get(source)
+  if (offered === undefined) return of(`needs ${source}, which could not be fetched`)
+  const items = source === undefined ? parts : offered.filter(where)
+  const known = source === MASTER ? WELL_KNOWN.flatMap((name) => items.find(({ key }) => key === name) ?? []) : []
+  const item = known[0] ?? items[0]
+  return item === undefined ? of(`selects no item of ${source}`) : runWork(stream, item, state, new Set())
 }
-
-const isDone = ({ stream, state }: ProbeAttempt): boolean => stream.endpoints.every((endpoint) => state.probed.has(endpoint))
 
 /** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
-const probeSources = (attempt: ProbeAttempt, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
-  concat(
-    runWork(attempt, skipped),
-    defer(() => {
-      const { last } = attempt
-      return isDone(attempt) || last === undefined || skipped.has(last) ? EMPTY : probeSources(attempt, new Set([...skipped, last]))
-    }),
-  )
-
-const runWork = (attempt: ProbeAttempt, skipped: ReadonlySet<AnyEndpoint>): Observable<never> =>
+const runWork = (stream: StreamDefinition, item: Item, state: ProbeState, skipped: ReadonlySet<AnyEndpoint>): Observable<string> =>
   defer(() => {
-    const { stream, item, state } = attempt
+    const isDone = (): boolean => stream.endpoints.every((endpoint) => state.probed.has(endpoint))
     const enough$ = new Subject<void>()
-    attempt.last = undefined
-    attempt.reason = 'an earlier request failed, or did not need it'
+    let last: AnyEndpoint | undefined
+    let reason = 'an earlier request failed, or did not need it'
     const ask = (endpoint: AnyEndpoint, input: unknown): Observable<unknown> =>
       defer(() => {
         if (skipped.has(endpoint)) return throwError(() => new NothingAnsweredError('skipped, to probe the next source'))
-        attempt.last = endpoint
+        last = endpoint
         const before = state.probed.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
         if (before !== undefined && before.probe.status !== 404) return before.answer$
-        return sendProbe(endpoint, input, attempt).pipe(
-          tap({ next: () => stream.offers === undefined && isDone(attempt) && enough$.next() }),
+        return sendProbe(endpoint, input, { stream, item, state }).pipe(
+          tap(() => stream.offers === undefined && isDone() && enough$.next()),
         )
       })
-    return defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
+    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
       takeUntil(enough$),
       tap(({ rows }) => {
         const items = stream.offers?.([...rows] as readonly Row[], () => undefined)
         if (items) state.offered.set(stream.name, items)
       }),
       catchError((error: unknown) => {
-        if (!isItemError(error)) return throwError(() => error)
-        attempt.reason = state.redact(formatError(error))
+        if (!isItemError(error)) throw error
+        reason = state.redact(formatError(error))
         return EMPTY
       }),
       ignoreElements(),
     )
+    const rest$ = defer(() =>
+      isDone() || last === undefined || skipped.has(last) ? of(reason) : runWork(stream, item, state, new Set([...skipped, last])),
+    )
+    return concat(work$, rest$)
   })
 
-/** The missing setting that an endpoint needs, if any. */
-const findMissingSetting = ({ host, input: schema }: AnyEndpoint, input: unknown, { settings }: ProbeContext): string | undefined => {
-  if (findAddress(settings, host) === undefined) return toAddressVariable(host)
-  return schema.safeParse(input).success ? undefined : 'a required setting (see settings above)'
+const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): Tools => ({
+  ...{ ask, settings, asOf, shared: oncePerRun(), after: () => EMPTY, accepts: () => true, warn: () => undefined },
+  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
+})
+
+const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, method, host, path }: AnyEndpoint) => ({
+  ...{ stream, endpoint, method, host, path },
+})
+
+/** The longest timeout of a probe, whatever its stream allows. */
+const MAX_PROBE_MS = 15_000
+
+interface ProbeAttempt {
+  readonly stream: StreamDefinition
+  readonly item: Item
+  readonly state: ProbeState
 }
 
-const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): Tools => ({
-  ask,
-  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
-  settings,
-  asOf,
-  shared: oncePerRun(),
-  after: () => EMPTY,
-  accepts: () => true,
-  warn: () => undefined,
-})
+/** Sends one request without retries and stores the result; emits and errors like the same request in a run. */
+const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state }: ProbeAttempt): Observable<unknown> => {
+  const { settings, transport, clock, redact, origins, probed } = state
+  const finish = (
+    answer$: Observable<unknown>,
+    found: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>,
+    measured: object = {},
+  ): void => void probed.set(endpoint, { probe: { ...describeEndpoint(stream, endpoint), ...measured, ...found }, answer$ })
+  const hasAddress = findAddress(settings, endpoint.host) !== undefined
+  if (!hasAddress || !endpoint.input.safeParse(input).success) {
+    const missing = hasAddress ? 'a required setting (see settings above)' : toAddressVariable(endpoint.host)
+    const failure$ = throwError(() => new NothingAnsweredError(missing))
+    finish(failure$, { result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` })
+    return failure$
+  }
+  const drift = createDriftWatch()
+  const startedAt = clock()
+  let reply: HttpReply | undefined
+  const ask = createAsk({
+    transport: (request) => transport(request).pipe(tap((received) => (reply = received))),
+    settings: { ...settings, retries: 0, throttleRetries: 0 },
+    // A limiter of its own: a rate limit now must not affect the next probe.
+    limiters: createLimiters(settings),
+    timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
+    ...{ random: () => 0, clock, drift: drift.forStream(stream.name), onRequestEvent: () => undefined },
+  })
+  const measure = (): object => ({
+    ...{ about: item.key, ms: clock() - startedAt },
+    ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
+  })
+  return ask(new WorkerSlot(), item.key)(endpoint, input).pipe(
+    tap({
+      next: (answer) => {
+        const found = drift.listDrifts()
+        finish(of(answer), found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found }, measure())
+      },
+      error: (error: unknown) => {
+        if (!isItemError(error)) return
+        const why = { reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) }
+        finish(
+          throwError(() => error),
+          { result: 'failed', ...why },
+          measure(),
+        )
+      },
+    }),
+  )
+}
+
+/** Advice for a failed request. */
+const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
+  if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
+    return 'No file exists for these days; choose a trading day with --as-of.'
+  if (error instanceof BadAnswerError && error.reason !== 'html')
+    return 'The provider may have changed its format; look for a newer version of scripstream.'
+  const hint = error instanceof CollectError ? findHint(error, origins) : undefined
+  return hint ?? `Check ${findAddressOrigin(host, origins)} (its path too), the network, and any proxy.`
+}

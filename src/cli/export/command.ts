@@ -1,84 +1,57 @@
-import { Option } from 'commander'
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
 import type { Export, ExportOptions, LoadedTable } from '../../analysis/export/export.js'
 import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
+import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
-import type { AddCommand, Command, ProcessIo } from '../dependencies.js'
-import { describeInstall } from '../install.js'
-import { dayOption, exampleText, type FolderFlags, trimDistinct } from '../options.js'
-import { resolveSettings } from '../provider.js'
-import { toExitCode, untilSignal } from '../signals.js'
+import type { ProcessIo } from '../dependencies.js'
+import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { printJson, printLines, printWarning } from '../terminal/print.js'
-import { readSize, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { printWarning } from '../terminal/print.js'
+import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
-import { createExport, readTarget, type Target } from './targets.js'
+import { createExport, type Target, targetsFlag } from './targets.js'
 
-export interface ExportFlags extends FolderFlags {
-  readonly to: readonly Target[]
-  readonly schema?: string
-  readonly tables?: readonly string[]
-  readonly asOf?: ExportOptions['asOf']
-  readonly json?: boolean
-  readonly quiet?: boolean
-}
+/** The flags of commands that load tables. */
+export const loadFlags = () => ({
+  ...folderFlags(),
+  json: jsonFlag('print the loaded tables as JSON'),
+  quiet: flag('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
+})
 
-const examples = [
-  ['scripstream export --to market.duckdb', 'all tables and what is derived from them into one DuckDB file'],
-  ['scripstream export --to market.duckdb --tables screener,candles', 'two of them'],
-  ['scripstream export --to feb.duckdb --as-of 2026-02-10', 'as they stood on that day; see "scripstream history"'],
-  ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
-  ['scripstream export --to screener.xlsx --to events.parquet', 'single tables: csv, json, parquet, xlsx'],
-  ['scripstream export --to postgres://me@localhost/market --schema nse', 'into a schema of a PostgreSQL database'],
-  ['scripstream export --to postgres', 'the database that PGHOST, PGUSER, PGPASSWORD and PGDATABASE name'],
-] as const
+/** What a signal leaves behind. */
+export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
 
-const createNote = (): string => `
-A file with the name of a table, such as screener.csv, gets this table; query lists
-the tables. Everything else gets all tables, or those in --tables. What has changed
-is first written to lake/ in the output folder.
+export const addExport = defineCommand({
+  name: 'export',
+  about: 'Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.',
+  flags: () => ({
+    to: targetsFlag('--to <target>', 'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable').makeOptionMandatory(),
+    tables: listFlag('--tables <names>', 'only these tables, such as screener,candles', (text) => trimDistinct(text.split(','))),
+    asOf: dayOption('--as-of <day>', 'load the tables as they stood on that day'),
+    schema: flag('--schema <name>', 'schema in PostgreSQL (default: scripstream)'),
+    ...loadFlags(),
+  }),
+  examples: [
+    ['scripstream export --to market.duckdb', 'all tables, and what is derived from them'],
+    ['scripstream export --to market.duckdb --tables screener,candles', 'two of them'],
+    ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
+    ['scripstream export --to screener.xlsx', 'a table by its name; also .csv .json .parquet'],
+    ['scripstream export --to postgres://me@localhost/market', 'or "postgres": the database of PGHOST, PGUSER, …'],
+  ],
+  notes: () => [
+    'Replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
+    'PostgreSQL also needs the package postgres, and Excel write-excel-file.',
+  ],
+  needs: ['@duckdb/node-api'],
+  endsBySignal: true,
+  interrupted: INTERRUPTED,
+  run: ({ to = [], ...flags }, input) => loadTables(to, flags, input),
+})
 
-Replaces the tables with the contents of the folder, in one transaction (for
-Parquet: finished folders are moved into place). After a failure, the earlier
-data is still there. A table without source files is skipped and keeps its rows.
-PostgreSQL: only rows that differ are written, and only tables that have changed.
-The column as_of is the day of the outputs.
-Of two candles of one day, the last one in the file counts; a candle with an
-unreadable day is left out. Everything else at the target stays.
-Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}
-For PostgreSQL also: ${describeInstall(['postgres'])}
-For Excel (.xlsx) also: ${describeInstall(['write-excel-file'])}
-`
-
-export const EXPORT_EXIT_CODES = `
-Exit codes:
-  0              loaded
-  1              an output cannot be read, or a target cannot be written
-  2              wrong usage or configuration, nothing to load, or a missing
-                 package
-  130, 143, 129  interrupted by Ctrl+C, TERM or a closed terminal
-`
-
-export const addExport: AddCommand = (program, { io, dependencies, act }) => {
-  program
-    .command('export')
-    .description('Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.')
-    .requiredOption(
-      '--to <target>',
-      'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
-      (text: string, before: readonly Target[] = []) => [...before, readTarget('--to', text)],
-    )
-    .option('--out <dir>', 'output folder (default: ./data)')
-    .option('--config <file>', 'settings file (default: scripstream.config.json, if present)')
-    .option('--tables <names>', 'only these tables, such as screener,candles (default: all)', (text: string) =>
-      trimDistinct(text.split(',')),
-    )
-    .addOption(dayOption('--as-of <day>', 'load the tables as they stood on that day'))
-    .option('--schema <name>', 'schema in PostgreSQL (default: scripstream)')
-    .option('--json', 'print the loaded tables as JSON')
-    .addOption(new Option('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'))
-    .addHelpText('after', () => createNote() + exampleText(examples) + EXPORT_EXIT_CODES)
-    .action((flags: ExportFlags) => act(exportCommand(flags, io, dependencies)))
+interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
+  readonly schema?: string | undefined
+  readonly json?: boolean | undefined
+  readonly quiet?: boolean | undefined
 }
 
 /** The tables that an export loaded into a sink. */
@@ -88,31 +61,21 @@ export interface ExportResult {
   readonly tables: readonly LoadedTable[]
 }
 
-/** Loads the output folder into each target, one after the other, and prints the loaded tables. */
-export const exportCommand: Command<ExportFlags> = (flags, io, dependencies) =>
+/** Loads the output folder into each target, one after the other, and answers with the loaded tables. */
+export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
   defer(() => {
-    const { out } = resolveSettings(flags, io, dependencies)
+    const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
-    const loading = flags.to.map((target) =>
-      defer(() => createExport(target, { ...flags, ...dependencies, warn })).pipe(concatMap((sink) => runExport(sink, out))),
-    )
-    return concat(warnMissingFiles(out, io), ...loading)
-  }).pipe(
-    tap((one) => {
-      if (!flags.json && !flags.quiet) printLines(formatExport(one, readSize(io.stdout).columns), io.stdout)
-    }),
-    toArray(),
-    tap((all) => {
-      if (flags.json) printJson(all, io.stdout)
-    }),
-    map(() => 0),
-    untilSignal(io.signal$),
-    map((end) => {
-      if (typeof end === 'number') return end
-      io.stderr.write('Interrupted: the unfinished load is rolled back; the earlier data stays.\n')
-      return toExitCode(end)
-    }),
-  )
+    const options = { ...flags, streams: dependencies.streams, warn }
+    const loading = targets.map((target) => defer(() => createExport(target, options)).pipe(concatMap((sink) => runExport(sink, out))))
+    const loaded$ = concat(warnMissingFiles(out, io), ...loading)
+    if (flags.json)
+      return loaded$.pipe(
+        toArray(),
+        map((all) => ({ json: all })),
+      )
+    return loaded$.pipe(map((one) => (flags.quiet ? 0 : { lines: (columns: number) => formatExport(one, columns) })))
+  })
 
 export const runExport = (sink: Export, out: string): Observable<ExportResult> =>
   defer(() => {

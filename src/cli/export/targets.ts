@@ -1,5 +1,7 @@
+import { defer, forkJoin, type Observable, of } from 'rxjs'
 import type { Export, ExportOptions } from '../../analysis/export/export.js'
 import { UsageError } from '../../model/errors.js'
+import { type Flag, listFlag } from '../options.js'
 
 /** Targets at a path. */
 const PATHS = ['duckdb', 'parquet'] as const
@@ -33,6 +35,14 @@ export const readTarget = (flag: string, text: string): Target => {
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
   throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
 }
+
+/** `--to` and `--sink`, which may be repeated. */
+export const targetsFlag = (flags: '--to <target>' | '--sink <target>', about: string): Flag<readonly Target[] | undefined> =>
+  listFlag(flags, about, (text) => [readTarget(flags.replace(/ .*/, ''), text)])
+
+/** Errors if a package that a sink needs is missing, so that this is reported before the first request. Emits once. */
+export const checkSinks = (targets: readonly Target[], { streams }: Pick<ExportOptions, 'streams'>): Observable<unknown> =>
+  targets.length === 0 ? of([]) : forkJoin(targets.map((target) => defer(() => createExport(target, { streams }))))
 
 /** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
 export const createExport = async (

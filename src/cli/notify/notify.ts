@@ -1,14 +1,14 @@
-import { catchError, concatMap, defer, map, type Observable, of, tap } from 'rxjs'
+import { catchError, concatMap, defer, from, map, type Observable, of, tap } from 'rxjs'
 import type { Brief } from '../../analysis/brief/brief.js'
 import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import { collectBrief } from '../brief/command.js'
-import type { RunCommandContext } from '../run/flags.js'
+import type { EndedCommand, RunCommandContext } from '../run/context.js'
 import { describeDelivery, giveUpAfter } from '../send.js'
 import { readSymbols, type SymbolSelection } from '../symbols.js'
 import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
-import { createPayload, type EndedCommand } from './payload.js'
+import { createPayload } from './payload.js'
 import { describeTarget, type NotifyTarget, sendNotification } from './send.js'
 
 type Condition = (typeof NOTIFY_CONDITIONS)[number]
@@ -71,7 +71,7 @@ const findDueBrief = (
     const readBrief = (verify: boolean): Observable<Brief | undefined> =>
       !isNew
         ? of(undefined)
-        : collectBrief(context, { watchlist, verify }).pipe(
+        : from(collectBrief(context, { watchlist, verify })).pipe(
             map((brief) => (brief.run === report.run ? brief : undefined)),
             catchError(() => of(undefined)),
           )
@@ -83,8 +83,8 @@ const findDueBrief = (
   })
 
 /** The stocks of the run, if it selects some; otherwise those of all watchlists in the settings. */
-const findWatchlist = ({ flags, settings }: RunCommandContext): SymbolSelection => {
-  if (flags.run.symbols !== undefined) return { symbols: flags.run.symbols, wrongSymbols: 'report' }
+const findWatchlist = ({ run, settings }: RunCommandContext): SymbolSelection => {
+  if (run.symbols !== undefined) return { symbols: run.symbols, wrongSymbols: 'report' }
   const symbols = Object.keys(settings.watchlists).flatMap((name) => readSymbols(`@${name}`, settings).symbols ?? [])
   return symbols.length === 0 ? {} : { symbols, wrongSymbols: 'report' }
 }

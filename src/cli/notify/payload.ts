@@ -7,17 +7,10 @@ import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, describeStale, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
 import { toDay } from '../../model/trading-day.js'
 import { briefHead } from '../brief/lines.js'
-import type { RunEnding } from '../run/follow-run.js'
+import type { EndedCommand } from '../run/context.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatQuantity } from '../terminal/format.js'
 import { clean, cut } from '../terminal/text.js'
-
-/** How the command ended. */
-export interface EndedCommand extends RunEnding {
-  readonly exitCode: number
-  /** When it ended, epoch milliseconds. */
-  readonly at: number
-}
 
 interface PayloadContext {
   readonly out: string

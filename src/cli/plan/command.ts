@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
+import { omitUndefined } from '../../model/row.js'
+import { findAddress, toAddressVariable } from '../../model/settings.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
@@ -8,7 +9,7 @@ import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOptio
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { renderFittingTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { columnsOf, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { createForecast, type Forecast } from './forecast.js'
 
@@ -32,41 +33,45 @@ export const addPlan = defineCommand({
     ['scripstream plan --stocks 500 --latency 250', 'a first run, with your number of stocks and latency'],
     ['scripstream plan --only all-ohlcv --symbols INFY,TCS', 'part of a run'],
   ],
-  run: ({ only, skip, asOf, fresh, simulate, ...flags }, { settings: load, io, dependencies }) =>
-    withProvider({ simulate, asOf }, { settings: load(), dependencies }, async ({ settings, variant }) => {
-      const selection = Object.fromEntries(Object.entries({ only, skip, asOf, fresh }).filter(([, value]) => value !== undefined))
-      const forecast = await createForecast({
-        ...{ settings, streams: dependencies.streams, stored: dependencies.storage(settings).stored, now: io.scheduler.now() },
-        run: { ...selection, ...readSymbols(flags.symbols, settings), ...variant },
-        stocks: flags.stocks ?? simulate,
-        latency: flags.latency ?? (simulate === undefined ? undefined : SIMULATED_LATENCY_MS),
-      })
-      const free = findFreeBytes(resolve(settings.out))
-      return { json: { ...forecast, freeBytes: free ?? null }, lines: (columns) => formatPlan(forecast, { settings, free, columns }) }
+  run: ({ only, skip, asOf, fresh, simulate, ...flags }, { settings: load, io, dependencies: all }) =>
+    withProvider({ simulate, asOf }, { settings: load(), dependencies: all }, async ({ settings, variant }) => {
+      const run = { ...omitUndefined({ only, skip, asOf, fresh }), ...readSymbols(flags.symbols, settings), ...variant }
+      const latency = flags.latency ?? (simulate === undefined ? undefined : SIMULATED_LATENCY_MS)
+      const { stored } = all.storage(settings)
+      const given = { streams: all.streams, stored, run, latency, stocks: flags.stocks ?? simulate, now: io.scheduler.now() }
+      const forecast = await createForecast({ ...given, settings: { ...settings, out: resolve(settings.out) } })
+      const hosts = all.streams.flatMap(({ name, endpoints }) => (forecast.streams.some((one) => one.name === name) ? endpoints : []))
+      const unset = new Set(hosts.flatMap(({ host }) => (findAddress(settings, host) === undefined ? [toAddressVariable(host)] : [])))
+      const freeBytes = findFreeBytes(resolve(settings.out)) ?? null
+      const document = { ...forecast, freeBytes }
+      return { json: document, lines: (columns) => formatPlan(document, { out: settings.out, unset: [...unset], columns }) }
     }),
 })
 
-/** The columns, with the order in which they are left out on a narrow terminal. */
-const COLUMNS = Object.entries({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }).map(
-  ([title, drop], index): TextColumn<readonly string[]> => ({
-    ...{ title, align: index === 0 ? 'left' : 'right', cell: (row) => row[index] ?? '' },
-    ...(drop === undefined ? {} : { drop }),
-  }),
-)
-
-interface PlanContext {
-  readonly settings: Settings
-  /** The free bytes of the output folder, if the system reports them. */
-  readonly free: number | undefined
-  readonly columns: number
-}
-
 /** A plan for people: each stream, and what the figures are. */
-const formatPlan = (forecast: Forecast, { settings, free, columns }: PlanContext): readonly TextLine[] => {
-  const { finishedBefore, asOf, streams, requests, ms, bytes, inPlace, continues, isRemainder, stocks, notes } = forecast
-  const wrapped = (texts: readonly string[]): readonly TextLine[] => texts.flatMap((text) => wrapLines(clean(text), columns))
+const formatPlan = (
+  {
+    finishedBefore,
+    asOf,
+    streams,
+    requests,
+    ms,
+    bytes,
+    inPlace,
+    continues,
+    isRemainder,
+    stocks,
+    notes,
+    freeBytes,
+  }: Forecast & {
+    readonly freeBytes: number | null
+  },
+  { out, unset, columns }: { readonly out: string; readonly unset: readonly string[]; readonly columns: number },
+): readonly TextLine[] => {
+  const wrapped = (texts: readonly (string | false)[]): readonly TextLine[] =>
+    texts.flatMap((text) => (text === false ? [] : wrapLines(clean(text), columns)))
   if (finishedBefore !== null) {
-    const upToDate = `Up to date: ${settings.out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
+    const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
     return wrapped([upToDate, 'A run would send no request. For a run from scratch: plan --fresh.'])
   }
   const rows = streams.map((one) => [
@@ -74,22 +79,20 @@ const formatPlan = (forecast: Forecast, { settings, free, columns }: PlanContext
     one.bytes === null ? '?' : formatBytes(one.bytes),
   ])
   const total = [formatQuantity(streams.length, 'stream'), '', formatCount(requests), formatDuration(ms), formatBytes(bytes)]
-  const hosts = new Set(streams.flatMap((one) => (one.requests > 0 && one.service !== null ? [one.service] : [])))
-  const unset = [...hosts].filter((host) => findAddress(settings, host) === undefined).map(toAddressVariable)
   return [
-    ...wrapped([`Plan of a run into ${settings.out} as of ${formatMinute(Date.parse(asOf))}. No request was sent.`]),
+    ...wrapped([`Plan of a run into ${out} as of ${formatMinute(Date.parse(asOf))}. No request was sent.`]),
     [],
-    ...renderFittingTable(COLUMNS, [...rows, total], columns),
+    ...renderFittingTable(columnsOf({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }), [...rows, total], columns),
     [],
     ...wrapped([
-      ...(unset.length === 0 ? [] : [`Missing addresses, which the run needs: ${unset.join(', ')}.`]),
-      ...(continues === null ? [] : [`Resumes the unfinished run ${continues} (--fresh starts from scratch).`]),
-      ...(isRemainder ? ['Requests only what is missing after the last run (--fresh requests everything).'] : []),
-      ...(inPlace === 0 ? [] : [`Already in the folder, not requested again: ${formatQuantity(inPlace, 'item')}.`]),
-      ...(stocks === null ? [] : [`Stocks: ${formatCount(stocks)}.`]),
+      unset.length > 0 && `Missing addresses, which the run needs: ${unset.join(', ')}.`,
+      continues !== null && `Resumes the unfinished run ${continues} (--fresh starts from scratch).`,
+      isRemainder && 'Requests only what is missing after the last run (--fresh requests everything).',
+      inPlace > 0 && `Already in the folder, not requested again: ${formatQuantity(inPlace, 'item')}.`,
+      stocks !== null && `Stocks: ${formatCount(stocks)}.`,
       'The figures are those of the last run, where there is one, or else of a captured run; without retries and fallbacks.',
       'The time is phase 1 stream by stream, then the longest stream (--latency sets that of a request).',
-      ...(free === undefined ? [] : [`Disk: ${formatBytes(free)} free${free < bytes ? ', which is not enough' : ''}.`]),
+      freeBytes !== null && `Disk: ${formatBytes(freeBytes)} free${freeBytes < bytes ? ', which is not enough' : ''}.`,
       ...notes,
     ]),
   ]

@@ -1,22 +1,24 @@
-import { resolve } from 'node:path'
 import { firstValueFrom, of } from 'rxjs'
+import type { RunOptions } from '../../collector.js'
 import type { ScriptReport } from '../../model/report.js'
 import { isRow } from '../../model/row.js'
-import { countItems as countAll, countLost } from '../../model/script-figures.js'
+import { countItems, countLost } from '../../model/script-figures.js'
+import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/item.js'
-import { planRun } from '../../pipeline/plan.js'
+import { MASTER, type StreamDefinition, type Tools, toFilePath } from '../../pipeline/define-stream.js'
+import { listRunning, planRun } from '../../pipeline/plan.js'
 import { createIdentity } from '../../pipeline/record.js'
-import { readKnownStocks, resolveSelection } from '../../pipeline/select-items.js'
+import { type KnownStocks, readKnownStocks, resolveSelection, selectSymbols } from '../../pipeline/select-items.js'
 import { createSessionRequest, decide, selectionLeft } from '../../pipeline/session-request.js'
-import { REPORT_FILE } from '../../pipeline/storage.js'
 import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
-import { type CountContext, countItems, readOffered } from './items.js'
 
 /** What to plan. */
-export interface PlanInput extends Pick<CountContext, 'settings' | 'stored' | 'run' | 'stocks'> {
+export interface PlanInput extends Pick<Tools, 'stored'> {
   readonly streams: readonly StreamDefinition[]
+  readonly settings: Settings
+  readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'wrongSymbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'>
+  /** Number of stocks, if the folder has no master list. */
+  readonly stocks: number | undefined
   /** Milliseconds per request, if given. */
   readonly latency: number | undefined
   /** The current instant, epoch milliseconds. */
@@ -33,24 +35,73 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
   const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...resolveSelection(run, known), settings, plan }) }
   const facts = { startedAt: now, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
-  const root = resolve(settings.out)
-  const decision = await firstValueFrom(decide(plan, { record, known, ...facts }, await inspectFolder(root)))
+  const decision = await firstValueFrom(decide(plan, { record, known, ...facts }, await inspectFolder(settings.out)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
     const { only, skip, symbols, pairs, ...others } = run
     const rest = await createForecast(left === undefined ? input : { ...input, run: { ...others, ...left } }, false)
     return { ...rest, isRemainder: left !== undefined }
   }
-  const context = { ...input, known, shared: oncePerRun() }
-  if (decision.kind === 'reuse') {
-    const { finishedAt } = decision.ended.report
-    return estimateRun([], { ...context, asOf: record.asOf, fetched: new Set() }, { finishedBefore: finishedAt, continues: null })
-  }
+  const start = { ...input, known, asOf: record.asOf, finishedBefore: null, continues: null, fetched: [] }
+  if (decision.kind === 'reuse') return estimateRun([], { ...start, finishedBefore: decision.ended.report.finishedAt })
   const { choice } = decision
-  const fetched = await listStoredItems(root, createSessionRequest(plan, settings, { record, known, ...facts }), choice)
-  const running = plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
-  const start = { finishedBefore: null, continues: choice.isContinued ? choice.record.run : null }
-  return estimateRun(running, { ...context, asOf: choice.record.asOf, fetched }, start)
+  if (!choice.isContinued) return estimateRun(listRunning(plan), start)
+  const fetched = [...(await listStoredItems(settings.out, createSessionRequest(plan, settings, { record, known, ...facts }), choice))]
+  return estimateRun(listRunning(plan), { ...start, fetched, continues: choice.record.run, asOf: choice.record.asOf })
+}
+
+interface Start extends PlanInput {
+  readonly known: KnownStocks
+  readonly asOf: number
+  readonly finishedBefore: string | null
+  readonly continues: string | null
+  /** The items that the resumed run has already fetched, as `stream/file name`. */
+  readonly fetched: readonly string[]
+}
+
+/** The numbers of stocks and indices if no earlier run stored the lists. */
+const ASSUMED: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
+
+const estimateRun = async (running: readonly StreamDefinition[], input: Start) => {
+  const { run, settings, stocks, known, asOf, finishedBefore, continues, fetched } = input
+  const notes = new Set<string>()
+  const read = (file: string, onFailure: (reason: string) => void = () => undefined): Promise<unknown> =>
+    firstValueFrom(input.stored.document(file).pipe(catchItemFailure((reason) => of(onFailure(reason)))))
+  /** The items that a stream offers to others by its stored rows; their number alone where no earlier run stored them. */
+  const readOffered = async ({ name, outputs: [output], work, offers }: StreamDefinition) => {
+    const rows = await read(toFilePath(output, settings.exchange, { fileName: work.parts[0]?.fileName ?? '' }), (reason) =>
+      notes.add(reason),
+    )
+    const { symbols, wrongSymbols } = name === MASTER ? run : {}
+    const all = offers?.(Array.isArray(rows) ? rows.filter(isRow) : [], () => undefined) ?? []
+    const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
+    if (all.length > 0) return selectSymbols(all, { symbols, wrongSymbols, known }, (event) => 'text' in event && notes.add(event.text))
+    if (given === undefined) notes.add(`${name}: ${ASSUMED[name] ?? 'no'} items assumed, the folder has no such list.`)
+    return given ?? ASSUMED[name] ?? 0
+  }
+  const report = await read('.scripstream/report.json')
+  const offered = new Map<string | undefined, Awaited<ReturnType<typeof readOffered>>>()
+  const streams: ReturnType<typeof estimateStream>[] = []
+  for (const stream of running) {
+    const { name, offers, work } = stream
+    const all = offered.get(work.of) ?? work.parts
+    const chosen = offers === undefined ? run.pairs?.[name]?.length : undefined
+    const items = chosen ?? (typeof all === 'number' ? all : all.filter(work.where ?? (() => true)).length)
+    const inPlace = fetched.filter((file) => file.startsWith(`${name}/`)).length
+    streams.push(estimateStream(stream, { items, inPlace, script: findScript(report, name) }, input))
+    if (running.some((one) => one.work.of === name)) offered.set(name, await readOffered(stream))
+  }
+  const list = offered.get(MASTER)
+  const sum = (figure: (one: (typeof streams)[number]) => number | null): number =>
+    streams.reduce((all, one) => all + (figure(one) ?? 0), 0)
+  return {
+    ...{ asOf: new Date(asOf).toISOString(), finishedBefore, continues, isRemainder: false },
+    stocks: typeof list === 'object' ? list.length : (list ?? null),
+    ...{ requests: sum((one) => one.requests), inPlace: sum((one) => one.inPlace), bytes: sum((one) => one.bytes) },
+    // Phase 1 stream by stream, then the longest of the streams beside each other.
+    ms: sum(({ phase, ms }) => (phase === 'core' ? ms : 0)) + Math.max(0, ...streams.map(({ phase, ms }) => (phase === 'core' ? 0 : ms))),
+    ...{ streams, notes: [...notes] },
+  }
 }
 
 /** Bytes of the files per item, and requests per item where the definition does not say it: 2,775 stocks on 2026-02-12. */
@@ -60,45 +111,12 @@ const CAPTURED: Readonly<Record<string, readonly [bytes: number, requests?: numb
   ...{ 'surveillance-lists': [8_500], 'circuit-stocks': [12_500], 'bulk-block-deals': [700_000, 49], 'incremental-price-bands': [700] },
   ...{ 'complete-price-bands': [344_000], 'all-indices': [33_000], 'all-ohlcv': [98_700], 'indices-ohlcv': [98_700] },
 }
-const DEFAULT_LATENCY_MS = 100
-
-const estimateRun = async (
-  running: readonly StreamDefinition[],
-  input: PlanInput & Omit<CountContext, 'warn'>,
-  start: { readonly finishedBefore: string | null; readonly continues: string | null },
-) => {
-  const notes = new Set<string>()
-  const context = { ...input, warn: (text: string) => void notes.add(text) }
-  const last = await firstValueFrom(input.stored.document(REPORT_FILE).pipe(catchItemFailure(() => of(undefined))))
-  const offered = new Map<string, Awaited<ReturnType<typeof readOffered>>>()
-  for (const source of running.filter(({ name }) => running.some(({ work }) => work.of === name)))
-    offered.set(source.name, await readOffered(source, context))
-  const streams: ReturnType<typeof estimateStream>[] = []
-  for (const stream of running) {
-    const counted = await countItems(stream, offered.get(stream.work.of ?? '') ?? stream.work.parts, context)
-    streams.push(estimateStream(stream, { ...counted, script: findScript(last, stream.name) }, input))
-  }
-  const stocks = offered.get('master-data')
-  const sum = (figures: readonly (number | null)[]): number => figures.reduce<number>((total, figure) => total + (figure ?? 0), 0)
-  // Phase 1 stream by stream, then the longest of the streams beside each other.
-  const [first, later] = [true, false].map((isCore) => streams.flatMap(({ phase, ms }) => ((phase === 'core') === isCore ? [ms] : [])))
-  return {
-    ...{ asOf: new Date(input.asOf).toISOString(), ...start, isRemainder: false },
-    stocks: typeof stocks === 'object' ? stocks.length : (stocks ?? null),
-    requests: sum(streams.map((one) => one.requests)),
-    inPlace: sum(streams.map((one) => one.inPlace)),
-    bytes: sum(streams.map((one) => one.bytes)),
-    ms: sum(first ?? []) + Math.max(0, ...(later ?? [])),
-    ...{ streams, notes: [...notes] },
-  }
-}
 
 /** The part of a stream in the last report, if it tells what a run costs: one that lost much failed without its requests. */
 const findScript = (report: unknown, name: string): ScriptReport | undefined => {
-  const script = isRow(report) && isRow(report.scripts) ? report.scripts[name] : undefined
-  if (!isRow(script) || !isRow(script.items)) return undefined
-  const found = script as unknown as ScriptReport
-  return found.requests > found.retries && found.items.skipped === 0 && countLost(found) * 10 <= countAll(found) ? found : undefined
+  const script = isRow(report) && isRow(report.scripts) ? (report.scripts[name] as ScriptReport | undefined) : undefined
+  if (script?.items === undefined || script.takenOver > 0 || script.requests <= script.retries) return undefined
+  return countLost(script) * 10 <= countItems(script) ? script : undefined
 }
 
 /** The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what is unknown. */
@@ -110,15 +128,12 @@ const estimateStream = (
   const workers = settings.workers[name] ?? usual
   // Endpoints of other services are fallbacks.
   const lanes = endpoints.filter(({ host }) => host === endpoints[0]?.host).length
-  const [size, captured = lanes] = CAPTURED[name] ?? []
-  const fetched = script === undefined ? 0 : countAll(script) - script.takenOver
-  const perItem = script === undefined || fetched <= 0 ? captured : (script.requests - script.retries) / fetched
-  const requests = Math.round(perItem * (items - inPlace))
+  const [size = null, captured = lanes] = CAPTURED[name] ?? []
+  const requests = Math.round((script ? (script.requests - script.retries) / countItems(script) : captured) * (items - inPlace))
   // The rate of the last run, with what its host allowed, unless a time of a request is given.
-  const isMeasured = script !== undefined && latency === undefined && script.takenOver === 0
-  const apart = (latency ?? DEFAULT_LATENCY_MS) / Math.max(1, Math.min(workers, items - inPlace) * lanes)
-  const ms = Math.round(requests * (isMeasured ? script.durationMs / script.requests : apart))
-  const bytesPerItem = script !== undefined && script.bytes > 0 ? script.bytes / countAll(script) : size
-  const bytes = bytesPerItem === undefined ? null : Math.round(bytesPerItem * items)
+  const apart = (latency ?? 100) / Math.max(1, Math.min(workers, items - inPlace) * lanes)
+  const ms = Math.round(requests * (script && latency === undefined ? script.durationMs / script.requests : apart))
+  const perItem = script && script.bytes > 0 ? script.bytes / countItems(script) : size
+  const bytes = perItem === null ? null : Math.round(perItem * items)
   return { name, phase, service: endpoints[0]?.host ?? null, workers, items, inPlace, requests, ms, bytes }
 }

@@ -1,4 +1,4 @@
-import { defer, map, Observable } from 'rxjs'
+import { defer, Observable } from 'rxjs'
 import type { QueryResult } from '../../analysis/query.js'
 import type { View } from '../../analysis/tables/view.js'
 import { UsageError } from '../../model/errors.js'
@@ -6,39 +6,38 @@ import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/define-stream.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
-import { describeInstall } from '../install.js'
+import type { ProcessIo } from '../dependencies.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
 import { printWarning } from '../terminal/print.js'
-import { type TextLine, wrapLines } from '../terminal/terminal.js'
+import { renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
-import { chooseStatement, formats, type PrintOptions, printResult } from './print.js'
+import type { PrintOptions } from './print.js'
 
 export const addQuery = defineCommand({
   name: 'query',
-  about: 'Queries the collected files with SQL; without a statement, shows the tables.',
-  args: [['[statement]', 'one SQL statement that reads, or the name of a saved or worked one; - for stdin']],
+  about: 'Queries the collected files with SQL; without a statement, lists the tables.',
+  args: [['[statement]', 'one SQL statement that reads, a saved one by its name, or a table to be described; - for stdin']],
   flags: () => ({
     save: flag('--save <name>', 'save the statement in the folder, and do not run it'),
     examples: flag('--examples', 'show saved and worked statements'),
     file: flag('-f, --file <file>', 'read the statement from a file'),
     ...folderFlags(),
-    format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', formats),
+    format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', ['table', 'csv', 'json', 'ndjson'] as const),
     rows: integerOption('--rows <n>', 'rows shown, the first and last half', [1, 100_000], 40),
     asOf: dayOption('--as-of <day>', 'as the folder stood on that day ("scripstream history")'),
     cache: flag('--no-cache', 'read the outputs only, not their copies in lake/'),
-    json: jsonFlag('the list of tables as JSON; else as --format json').conflicts('format'),
+    json: jsonFlag('all tables and their columns as JSON; else as --format json').conflicts('format'),
   }),
   examples: [
+    ['scripstream query candles', 'the columns of a table'],
     ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
-    ['scripstream query "select day, stage from history.surveillance where symbol = \'TCS\'"', 'a list on all recorded days'],
     ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
     ['scripstream query breakouts', 'a worked or saved statement by its name; --examples shows them'],
   ],
-  notes: (columns) =>
-    [
-      'Reads the files in place and nothing else: a statement that writes, changes settings, or reads other files is refused.',
-      `Needs DuckDB: ${describeInstall(['@duckdb/node-api'])}`,
-    ].flatMap((text) => wrap(text, columns, 0)),
+  notes: () => [
+    'Reads the files in place and nothing else: a statement that writes, changes settings, or reads other files is refused. history.TABLE has a list on all recorded days.',
+  ],
+  needs: ['@duckdb/node-api'],
   endsBySignal: true,
   run: (flags, input) => {
     const { json = false, format, file, save, rows, cache = true, asOf } = flags
@@ -50,6 +49,29 @@ export const addQuery = defineCommand({
   },
 })
 
+export interface StatementInput {
+  readonly typed: string | undefined
+  readonly file: string | undefined
+  /** With `--json` and no statement the tables are listed, without reading stdin: a program may keep it open. */
+  readonly json: boolean
+}
+
+/** The statement from the arguments, a file or stdin; undefined to list the tables. */
+export const chooseStatement = (
+  { typed, file, json }: StatementInput,
+  { isTTY }: ProcessIo['stdin'],
+  read: (path: string, flag: string) => string,
+): string | undefined => {
+  if (typed !== undefined && file !== undefined) throw new UsageError('query: give a statement or --file, not both')
+  if (file !== undefined) return read(file, '--file')
+  if (typed !== undefined && typed !== '-') return typed
+  if (typed === undefined && (isTTY || json)) return undefined
+  const piped = read('-', 'query')
+  if (piped.trim() !== '') return piped
+  if (typed === undefined) return undefined
+  throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query')
+}
+
 interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly sql: string
   /** Whether the lake is used. */
@@ -58,12 +80,15 @@ interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly asOf: Day | undefined
 }
 
-/** Queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
-const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependencies, settings }: Input): Observable<number> =>
-  new Observable<number>((subscriber) => {
+/** Describes a table, or queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
+const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
+  new Observable<Answer>((subscriber) => {
     let interrupt = (): void => undefined
-    const answer = async (): Promise<void> => {
+    const answer = async (): Promise<Answer> => {
+      const table = (await listAllTables(dependencies)).find(({ name }) => name === sql.trim())
+      if (table !== undefined) return { json: tableDocument([table]), lines: (columns) => describeTable(table, columns) }
       const { out } = settings()
+      const { printResult } = await import('./print.js')
       const { runQuery } = await import('../../analysis/query.js')
       const { resolveQuery } = await import('../../analysis/saved-queries.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
@@ -78,10 +103,9 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
       } finally {
         query.close()
       }
+      return 0
     }
-    const answered = defer(answer)
-      .pipe(map(() => 0))
-      .subscribe(subscriber)
+    const answered = defer(answer).subscribe(subscriber)
     return () => {
       answered.unsubscribe()
       interrupt()
@@ -92,16 +116,31 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
 const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined): object | undefined =>
   asOf === undefined ? undefined : { as_of: asOf, record_of: usedDay ?? null, notes: answers }
 
-const showTables = async ({ dependencies: { streams } }: Input): Promise<Answer> => {
+/** The tables of the streams, and the views on them. */
+export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'streams'>): Promise<readonly (Table | View)[]> => {
   const { listViews } = await import('../../analysis/tables/index.js')
   const tables = listTables(streams)
-  const all = [...tables, ...listViews(tables)]
-  return { json: tableDocument(all), lines: (columns) => tableLines(all, columns) }
+  return [...tables, ...listViews(tables)]
 }
 
-/** All tables for people: the meaning of a row, the files, and each column with type and unit. */
-const tableLines = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] =>
-  tables.flatMap((table, index) => [...(index === 0 ? [] : [[]]), ...describeTable(table, columns)])
+const showTables = async ({ dependencies }: Input): Promise<Answer> => {
+  const all = await listAllTables(dependencies)
+  return { json: tableDocument(all), lines: (columns) => tableList(all, columns) }
+}
+
+/** All tables for people: one line each. */
+const tableList = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] => [
+  ...renderFittingTable(
+    [
+      { title: 'table', align: 'left', cell: ({ name }: Table | View) => name, style: () => 'cyan' },
+      { title: 'what a row is', align: 'left', cell: ({ comment }: Table | View) => comment },
+    ],
+    tables,
+    columns,
+  ),
+  [],
+  ...wrapLines('Columns of a table: scripstream query TABLE. Worked statements: scripstream query --examples.', columns, 'dim'),
+]
 
 /** The files of a table, or the tables of a view. */
 const listSources = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)

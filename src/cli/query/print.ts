@@ -1,13 +1,25 @@
 import type { DuckDBResult } from '@duckdb/node-api'
-import { describeResultColumns, readChunks } from '../../analysis/result-values.js'
-import { UsageError } from '../../model/errors.js'
+import {
+  type ColumnFacts,
+  cellText,
+  describeResultColumns,
+  type RowChunk,
+  type RowChunks,
+  readChunks,
+  toJson,
+  type Value,
+} from '../../analysis/result-values.js'
+import { escapeFormula } from '../../model/formula.js'
 import type { ProcessIo } from '../dependencies.js'
+import { formatCount, formatQuantity } from '../terminal/format.js'
 import { printLines } from '../terminal/print.js'
-import { readSize } from '../terminal/terminal.js'
+import { fitColumns, readSize, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean, cut } from '../terminal/text.js'
 
 export interface PrintOptions {
-  readonly format: Format | undefined
-  /** Rows shown in a table. */
+  /** By default a table on a terminal, and CSV elsewhere. */
+  readonly format: 'table' | 'csv' | 'json' | 'ndjson' | undefined
+  /** Rows shown in a table: of a longer result, the first and the last half. */
   readonly rows: number
   /** What a JSON answer as of a day says before its rows. */
   readonly past?: object | undefined
@@ -23,45 +35,121 @@ export const printResult = async (
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
-    const rowsTable = await import('./rows-table.js')
-    const lines = await rowsTable.renderRows(columns, readChunks(result), { columns: readSize(stdout).columns, rows })
-    printLines(lines, stdout)
-    return
+    const lines = isPlan ? readQueryPlan(readChunks(result)) : renderRows(columns, readChunks(result), readSize(stdout).columns, rows)
+    return printLines(await lines, stdout)
   }
-  const { [how]: write } = (await import('./formats.js')).rowFormatters
-  const isWrapped = how === 'json' && past !== undefined
-  const print = (text: string): Promise<void> => new Promise((resolve) => stdout.write(text, () => resolve()))
-  if (isWrapped) await print(`${JSON.stringify(past).slice(0, -1)},"rows":`)
-  for await (const text of write(columns, readChunks(result))) {
+  const [before, after] = how === 'json' && past !== undefined ? [`${JSON.stringify(past).slice(0, -1)},"rows":`, '}\n'] : ['', '']
+  for await (const text of formatRows(how, columns, readChunks(result), [before, after])) {
     // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
-    await print(text)
+    await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
   }
-  if (isWrapped) await print('}\n')
 }
 
-export interface StatementInput {
-  readonly typed: string | undefined
-  readonly file: string | undefined
-  /** With `--json` and no statement the tables are shown, without reading stdin: a program may keep it open. */
-  readonly json: boolean
+/** Rows as text, chunk by chunk. JSON is one array, one row per line. */
+async function* formatRows(
+  how: 'csv' | 'json' | 'ndjson',
+  columns: readonly ColumnFacts[],
+  chunks: RowChunks,
+  [before, after]: readonly [before: string, after: string],
+): AsyncIterable<string> {
+  const names = numberDuplicates(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
+  const toObject = (row: readonly Value[]): string =>
+    `{${row.map((value, index) => `${names[index]}:${toJson(value, columns[index]?.isJson)}`).join(',')}}`
+  const toLine = (row: readonly Value[]): string =>
+    how === 'csv' ? `${row.map((value, index) => formatCsvCell(value, columns[index])).join(',')}\n` : `${toObject(row)}\n`
+  if (how === 'csv') yield `${columns.map(({ name }) => quoteCell(escapeFormula(name))).join(',')}\n`
+  let start = `${before}[\n`
+  for await (const some of chunks) {
+    if (some.count === 0) continue
+    yield how === 'json' ? start + some.rows().map(toObject).join(',\n') : some.rows().map(toLine).join('')
+    start = ',\n'
+  }
+  if (how === 'json') yield `${start === ',\n' ? '\n' : `${before}[`}]\n${after}`
 }
 
-/** The statement from the arguments, a file or stdin; undefined to show the tables. */
-export const chooseStatement = (
-  { typed, file, json }: StatementInput,
-  { isTTY }: ProcessIo['stdin'],
-  read: (path: string, flag: string) => string,
-): string | undefined => {
-  if (typed !== undefined && file !== undefined) throw new UsageError('query: give a statement or --file, not both')
-  if (file !== undefined) return read(file, '--file')
-  if (typed !== undefined && typed !== '-') return typed
-  if (typed === undefined && (isTTY || json)) return undefined
-  const piped = read('-', 'query')
-  if (piped.trim() !== '') return piped
-  throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query --json')
+/** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
+const formatCsvCell = (value: Value, column: ColumnFacts | undefined): string => {
+  if (typeof value === 'number') return String(value)
+  const text = cellText(value, column?.isJson)
+  if (text === undefined) return ''
+  return column?.isNumber ? text : quoteCell(escapeFormula(text))
 }
 
-/** The output formats of rows. */
-export const formats = ['table', 'csv', 'json', 'ndjson'] as const
-type Format = (typeof formats)[number]
+const quoteCell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+/** Numbers repeated column names: an object can have each name once. */
+const numberDuplicates = (names: readonly string[]): readonly string[] => {
+  const taken = new Set<string>()
+  return names.map((name) => {
+    let free = name
+    for (let next = 2; taken.has(free); next++) free = `${name}_${next}`
+    taken.add(free)
+    return free
+  })
+}
+
+/** A query plan is a drawing of several lines. */
+const readQueryPlan = async (chunks: RowChunks): Promise<readonly TextLine[]> => {
+  const lines: TextLine[] = []
+  for await (const chunk of chunks) for (const row of chunk.rows()) for (const line of String(row[1]).split('\n')) lines.push([[line]])
+  return lines
+}
+
+type TextRow = readonly (string | undefined)[]
+
+/** A cell takes at most a third of the line, but may always take this much. */
+const MIN_CELL_WIDTH = 20
+
+/** A table of rows for people: the rows and columns that fit, and what is left out. */
+const renderRows = async (columns: readonly ColumnFacts[], chunks: RowChunks, room: number, max: number): Promise<readonly TextLine[]> => {
+  const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
+  const toText = (row: readonly Value[]): TextRow =>
+    row.map((value, index) => {
+      const text = cellText(columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value, columns[index]?.isJson)
+      if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
+      // Cut first: a cell may be a whole document.
+      return cut(clean(text.slice(0, 4 * room)), cellRoom)
+    })
+  const { first, last, total } = await takeFirstAndLast(chunks, max, toText)
+  const left = total - first.length - last.length
+  const gap: TextRow = columns.map(() => '⋮')
+  const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
+  // The last columns are left out first.
+  const own = columns.map(
+    ({ name, isNumber }, index): TextColumn<TextRow> => ({
+      title: cut(clean(name), cellRoom),
+      align: isNumber ? 'right' : 'left',
+      cell: (row) => row[index] ?? 'NULL',
+      style: (row) => (row === gap || row[index] === undefined ? 'dim' : undefined),
+      ...(index === 0 ? {} : { drop: columns.length - index }),
+    }),
+  )
+  const fitting = fitColumns(own, all, room)
+  const hidden = columns.slice(fitting.length).map(({ name }) => clean(name))
+  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
+  const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting.length)} shown; not ${hidden.join(', ')})`
+  return [...renderTable(fitting, all), [], ...wrapLines(hidden.length > 0 ? rows + others : rows, room, 'dim')]
+}
+
+/** The first and the last rows, and their total; the others are dropped as they arrive. */
+const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: readonly Value[]) => TextRow) => {
+  const half = Math.ceil(max / 2)
+  const first: TextRow[] = []
+  const later: RowChunk[] = []
+  let [total, waiting] = [0, 0]
+  for await (const chunk of chunks) {
+    total += chunk.count
+    const taken = Math.min(chunk.count, half - first.length)
+    if (taken > 0) first.push(...chunk.rows().slice(0, taken).map(keep))
+    if (taken === chunk.count) continue
+    later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
+    waiting += chunk.count - taken
+    while (waiting - (later[0]?.count ?? 0) >= max - half) waiting -= later.shift()?.count ?? waiting
+  }
+  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (max - half)))
+  return { first, last: last.map(keep), total }
+}
+
+/** Two decimals, and below 10 four digits: 16 digits would hide other columns. */
+const roundForPeople = (value: number): number => Number(Math.abs(value) < 10 ? value.toPrecision(4) : value.toFixed(2))

@@ -1,48 +1,73 @@
-import { catchError, concatMap, defer, map, type Observable, of } from 'rxjs'
-import { CollectError, formatError } from '../../model/errors.js'
-import { listOutputFiles } from '../../pipeline/plan.js'
-import { collectBrief } from '../brief/command.js'
-import { briefLines } from '../brief/lines.js'
-import { buildResumeArgs, formatCommandLine } from '../command-line.js'
-import { printError } from '../hints.js'
-import { printJson, printLines } from '../terminal/print.js'
-import { readSize, type TextLine } from '../terminal/terminal.js'
+import {
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  forkJoin,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  of,
+  throwError,
+  toArray,
+} from 'rxjs'
+import { formatError, UsageError } from '../../model/errors.js'
+import { createRedactor } from '../../model/redact.js'
+import type { RunReport } from '../../model/report.js'
+import { formatCommandLine } from '../command-line.js'
+import { runExport } from '../export/command.js'
+import { createExport, type Target } from '../export/targets.js'
+import { notifyOfEnd } from '../notify/notify.js'
+import { toExitCode, untilSignal } from '../signals.js'
 import { clean } from '../terminal/text.js'
-import type { RunCommandContext } from './flags.js'
-import { type RunEnding, toRunExitCode } from './follow-run.js'
-import { loadAfterRun, type SinkResult, sinkLines } from './sinks.js'
-import { createSummary, describeUpToDate, nextLines } from './summary.js'
+import type { EndedCommand, RunCommandContext, RunEnding, SinkResult } from './context.js'
+import { exportMetrics } from './metrics.js'
+import { printEnding } from './print.js'
 
-type RunReport = NonNullable<RunEnding['report']>
+const EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
-/** Stores the report of an ended run, loads its outputs into the sinks, and prints the outcome; emits the exit code. */
-export const concludeRun = (ending: RunEnding, context: RunCommandContext): Observable<number> => {
-  const { flags, settings, io, dependencies } = context
-  return storeReport(ending, context).pipe(
-    concatMap((isReportStored) =>
-      loadAfterRun(ending, flags, { out: settings.out, io, streams: dependencies.streams }).pipe(
-        concatMap(({ sinks, code }) => {
-          const ended = { ...context, isReportStored, sinks }
-          const ownCode = toRunExitCode(ending)
-          const exitCode = code === 0 || ownCode !== 0 ? ownCode : code
-          const isWell = exitCode === 0 && ending.report?.stale === undefined
-          return defer(() => (flags.quiet ? printQuietly(ending, ended, isWell) : of(printEnding(ending, ended)))).pipe(
-            io.wall.pass('the summary'),
-            map(() => exitCode),
-          )
-        }),
-      ),
-    ),
+/** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
+export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
+  storeReport(ending, context).pipe(
+    concatMap((isReportStored) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, isReportStored, sinks })))),
+    concatMap((ended) => {
+      const { report, signal } = ending
+      const own = signal !== undefined ? toExitCode(signal) : report ? EXIT_CODES[report.outcome] : 1
+      const exitCode = own === 0 && ended.sinks.some((one) => 'error' in one) ? 1 : own
+      return printEnding(ending, ended, exitCode === 0 && report?.stale === undefined).pipe(
+        context.io.wall.pass('the summary'),
+        concatMap(() => reportEnd({ ...ending, exitCode }, context)),
+        map(() => exitCode),
+      )
+    }),
   )
-}
+
+/** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
+export const reportError =
+  <T>(context: RunCommandContext): MonoTypeOperatorFunction<T> =>
+  (source$) =>
+    source$.pipe(
+      catchError((error: unknown) =>
+        reportEnd({ error, exitCode: error instanceof UsageError ? 2 : 1 }, context).pipe(concatMap(() => throwError(() => error))),
+      ),
+    )
+
+const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext): Observable<unknown> =>
+  defer(() => {
+    const { settings, io, log } = context
+    const { error, signal, report, exitCode } = ended
+    const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
+    const reason = error === undefined ? undefined : createRedactor(settings)(formatError(error))
+    log?.[exitCode === 0 ? 'info' : 'warn']({ outcome, exitCode, signal, error: reason }, 'command-ended')
+    const notified$: Observable<unknown> =
+      settings.notify === undefined ? of(undefined) : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
+    return forkJoin([exportMetrics(ended, context).pipe(io.wall.pass('the metrics')), notified$.pipe(io.wall.pass('the notification'))])
+  })
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
-const storeReport = (
-  { report, isReportStored = false }: RunEnding,
-  { settings, io, dependencies }: RunCommandContext,
-): Observable<boolean> => {
-  if (!report) return of(false)
-  if (isReportStored) return of(true)
+const storeReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
+  if (!report || isReportStored) return of(isReportStored)
+  const { settings, io, dependencies } = context
   return dependencies
     .storage(settings)
     .storeDocument('report.json', report)
@@ -55,59 +80,29 @@ const storeReport = (
     )
 }
 
-interface EndingContext extends RunCommandContext {
-  readonly isReportStored: boolean
-  readonly sinks: readonly SinkResult[]
-}
-
-/** Prints nothing if all is well, otherwise the brief and what to do next, or the summary if the folder has no brief of this run. */
-const printQuietly = (ending: RunEnding, context: EndingContext, isWell: boolean): Observable<unknown> => {
-  if (isWell) return of(undefined)
-  const { io } = context
-  const { report } = ending
-  return defer(() => collectBrief(context, { watchlist: {}, verify: false })).pipe(
-    map((brief) => {
-      if (brief.run !== report?.run) return printEnding(ending, context)
-      const next = report === undefined ? [] : nextLines(report, toNextContext(context))
-      printLines([...briefLines(brief, readSize(io.stdout).columns), ...next], io.stdout)
-    }),
-    catchError(() => of(printEnding(ending, context))),
+/** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
+const loadSinks = ({ report, signal }: RunEnding, context: RunCommandContext): Observable<readonly SinkResult[]> => {
+  const { sinks, io, settings, dependencies, flags } = context
+  const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
+  if (sinks.length === 0 || !hasOutputs) return of([])
+  const load = (target: Target): Observable<SinkResult> =>
+    defer(() => createExport(target, { streams: dependencies.streams })).pipe(
+      concatMap((sink) => runExport(sink, settings.out)),
+      catchError((failure: unknown) => {
+        const error = formatError(failure)
+        const again = formatCommandLine([
+          ...(target.kind === 'lake' ? ['lake'] : ['export', '--to', target.typed]),
+          ...(flags.out === undefined ? [] : ['--out', flags.out]),
+          ...(flags.config === undefined ? [] : ['--config', flags.config]),
+        ])
+        io.stderr.write(`error: the run is stored, but not loaded into its sink: ${clean(error)}\n`)
+        io.stderr.write(`  To load it without new requests: ${clean(again)}\n`)
+        return of({ sink: target.kind, error })
+      }),
+    )
+  return concat(...sinks.map(load)).pipe(
+    toArray(),
+    untilSignal(io.signal$),
+    map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted; the earlier data stays' }] : all)),
   )
 }
-
-/** Prints the report or the summary of a run on stdout. */
-const printEnding = ({ report, signal, error }: RunEnding, context: EndingContext): void => {
-  const { flags, io } = context
-  if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
-  if (!report) io.stderr.write('Interrupted before the run started.\n')
-  else if (flags.json) printJsonReport(report, context)
-  else printLines(formatSummary(report, context), io.stdout)
-  if (signal !== undefined && report && flags.json)
-    io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(flags.args))}\n`)
-}
-
-const printJsonReport = (report: RunReport, { io: { stdout, stderr }, sinks }: EndingContext): void => {
-  const why = describeUpToDate(report)
-  if (why !== undefined) stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
-  printJson(sinks.length > 0 ? { ...report, sinks } : report, stdout)
-}
-
-const formatSummary = (report: RunReport, context: EndingContext): readonly TextLine[] => {
-  const { flags, settings, io, dependencies } = context
-  const { columns } = readSize(io.stdout)
-  return createSummary(report, {
-    ...toNextContext(context),
-    files: new Map(dependencies.streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
-    out: settings.out,
-    isVerbose: flags.verbose === true,
-    sinks: context.sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]),
-  })
-}
-
-const toNextContext = ({ flags, io, isReportStored, origins }: EndingContext) => ({
-  origins,
-  columns: readSize(io.stdout).columns,
-  args: flags.args,
-  isReportStored,
-  isSimulated: flags.simulate !== undefined,
-})

@@ -1,85 +1,86 @@
+import { Option } from 'commander'
 import type { RunOptions } from '../../collector.js'
-import type { Settings } from '../../model/settings.js'
-import type { Telemetry } from '../../pipeline/event-bus.js'
-import type { Log } from '../../pipeline/log.js'
-import type { Metrics } from '../../telemetry/prometheus.js'
-import type { Dependencies, ProcessIo } from '../dependencies.js'
-import type { Target } from '../export/targets.js'
-import type { FleetFlags } from '../fleet.js'
-import type { Origins } from '../hints.js'
-import { readSymbols } from '../symbols.js'
-import type { ProgressMode } from '../terminal/progress.js'
+import { refusalCodes } from '../../market/refusal-policy.js'
+import { omitUndefined } from '../../model/row.js'
+import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
+import { asOfOption } from '../as-of.js'
+import type { FlagValues } from '../command.js'
+import type { CommandContext } from '../dependencies.js'
+import { targetsFlag } from '../export/targets.js'
+import * as options from '../options.js'
+import { readSymbols, symbolsOption } from '../symbols.js'
+import { progressModes } from '../terminal/progress.js'
 
-/** The options of `run` as commander parses them. */
-export interface RunInput extends Omit<RunOptions, 'symbols'>, FleetFlags {
-  readonly symbols?: string
-  /** Retry only what failed last time. */
-  readonly retryFailed?: boolean
-  readonly out?: string
-  readonly config?: string
-  /** Number of simulated stocks; undefined for the configured provider. */
-  readonly simulate?: number
-  /** How long to wait for a host that is down, milliseconds. */
-  readonly patience?: number
-  readonly progress: ProgressMode
-  readonly json?: boolean
-  /** Print nothing if the run is complete, and the brief if it is not. */
-  readonly quiet?: boolean
-  /** List the files of each stream in the summary. */
-  readonly verbose?: boolean
-  readonly logLevel: string
-  readonly logFile?: string
-  /** False: the day is not added to the history. */
-  readonly history?: boolean
-  readonly notify?: string
-  readonly notifyOn?: string
-  /** The port of the metrics; undefined without metrics. */
-  readonly metrics?: number
-  readonly metricsFile?: string
-  /** The port of the page; true: the usual one, or the next free one. Undefined without a page. */
-  readonly serve?: number | true
-  /** Targets into which the finished outputs are loaded. */
-  readonly sink?: readonly Target[]
-  /** The same as `accept: ['shrink']`. */
-  readonly acceptShrink?: boolean
+const { choiceOption, flag, integerOption } = options
+
+const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
+const MAX_PATIENCE_MS = 86_400_000
+
+/** The flags under a title of the help. */
+const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
+  for (const one of Object.values(flags)) one.helpGroup(title)
+  return flags
 }
 
-/** The flags of `run`, with those of the collector and of the fleet apart. */
-export interface RunFlags extends Omit<RunInput, Exclude<keyof RunOptions, 'symbols'> | keyof FleetFlags | 'sink' | 'acceptShrink'> {
-  readonly run: RunOptions
-  readonly fleet: FleetFlags
-  readonly sinks: readonly Target[]
-  /** The arguments after `scripstream`. */
-  readonly args: readonly string[]
+/** Flags that "scripstream help settings" shows: most have a setting. */
+const rareFlags = () => {
+  const flags = underTitle('More:', {
+    recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
+    patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
+      options.readDuration('--patience', text, MAX_PATIENCE_MS),
+    ) as options.Flag<number | undefined>,
+    history: flag('--no-history', 'do not keep this day for queries as of a day'),
+    progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default('auto'),
+    allowVolatile: options.volatileOption(),
+    logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LEVELS).default('silent'),
+    notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
+    metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
+  })
+  for (const one of Object.values(flags)) one.hideHelp()
+  return { ...flags, acceptShrink: flag('--accept-shrink', 'the same as --accept shrink').hideHelp() }
 }
 
-/** All that the parts of the command use. */
-export interface RunCommandContext {
-  readonly flags: RunFlags
-  readonly settings: Settings
-  readonly origins: Origins
-  readonly io: ProcessIo
-  readonly dependencies: Dependencies
-  /** The log file, if there is one. */
-  readonly log: Log | undefined
-  /** The traces, if the environment asks for them. */
-  readonly traces?: Telemetry | undefined
-  /** The metrics, if somebody reads them. */
-  readonly metrics?: Metrics | undefined
-}
-
-/** What commander parses as options of the collector, as they are. */
-const COLLECTOR_OPTIONS = ['only', 'skip', 'asOf', 'recordLate', 'fresh'] as const
-
-export const toRunFlags = (input: RunInput, args: readonly string[]): RunFlags => {
-  const { accept = [], acceptShrink = false, sink = [] } = input
-  const accepted = acceptShrink ? [...accept, 'shrink' as const] : accept
-  const run: RunOptions = Object.fromEntries(COLLECTOR_OPTIONS.flatMap((name) => (name in input ? [[name, input[name]]] : [])))
-  return { ...input, run: accepted.length === 0 ? run : { ...run, accept: accepted }, fleet: input, sinks: sink, args }
-}
-
-/** The options of a run, with its watchlist from the settings. */
-export const readRunOptions = ({ run, symbols }: RunFlags, settings: Settings): RunOptions => ({
-  ...run,
-  ...readSymbols(symbols, settings),
+/** The flags of `run`, in three groups and those that are rare. */
+export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
+  ...underTitle('What is collected:', {
+    only: options.streamsOption('--only', 'only these streams and those that they need', streams),
+    skip: options.streamsOption('--skip', 'all streams except these', streams),
+    symbols: symbolsOption(),
+    asOf: asOfOption(io),
+    retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
+    fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
+    accept: options.namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
+      ...{ what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' },
+    }),
+    simulate: options.simulateOption(),
+  }),
+  ...underTitle('Where it goes:', {
+    ...options.folderFlags(),
+    sink: targetsFlag('--sink <target>', 'then load it: market.duckdb, postgres://…; repeatable'),
+    engine: options.engineOption(),
+    blobs: options.blobsOption(),
+  }),
+  ...underTitle('What is shown:', {
+    quiet: flag('--quiet', 'print nothing if all is well, and the brief if not').conflicts(['json', 'verbose']),
+    verbose: flag('--verbose', 'name the files of each stream in the summary').conflicts('json'),
+    json: options.jsonFlag('print only the run report, as JSON, on stdout'),
+    serve: integerOption('--serve [port]', 'serve the page of the run; on a terminal until Ctrl+C', [0, 65_535]) as options.Flag<
+      number | true | undefined
+    >,
+    metrics: integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]),
+    notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
+    logFile: flag('--log-file <file>', 'also write the log to this file (5 of 10 MB are kept)'),
+  }),
+  ...rareFlags(),
 })
+
+/** The flags of `run` as they were typed. */
+export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>
+
+/** The options of a run. */
+export const toRunOptions = (flags: RunFlags, settings: Settings): RunOptions => {
+  const { only, skip, asOf, recordLate, fresh, accept = [], acceptShrink = false } = flags
+  const accepted = acceptShrink ? [...accept, 'shrink' as const] : accept
+  const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept: accepted.length === 0 ? undefined : accepted })
+  return { ...given, ...readSymbols(flags.symbols, settings) }
+}

@@ -5,7 +5,7 @@ import { forecastStreams } from '../../pipeline/plan.js'
 import { createLiveFile } from '../../storage/run-state.js'
 import type { LiveRunState } from '../../web/api/live.js'
 import { createRunView, type RunView } from '../../web/server/run-view.js'
-import type { RunCommandContext } from './flags.js'
+import type { RunCommandContext } from './context.js'
 
 /** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
 export interface RunFollower {

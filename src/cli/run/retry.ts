@@ -17,7 +17,7 @@ import { printJson } from '../terminal/print.js'
 type Retry = { readonly run: RunOptions; readonly note: string } | { readonly report: unknown }
 
 interface RetryContext {
-  readonly folder: Pick<Storage, 'stored'>
+  readonly stored: Storage['stored']
   readonly streams: readonly StreamDefinition[]
   readonly settings: Pick<Settings, 'fetchOhlcv' | 'out'>
   /** The current instant, epoch milliseconds. */
@@ -28,7 +28,7 @@ interface RetryContext {
  * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An unfinished run is resumed
  * instead, which also fetches its failed items. Emits once; errors with `UsageError` if there was no run.
  */
-export const planRetry = (run: RunOptions, { folder: { stored }, streams, settings, now }: RetryContext): Observable<Retry> => {
+export const planRetry = (run: RunOptions, { stored, streams, settings, now }: RetryContext): Observable<Retry> => {
   if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof UNREADABLE): Observable<unknown> =>
     stored.document(toStatePath(name)).pipe(catchDamagedFile(() => damaged))
@@ -96,7 +96,7 @@ const createRetry = (
 /** Reports that nothing failed, and prints the last report for `--json`; returns the exit code. */
 export const printNothingFailed = (
   report: unknown,
-  { json }: { readonly json?: boolean },
+  { json }: { readonly json?: boolean | undefined },
   { stdout, stderr }: Pick<ProcessIo, 'stdout' | 'stderr'>,
 ): number => {
   const note = 'Nothing to retry: no item failed. No request was sent.\n'

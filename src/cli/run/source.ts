@@ -1,9 +1,13 @@
 import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
-import { isRow } from '../../model/row.js'
+import { isRow, readText } from '../../model/row.js'
+import { toDay } from '../../model/trading-day.js'
+import { catchDamagedFile } from '../../operators/catch-item-failure.js'
 import { MASTER } from '../../pipeline/define-stream.js'
 import { type Storage, toStatePath } from '../../pipeline/storage.js'
+import { printWarning } from '../terminal/print.js'
+import type { RunCommandContext } from './context.js'
 
 const SOURCE_FILE = 'source.json'
 
@@ -24,7 +28,7 @@ export const guardRealVsSimulated =
           concatMap((event) => {
             if (isRecorded || !storesData(event)) return of(event)
             isRecorded = true
-            return recordSource(folder, isSimulated, event)
+            return folder.storeDocument(SOURCE_FILE, { simulated: isSimulated }).pipe(map(() => event))
           }),
         )
       }),
@@ -40,10 +44,28 @@ const readSource = ({ stored }: Folder): Observable<boolean | undefined> =>
     map(([hasMarket, source]) => (isRow(source) ? source.simulated === true : hasMarket ? false : undefined)),
   )
 
-const recordSource = ({ storeDocument }: Folder, simulated: boolean, event: RunEvent): Observable<RunEvent> =>
-  storeDocument(SOURCE_FILE, { simulated }).pipe(map(() => event))
-
 const describeConflict = (out: string, isSimulated: boolean): string =>
   isSimulated
     ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
     : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`
+
+/** A simulated market has no other "now" than the day that is asked for: the outputs of a later day are replaced by those of that day. */
+export const warnOfLaterDay = ({
+  flags,
+  run: { asOf },
+  settings,
+  io,
+  dependencies,
+}: Pick<RunCommandContext, 'flags' | 'run' | 'settings' | 'io' | 'dependencies'>): Observable<unknown> => {
+  if (flags.simulate === undefined || asOf === undefined) return of(undefined)
+  return dependencies
+    .storage(settings)
+    .stored.document(toStatePath('report.json'))
+    .pipe(
+      catchDamagedFile(() => undefined),
+      map((report) => {
+        const [before, day] = [isRow(report) ? toDay(Date.parse(readText(report.asOf))) : '', toDay(asOf)]
+        if (before > day) printWarning(`${settings.out} is of ${before}: its outputs become those of ${day}, but candles stay`, io.stderr)
+      }),
+    )
+}

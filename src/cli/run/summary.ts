@@ -33,24 +33,30 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
   const verdict = [...nextLines(report, context), [], ...formatVerdict(report, context.columns)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
   const results = createResults(report, context)
-  const lines = [
-    ...(results.lines.length > 1 ? [[], ...results.lines] : []),
-    ...idleLines(report, context.columns),
-    ...formatSection('Missing', problemLines(report), context.columns),
-    ...formatSection('Not up to date', staleLines(report), context.columns),
-    ...formatSection('Wrong symbols', wrongSymbolLines(report), context.columns),
-    ...formatSection('Changed answers', driftLines(report.drift), context.columns),
-    ...formatSection('Missing from earlier runs', earlierFailureLines(report), context.columns),
-    ...formatSection('Fleet', fleetLines(report.fleet), context.columns),
-    ...formatSection('Notes', warningLines(report), context.columns),
-    ...writtenLines(report, context, results.namesFiles),
-    ...context.sinks,
-    ...verdict,
-  ]
-  return lines[0]?.length === 0 ? lines.slice(1) : lines
+  const lines = [...results.lines, ...sectionLines(report, context.columns), ...writtenLines(report, context, results.namesFiles)]
+  const all = [...lines, ...context.sinks, ...verdict]
+  return all[0]?.length === 0 ? all.slice(1) : all
 }
 
-const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
+/** What each stream did, and what is missing and why. */
+export const describeResults = (report: RunReport, columns: number): readonly TextLine[] => [
+  ...createResults(report, { columns, isVerbose: false, files: new Map() }).lines,
+  ...sectionLines(report, columns),
+]
+
+const sectionLines = (report: RunReport, columns: number): readonly TextLine[] =>
+  [
+    ['Missing', problemLines(report)] as const,
+    ['Not up to date', staleLines(report)] as const,
+    ['Wrong symbols', wrongSymbolLines(report)] as const,
+    ['Changed answers', driftLines(report.drift)] as const,
+    ['Missing from earlier runs', earlierFailureLines(report)] as const,
+    ['Fleet', fleetLines(report.fleet)] as const,
+    ['Notes', warningLines(report)] as const,
+  ].flatMap(([title, lines]) => formatSection(title, lines, columns))
+
+/** A titled part of an answer; nothing without lines. */
+export const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
   lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(line, columns))]
 
 /** The word for an outcome, and its colour. */
@@ -210,7 +216,8 @@ const createResults = (report: RunReport, { columns, files, isVerbose }: Results
       }),
     )
   const fitting = fitColumns(createResultColumns(rows), rows, columns)
-  return { lines: renderTable(fitting, rows), namesFiles: fitting.includes(WRITTEN_COLUMN) }
+  const table = rows.length === 0 ? [] : [[], ...renderTable(fitting, rows)]
+  return { lines: [...table, ...idleLines(report, columns)], namesFiles: fitting.includes(WRITTEN_COLUMN) }
 }
 
 const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))

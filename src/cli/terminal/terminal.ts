@@ -114,6 +114,13 @@ export interface TextColumn<Row> {
   readonly drop?: number
 }
 
+/** Columns of rows of texts by their titles, each with its `drop`; the first one is on the left. */
+export const columnsOf = (titles: Readonly<Record<string, number | undefined>>): readonly TextColumn<readonly string[]>[] =>
+  Object.entries(titles).map(([title, drop], index) => ({
+    ...{ title, align: index === 0 ? 'left' : 'right', cell: (row) => row[index] ?? '' },
+    ...(drop === undefined ? {} : { drop }),
+  }))
+
 const CELL_GAP = '  '
 
 /** The columns that fit in a line of `room`. */

@@ -9,6 +9,8 @@ export interface QueryRequest {
   readonly sql: string
   /** Rows at most. */
   readonly limit?: number
+  /** Tables are read as they stood on this day, `YYYY-MM-DD`. */
+  readonly day?: string
 }
 
 export interface QueryAnswer {

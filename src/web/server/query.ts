@@ -4,6 +4,7 @@ import { listViews } from '../../analysis/tables/index.js'
 import { workedQueries } from '../../analysis/worked-queries.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
+import { readDay } from '../../model/trading-day.js'
 import { listTables } from '../../pipeline/define-stream.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
@@ -33,13 +34,16 @@ export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promis
 /** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
 export const createQueryRunner = ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner => {
   let isBusy = false
-  return async ({ sql, limit = DEFAULT_ROWS }, signal) => {
+  return async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
     if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
     isBusy = true
     const startedAt = performance.now()
     try {
       const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
-      return toAnswer(await runLimitedQuery({ sql, root, streams }, limits, signal), performance.now() - startedAt)
+      return toAnswer(
+        await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal),
+        performance.now() - startedAt,
+      )
     } finally {
       isBusy = false
     }

@@ -6,6 +6,7 @@ import { readDay } from '../../model/trading-day.js'
 import {
   createShowRunner,
   type DataSource,
+  type MarketFolder,
   openMarketFolder,
   REPORT,
   readIndexChart,
@@ -58,7 +59,6 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
   const readToday = () => folder.remember('today', [REPORT, MASTER_MAP], () => show({ show: 'today' }))
   const readLists = () => readMarketLists(folder)
-  let runner = ask
   const routes: readonly Route[] = [
     ...runRoutes,
     { path: '/api/today', answer: readToday },
@@ -70,34 +70,23 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(show({ show: 'stock', name: symbol }), symbol) },
     {
       path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'candles', name: symbol, isStored: query.get('adjusted') === '0' }), symbol),
+      answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'candles', name: symbol, ...toWishes(query) }), symbol),
     },
     { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
-    { path: '/api/index/:name/candles', answer: ({ params: { name = '' } }) => found(readIndexChart(folder, name), name) },
+    {
+      path: '/api/index/:name/candles',
+      answer: ({ params: { name = '' }, query }) => found(readIndexChart(folder, name, toWishes(query)), name),
+    },
     {
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query }) => {
         const day = readDay(query.get('day') ?? '')
-        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch((error: unknown) => {
-          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-        })
+        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch(refuse)
       },
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
-    {
-      method: 'POST',
-      path: '/api/query',
-      answer: async ({ body, signal }) => {
-        const { sql, limit } = isRow(body) ? body : {}
-        if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
-        runner ??= (await import('./query.js')).createQueryRunner(folder)
-        return runner({ sql, ...(typeof limit === 'number' ? { limit } : {}) }, signal).catch((error: unknown) => {
-          throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-        })
-      },
-    },
+    queryRoute(folder, ask),
   ]
   return {
     routes,
@@ -108,8 +97,33 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   }
 }
 
+/** Answers statements in the process of `ask`; in this one if it is absent. */
+const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
+  let runner = ask
+  return {
+    method: 'POST',
+    path: '/api/query',
+    answer: async ({ body, signal }) => {
+      const { sql, limit, day } = isRow(body) ? body : {}
+      if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
+      if (day !== undefined && readDay(day) === undefined)
+        throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
+      runner ??= (await import('./query.js')).createQueryRunner(folder)
+      const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
+      return runner(request, signal).catch(refuse)
+    },
+  }
+}
+
+/** What the reader can correct is a refusal, not a fault of the server. */
+const refuse = (error: unknown): never => {
+  throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+}
+
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
+
+const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {

@@ -1,24 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import type { Change } from '../../../src/analysis/diff/change.js'
-import { findNewFilings, findNewNews } from '../../../src/analysis/diff/document-changes.js'
-import {
-  findBandChanges,
-  findCircuitChanges,
-  findListingChanges,
-  findNewActions,
-  findNewDeals,
-  findSurveillanceChanges,
-} from '../../../src/analysis/diff/list-changes.js'
-import { findResultChanges } from '../../../src/analysis/diff/result-changes.js'
+import type { Change, Section } from '../../../src/analysis/diff/change.js'
+import { compareDocuments, compareLists, compareStocks, type ListVersions } from '../../../src/analysis/diff/compare.js'
+import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from '../../../src/analysis/diff/kinds.js'
 import type { Row } from '../../../src/model/row.js'
 import type { Stock } from '../../../src/model/stock.js'
+
+/** The changes in the lists of a section, by file. */
+const find = (section: Section, files: Readonly<Record<string, ListVersions>>, beforeDay?: string): readonly Change[] => {
+  const told = new Set<string>()
+  return LIST_KINDS.filter((kind) => kind.section === section).flatMap((kind) =>
+    kind.files.flatMap((file) => {
+      const versions = files[file]
+      return versions === undefined ? [] : compareLists(kind, versions, { beforeDay, told })
+    }),
+  )
+}
+
+const newDocuments = (section: string, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
+  compareDocuments(DOCUMENT_KINDS.find((kind) => kind.section === section) as DocumentKind, 'A', { before, after })
 
 const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })
 
 const gist = ({ section, change, symbol, from = '', to = '' }: Change): string => [section, change, symbol, from, to].join(' ').trim()
 
 describe('the master list', () => {
-  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => findListingChanges(before, after).map(gist)
+  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => compareStocks(before, after).map(gist)
 
   it('shows new stocks and stocks that have left', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
@@ -51,7 +57,7 @@ describe('lists of the market', () => {
   it('show stocks that came under surveillance, left it, or changed their stage', () => {
     const row = (symbol: string, Stage: string) => ({ Symbol: symbol, ISIN: `I${symbol}`, Stage })
     const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
-    expect(findSurveillanceChanges('ASM', lists).map(gist)).toEqual([
+    expect(find('surveillance', { '{exch}_asm_list.json': lists }).map(gist)).toEqual([
       'surveillance changed B I II',
       'surveillance entered D  IV',
       'surveillance left C I',
@@ -60,7 +66,7 @@ describe('lists of the market', () => {
 
   it('distinguish a renamed stock under surveillance from a new one', () => {
     const [before, after] = [[{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }], [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }]]
-    expect(findSurveillanceChanges('GSM', { before, after })).toEqual([])
+    expect(find('surveillance', { '{exch}_gsm_list.json': { before, after } })).toEqual([])
   })
 
   it('show changed bands from all bands, by series, and from the exchange’s own list', () => {
@@ -74,19 +80,22 @@ describe('lists of the market', () => {
       before: [bandChange('B', '10', '5')],
       after: [bandChange('A', '20', 'No Band'), bandChange('B', '10', '5'), bandChange('C', '5', '10')],
     }
-    expect(findBandChanges(complete, announced).map(({ symbol, detail }) => `${symbol} ${detail}`)).toEqual([
-      'A from 20 % to no band',
-      'C from 5 % to 10 %',
-    ])
+    expect(
+      find('bands', { 'complete_price_bands.json': complete, 'incremental_price_bands.json': announced }).map(
+        ({ symbol, detail }) => `${symbol} ${detail}`,
+      ),
+    ).toEqual(['A from 20 % to no band', 'C from 5 % to 10 %'])
   })
 
   it('show stocks that reached a limit or left it', () => {
     expect(
-      findCircuitChanges('upper', { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] }).map(gist),
+      find('circuits', {
+        'upper_circuit_stocks.json': { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] },
+      }).map(gist),
     ).toEqual(['circuits entered C', 'circuits left A'])
   })
 
-  it('show new deals, but not deals that became too old', () => {
+  it('show new deals once, but not deals that became too old', () => {
     const deal = (sym: string, qty: number) => ({
       sym,
       date: '2026-02-12 00:00:00',
@@ -96,9 +105,11 @@ describe('lists of the market', () => {
       cname: 'FUND',
       deal: 'BLOCK',
     })
-    expect(findNewDeals({ before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7)] })).toEqual([
-      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 8,00,00,000 at 1.5 on 2026-02-12 (block, 12 crore)' },
-    ])
+    expect(
+      find('deals', {
+        'bulk_block_deals.json': { before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7), deal('A', 8e7)] },
+      }),
+    ).toEqual([{ section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 8,00,00,000 at 1.5 on 2026-02-12 (block, 12 crore)' }])
   })
 
   it('show new actions once, but not an upcoming one that moved to the history', () => {
@@ -107,7 +118,7 @@ describe('lists of the market', () => {
       [row('A', 'SPLIT', '2026-02-13')],
       [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
     ]
-    expect(findNewActions({ before, after })).toEqual([
+    expect(find('actions', { 'history_corporate_actions.json': { before, after } })).toEqual([
       { section: 'actions', change: 'new', symbol: 'B', detail: 'bonus of 2:10 on 2026-03-01' },
     ])
   })
@@ -116,15 +127,17 @@ describe('lists of the market', () => {
 describe('corporate actions', () => {
   it('are not new after their own day, on which they are in neither list', () => {
     const split = { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: '2026-02-13', Note: '2:10' }] }
-    expect(findNewActions({ before: [], after: [split] }, '2026-02-13')).toEqual([])
-    expect(findNewActions({ before: [], after: [split] }, '2026-02-12')).toHaveLength(1)
+    expect(find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-13')).toEqual([])
+    expect(find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-12')).toHaveLength(1)
   })
 })
 
 describe('quarterly results', () => {
   const row = (YEAR: string, SALES: string, Net_Profit = '1|1') => ({ Symbol: 'A', ISIN: 'I1', incomeStat_cq: { YEAR, SALES, Net_Profit } })
   const details = (before: object, after: object) =>
-    findResultChanges({ before: [before as Row], after: [after as Row] }).map(({ change, detail }) => `${change} ${detail}`)
+    find('results', { 'fundamental_data.json': { before: [before as Row], after: [after as Row] } }).map(
+      ({ change, detail }) => `${change} ${detail}`,
+    )
 
   it('show a new quarter with the growth on the year', () => {
     const before = row('202509|202506|202503|202412', '9|8|7|100', '2|2|2|-5')
@@ -152,14 +165,13 @@ describe('documents of a stock', () => {
   it('show how many filings are new, and the newest of them', () => {
     const filing = (news_id: string, caption: string) => ({ news_id, caption })
     const [before, after] = [
-      { data: [filing('1', 'a')] },
-      { data: [filing('4', 'd'), { news_date: '2026', descriptor: 'c' }, filing('2', 'b'), filing('1', 'changed')] },
+      [filing('1', 'a')],
+      [filing('4', 'd'), { news_date: '2026', descriptor: 'c' }, filing('2', 'b'), filing('1', 'changed')],
     ]
-    expect(findNewFilings('A', before, after)).toEqual([
+    expect(newDocuments('filings', before, after)).toEqual([
       { section: 'filings', change: 'new', symbol: 'A', count: 3, detail: '3 new: d; c; …' },
     ])
-    expect(findNewFilings('A', undefined, before)).toMatchObject([{ count: 1 }])
-    expect(findNewFilings('A', before, { data: null })).toEqual([])
+    expect(newDocuments('filings', before, [])).toEqual([])
   })
 
   it('count a filing that is listed twice once, and give the address of its document', () => {
@@ -169,21 +181,19 @@ describe('documents of a stock', () => {
       { ...results, news_date: '2026' },
       { news_id: '2', caption: 'x', file_url: 'javascript:1' },
     ]
-    expect(findNewFilings('A', { data: [] }, { data })).toMatchObject([
+    expect(newDocuments('filings', [], data)).toMatchObject([
       { count: 2, documents: [{ title: 'Results', url: 'https://filings.example/1.pdf' }] },
     ])
   })
 
   it('distinguish news by title and date', () => {
     const [before, after] = [
-      { News: [{ Title: 'a', PublishDate: 1 }] },
-      {
-        News: [
-          { Title: 'a', PublishDate: 2 },
-          { Title: 'a', PublishDate: 1 },
-        ],
-      },
+      [{ Title: 'a', PublishDate: 1 }],
+      [
+        { Title: 'a', PublishDate: 2 },
+        { Title: 'a', PublishDate: 1 },
+      ],
     ]
-    expect(findNewNews('A', before, after)).toEqual([{ section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' }])
+    expect(newDocuments('news', before, after)).toEqual([{ section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' }])
   })
 })

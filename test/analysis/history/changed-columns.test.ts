@@ -108,7 +108,10 @@ describe.runIf(duckdb)('a stock that was renamed', () => {
       name(symbol)
       await recordRun(root, { day, request: { tables: tablesOf(MASTER) } })
     }
-    expect(await ask('select symbol, isin, count(*) from candles_adjusted group by all', root, OLD)).toEqual([['OLD', 'INE000000001', '1']])
+    const counts = 'select symbol, isin, count(*) from candles_adjusted group by all'
+    expect(await ask(counts, root, OLD)).toEqual([['OLD', 'INE000000001', '1']])
+    // Only the recorded master lists name the former symbol.
+    expect(await ask(counts, root)).toEqual([['NEW', 'INE000000001', '2']])
   })
 
   it('is warned of if the master list before, which names it, cannot be read', async () => {

@@ -78,6 +78,18 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
     )
   })
 
+  it('have each close as a run of its day collected it, whichever of the later actions the provider has applied', async () => {
+    const actions = [
+      ['BONUS', DAYS[2] as string, '1:1'],
+      ['SPLIT', DAYS[5] as string, '2:10'],
+    ] as const
+    const first = PRICES.map((price, index) => price * (index < 2 ? 2 : 1) * (index < 5 ? 5 : 1))
+    for (const stored of [first, before(5, 5), PRICES]) {
+      const rows = await objectsOf('select close, close_first from candles_adjusted order by day', market(stored, actions))
+      expect(rows.map(({ close, close_first }) => [close, close_first])).toEqual(PRICES.map((price, index) => [price, first[index]]))
+    }
+  })
+
   it('find the actions of a stock under its former symbol', async () => {
     expect((await read(market(before(4, 5), [['SPLIT', DAYS[4] as string, '2:10']], 'OLD'))).map(({ close }) => close)).toEqual(PRICES)
   })

@@ -124,6 +124,28 @@ describe.skipIf(!duckdb)('single views', () => {
     expect(await rowsOf("select stocks from breadth where level = 'market'", out)).toEqual([['1']])
   })
 
+  it('documents of a renamed stock count once, although both symbols have a file of them', async () => {
+    const filings = {
+      code: 0,
+      data: [{ news_date: '2026-02-11 10:00:00', caption: 'a', descriptor: 'General', file_url: 'https://x.example/a.pdf' }],
+    }
+    const news = (symbol: string) => ({ Symbol: symbol, ISIN: 'INE009A01021', News: [{ PublishDate: 1_770_800_000_000, Title: 'b' }] })
+    const out = folderWith({
+      'master_isin_map.json': MASTER,
+      '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+      'company_filings/NEW_filings.json': filings,
+      'company_filings/OLD_filings.json': filings,
+      'market_news/NEW_news.json': news('NEW'),
+      'market_news/OLD_news.json': news('OLD'),
+    })
+    expect(await objectsOf('select filings_7d, news_7d from screener', out)).toEqual([{ filings_7d: 1, news_7d: 1 }])
+    expect(await rowsOf('select symbol, kind, title from events order by kind', out)).toEqual([
+      ['NEW', 'filing', 'a'],
+      ['NEW', 'news', 'b'],
+    ])
+    expect(await rowsOf('select copies from filings_unique union all select copies from news_unique', out)).toEqual([['2'], ['2']])
+  })
+
   it('symbols has a former symbol with the present one', async () => {
     const out = folderWith({
       'master_isin_map.json': MASTER,

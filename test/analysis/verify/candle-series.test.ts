@@ -1,20 +1,21 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { orderDays, parseCandles } from '../../../src/analysis/verify/candle-series.js'
+import { parseCandles } from '../../../src/analysis/verify/candle-series.js'
+import { orderDays } from '../../../src/analysis/verify/series-checks.js'
 import { dayToNumber, numberToDay } from '../../../src/market/candle-file.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const MIDNIGHT = Date.parse('2020-01-01T00:00:00+05:30') / 1_000
 
-const seriesOf = (days: readonly number[]) => {
+const candlesOf = (days: readonly number[]) => {
   const text = days.map((day) => `${MIDNIGHT + day * 86_400},10,11,9,10.5,100\n`).join('')
-  return { symbol: 'A', file: 'A.csv', candles: parseCandles(Buffer.from(HEADER + text)).candles }
+  return parseCandles(Buffer.from(HEADER + text)).candles
 }
 
 it('distinguishes duplicate days from days out of order, and sorts them', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 40 }), (days) => {
-      const { findings, candles } = orderDays(seriesOf(days))
+      const { findings, candles } = orderDays(candlesOf(days))
       const isNew = (day: number, place: number): boolean => !days.slice(0, place).includes(day)
       const isLate = (day: number, place: number): boolean => days.slice(0, place).some((earlier) => earlier > day)
       expect(findings.map(({ check }) => check)).toEqual([
@@ -57,6 +58,6 @@ it('reads no truncated or malformed line as a candle', () => {
 })
 
 it('assigns a midnight in India to its day', () => {
-  expect(numberToDay(seriesOf([0]).candles.day[0] ?? 0)).toBe('2020-01-01')
+  expect(numberToDay(candlesOf([0]).day[0] ?? 0)).toBe('2020-01-01')
   expect(numberToDay(dayToNumber('2026-02-12'))).toBe('2026-02-12')
 })

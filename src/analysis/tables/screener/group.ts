@@ -5,7 +5,18 @@ export interface ScreenerColumn extends ViewColumn {
   readonly reads?: readonly GroupName[]
 }
 
-export type GroupName = 'price' | 'history' | 'indicator' | 'results' | 'valuation' | 'holders' | 'reaction' | 'lists' | 'latest'
+export type GroupName =
+  | 'price'
+  | 'history'
+  | 'technical'
+  | 'known'
+  | 'indicator'
+  | 'results'
+  | 'valuation'
+  | 'holders'
+  | 'reaction'
+  | 'lists'
+  | 'latest'
 
 /** Columns of the screener from one source. */
 export interface ScreenerGroup {

@@ -81,7 +81,7 @@ const latestOf = (values: string, order: string): string => `max_by(${values}, r
 /** The latest filing and news. */
 export const latest: ScreenerGroup = {
   title: 'latest filing and news',
-  needs: ['filings_unique', 'news'],
+  needs: ['filings_unique', 'news_unique'],
   with: [
     FILED,
     `latest_filing AS (
@@ -89,8 +89,8 @@ export const latest: ScreenerGroup = {
         count(*) FILTER (${sinceWeek('day')}) AS filings FROM filed GROUP BY isin
     )`,
     `latest_news AS (
-      SELECT isin, max(published_at) AS published_at, ${latestOf("{'title': NULLIF(title, ''), 'sentiment': NULLIF(sentiment, '')}", 'published_at, title')} AS last_news,
-        count(*) FILTER (${sinceWeek('CAST(published_at AS DATE)')}) AS news FROM news GROUP BY isin
+      SELECT isin, max(published_at) AS published_at, ${latestOf("{'title': NULLIF(title, ''), 'sentiment': sentiment}", 'published_at, title')} AS last_news,
+        count(*) FILTER (${sinceWeek('day')}) AS news FROM news_unique GROUP BY isin
     )`,
     'latest AS (SELECT * FROM latest_filing FULL JOIN latest_news USING (isin))',
   ],
@@ -112,7 +112,7 @@ export const latest: ScreenerGroup = {
       'news_7d',
       'BIGINT',
       'news of the day of the run and the 6 days before',
-      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM news), coalesce(t.news, 0), NULL)`,
+      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM news_unique), coalesce(t.news, 0), NULL)`,
     ),
   ],
 }

@@ -5,6 +5,7 @@ import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, price } from './price.js'
 import { holders, results, valuation } from './results.js'
+import { known, technical } from './technical.js'
 
 const identity: ScreenerGroup = {
   title: 'identity',
@@ -44,6 +45,8 @@ const identity: ScreenerGroup = {
 const JOINED: readonly (readonly [name: GroupName, group: ScreenerGroup])[] = [
   ['price', price],
   ['history', history],
+  ['technical', technical],
+  ['known', known],
   ['indicator', indicators],
   ['results', results],
   ['valuation', valuation],

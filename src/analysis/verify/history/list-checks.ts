@@ -2,8 +2,8 @@ import { groupBy } from '../../../model/map.js'
 import { isRow, omitUndefined, type Row, readText } from '../../../model/row.js'
 import { nameFirst } from '../../../model/text.js'
 import type { Day } from '../../../model/trading-day.js'
-import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../../diff/result-changes.js'
-import type { Finding, Severity } from '../finding.js'
+import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../../diff/results.js'
+import { type Finding, isMany, type Severity } from '../finding.js'
 
 /** A check of the recorded days of a file. It sees them one after the other, oldest first. */
 export interface ListCheck {
@@ -206,12 +206,6 @@ const mergeMany = (findings: readonly Finding[], stocks: number): readonly Findi
 }
 
 const isLarge = ({ from, to }: RestatedFigure): boolean => Math.abs(Number(to) - Number(from)) > MIN_WARNING * Math.abs(Number(from))
-
-/** Findings about more stocks than these, and a larger share of the list, are one about the day. */
-const MIN_MANY = 5
-const MIN_SHARE = 0.05
-
-const isMany = (count: number, total: number): boolean => count >= MIN_MANY && count >= total * MIN_SHARE
 
 /** Sessions in a row without a change that are reported of a list that changed on each one before. */
 const MIN_UNCHANGED = 3

@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
-import type { CandlesAnswer } from '../../../show/answers.js'
+import type { CandlesAnswer, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
+import { fetchJson } from './fetch-json.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'
 import type { ChartContent, HoveredSession, PriceChart } from './price-chart.js'
@@ -11,7 +12,7 @@ export const DEFAULT_RANGE = '1Y'
 
 /** The chart of a stock or an index, for as long as its view is shown. */
 export interface ChartPanel {
-  readonly render: (content: Omit<ChartContent, 'range' | 'day' | 'hidden'>, page: PageContext) => TemplateResult
+  readonly render: (content: Pick<ChartContent, 'candles' | 'events'>, page: PageContext) => TemplateResult
   readonly leave: () => void
 }
 
@@ -21,10 +22,17 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   let place: Element | undefined
   let content: ChartContent | undefined
   let hovered: HoveredSession | undefined
+  let seen: readonly [first: number, last: number] | undefined
+  const compared = createCompared(page)
   const callbacks = {
     hover: (session: HoveredSession | undefined): void => {
       if (session?.index === hovered?.index) return
       hovered = session
+      page.update()
+    },
+    see: (first: number, last: number): void => {
+      if (seen?.[0] === first && seen[1] === last) return
+      seen = [first, last]
       page.update()
     },
     choose: (day: string): void => page.setQuery({ day: page.place.query.get('day') === day ? undefined : day }),
@@ -47,22 +55,67 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
         ...shown,
         range: query.get('range') ?? DEFAULT_RANGE,
         day: query.get('day') ?? undefined,
-        hidden: query.get('hide') ?? '',
+        hidden: readHidden(query),
+        isLog: query.get('scale') === 'log',
+        other: compared.read(query),
       }
       chart?.show(content)
-      return renderChart(content, { page, hovered, mount })
+      return renderChart(content, { page, hovered, mount, seen, problem: compared.problem() })
     },
     leave: () => mount(undefined),
   }
 }
 
+/** Filings, news and announcements are only marked if the reader wants them. */
+const USUALLY_HIDDEN = 'FNA'
+
+const readHidden = (query: URLSearchParams): string => query.get('marks-off') ?? USUALLY_HIDDEN
+
+/** Loads the stock or the index of `compare=`, with the same steps. */
+const createCompared = (page: PageContext) => {
+  let asked: string | undefined
+  let answer: CandlesAnswer | Error | undefined
+  return {
+    problem: (): string | undefined => (answer instanceof Error ? answer.message : undefined),
+    read: (query: URLSearchParams): CandlesAnswer | undefined => {
+      const name = query.get('compare') ?? ''
+      const key = `${name} ${query.get('step') ?? ''}`
+      if (asked !== key) {
+        asked = key
+        answer = undefined
+        if (name !== '')
+          void loadCompared(name, query.get('step') ?? '')
+            .catch((error: unknown) => error as Error)
+            .then((found) => {
+              if (asked === key) answer = found
+              page.update()
+            })
+      }
+      return answer instanceof Error ? undefined : answer
+    },
+  }
+}
+
+const loadCompared = async (name: string, step: string): Promise<CandlesAnswer> => {
+  const { found } = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(name)}`)
+  const [best] = found.filter(({ symbol, key }) => symbol.toUpperCase() === name || key.toUpperCase() === name)
+  if (best === undefined) throw new Error(`${name} is in no list of this folder`)
+  return fetchJson<CandlesAnswer>(`/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${step}`)
+}
+
 interface ChartState {
   readonly page: PageContext
+  readonly seen: readonly [first: number, last: number] | undefined
+  /** Why the other instrument is not shown. */
+  readonly problem: string | undefined
   readonly hovered: HoveredSession | undefined
   readonly mount: (element: Element | undefined) => void
 }
 
-const renderChart = ({ candles, range, events, hidden }: ChartContent, { page, hovered, mount }: ChartState): TemplateResult => {
+const renderChart = (
+  { candles, range, events, hidden, other }: ChartContent,
+  { page, hovered, mount, seen, problem }: ChartState,
+): TemplateResult => {
   const index = hovered?.index ?? candles.days.length - 1
   const isAdjusted = page.place.query.get('adjusted') !== '0'
   return html`
@@ -70,14 +123,21 @@ const renderChart = ({ candles, range, events, hidden }: ChartContent, { page, h
       <div class="head">
         ${choices('Range', RANGES, { chosen: range, choose: (value) => page.setQuery({ range: value === DEFAULT_RANGE ? undefined : value }) })}
         ${candles.isAdjusted ? html`<label title="For splits and bonuses"><input type="checkbox" .checked=${isAdjusted} @change=${() => page.setQuery({ adjusted: isAdjusted ? '0' : undefined })}> adjusted</label>` : nothing}
+        ${chartTools(page)}
         <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, index)}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
+        ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
       </div>
       ${
         candles.days.length === 0
           ? html`<div class="canvas">${emptyLine('There are no candles of it in this folder.')}</div>`
           : html`<div class="canvas" role="img" aria-label=${describeAll(candles)} ${ref(mount)}></div>`
       }
+      <p class="seen soft">${describeSeen(candles, seen)} ${
+        other === undefined
+          ? candles.averages.map(({ length }, place) => html`<span><i class=${`key average-${place + 1}`}></i>average of ${length}</span> `)
+          : html`<span><i class="key average-1"></i>${page.place.query.get('compare')}</span>`
+      }</p>
       ${legend(events, hidden, page)}
       <p class="hovered line">${(hovered?.events ?? []).slice(0, 3).map(({ mark, title }) => html`<span class="tag">${mark}</span> <bdi>${title}</bdi> `)}</p>
       <p class="attribution soft">Charts: <a href="https://www.tradingview.com/" target="_blank" rel="noreferrer">TradingView</a> Lightweight Charts™, © 2025 TradingView, Inc.</p>
@@ -99,12 +159,30 @@ const legend = (events: ChartContent['events'], hidden: string, page: PageContex
   <div class="marks" role="group" aria-label="Marks on the chart">
     ${MARKS.filter(([mark]) => events.some((event) => event.mark === mark)).map(([mark, word]) => {
       const isHidden = hidden.includes(mark)
-      const toggle = (): void => page.setQuery({ hide: (isHidden ? hidden.replace(mark, '') : hidden + mark) || undefined })
+      const next = isHidden ? hidden.replace(mark, '') : hidden + mark
+      const toggle = (): void => page.setQuery({ 'marks-off': next === USUALLY_HIDDEN ? undefined : next })
       return html`<button type="button" class="plain" aria-pressed=${!isHidden} @click=${toggle}><span class="tag">${mark}</span> ${word}</button>`
     })}
-    ${events.some(({ mark }) => /[FNA]/.test(mark)) ? html`<span class="soft">• filings, news (zoom in for letters)</span>` : nothing}
+    ${events.some(({ mark }) => USUALLY_HIDDEN.includes(mark) && !hidden.includes(mark)) ? html`<span class="soft">• filings, news (zoom in for letters)</span>` : nothing}
   </div>
 `
+
+/** Weeks, a logarithmic scale, and another instrument. */
+const chartTools = (page: PageContext): TemplateResult => {
+  const { query } = page.place
+  const check = (key: string, value: string, text: string): TemplateResult =>
+    html`<label><input type="checkbox" .checked=${query.get(key) === value} @change=${() => page.setQuery({ [key]: query.get(key) === value ? undefined : value })}> ${text}</label>`
+  return html`${check('step', 'week', 'weeks')} ${check('scale', 'log', 'log')}
+    <label>against <input class="compare" placeholder="NIFTY" aria-label="Compare with a stock or an index" .value=${query.get('compare') ?? ''}
+      @change=${(event: Event) => page.setQuery({ compare: (event.target as HTMLInputElement).value.trim().toUpperCase() || undefined })}></label>`
+}
+
+/** How much the price changed over what is in view. */
+const describeSeen = ({ days, close }: CandlesAnswer, seen: ChartState['seen']): TemplateResult | typeof nothing => {
+  const [first, last] = seen ?? []
+  if (first === undefined || last === undefined || last >= days.length || !close[first]) return nothing
+  return html`<span>${formatDay(days[first])} to ${formatDay(days[last])}: ${changeText(100 * ((close[last] ?? 0) / close[first] - 1), 1)}</span> `
+}
 
 const describeCleaned = ({ cleaned, about }: CandlesAnswer): { readonly problem?: string } => {
   const texts = [...(about.problem === undefined ? [] : [about.problem]), ...cleaned]

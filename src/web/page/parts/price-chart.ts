@@ -6,6 +6,8 @@ import {
   createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
+  LineSeries,
+  PriceScaleMode,
   TickMarkType,
 } from 'lightweight-charts'
 import type { CandlesAnswer, StockEvent } from '../../../show/answers.js'
@@ -22,14 +24,20 @@ export interface ChartContent {
   readonly range: string
   /** The day that the reader has chosen. */
   readonly day: string | undefined
-  /** The letters of the marks that the reader has switched off. */
+  /** The letters of the marks that are not shown. */
   readonly hidden: string
+  /** Whether prices that differ by the same share are at the same distance. */
+  readonly isLog: boolean
+  /** Another stock or an index: both are shown as changes in percent. */
+  readonly other?: CandlesAnswer | undefined
 }
 
 export interface ChartCallbacks {
   /** The session under the pointer, with its events; undefined outside. */
   readonly hover: (session: HoveredSession | undefined) => void
   readonly choose: (day: string) => void
+  /** The first and the last candle in view. */
+  readonly see: (first: number, last: number) => void
 }
 
 export interface HoveredSession {
@@ -49,22 +57,14 @@ const nameDay = (time: unknown, kind: TickMarkType): string | null =>
   kind === TickMarkType.DayOfMonth ? formatDay(String(time)).slice(0, -5) : null
 
 /** Draws candles, volume and the marks of events. The library would add a style element for its logo, which the page forbids: the page names it itself. */
-export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartCallbacks): PriceChart => {
+export const createPriceChart = (element: HTMLElement, { hover, choose, see }: ChartCallbacks): PriceChart => {
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false },
     timeScale: { tickMarkFormatter: nameDay },
     localization: { locale: 'en-IN', timeFormatter: (time: unknown) => formatDay(String(time)) },
   })
-  const candles = chart.addSeries(CandlestickSeries, {
-    priceFormat: { type: 'custom', formatter: (price: number) => (price < 0 ? '' : formatNumber(price, 2)), minMove: 0.01 },
-  })
-  const volume = chart.addSeries(HistogramSeries, {
-    ...{ priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false },
-    priceFormat: { type: 'custom', formatter: (value: number) => formatLarge(value), minMove: 1 },
-  })
-  chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
-  candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.22 } })
+  const { candles, volume, averages, other } = addSeries(chart)
   const marks = createSeriesMarkers(candles, [])
   let shown: ChartContent | undefined
   let bySession: ReadonlyMap<string, readonly StockEvent[]> = new Map()
@@ -74,10 +74,16 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
     candles.applyOptions(candleColours(colours))
     candles.setData(toCandles(shown.candles))
     volume.setData(shown.candles.days.map((time, index) => ({ time, value: shown?.candles.volume[index] ?? 0, color: colours.faint })))
+    drawLines(averages, other, { shown, colours })
+    candles.priceScale().applyOptions({ mode: chooseMode(shown) })
     drawMarks()
   }
   const drawMarks = (): void => marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
-  chart.timeScale().subscribeVisibleLogicalRangeChange(drawMarks)
+  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+    drawMarks()
+    const end = (shown?.candles.days.length ?? 0) - 1
+    if (range !== null && end >= 0) see(Math.min(end, Math.max(0, Math.ceil(range.from))), Math.max(0, Math.min(end, Math.floor(range.to))))
+  })
   chart.subscribeCrosshairMove(({ time }) => {
     const index = time === undefined ? -1 : (shown?.candles.days.indexOf(String(time)) ?? -1)
     hover(index < 0 ? undefined : { index, events: bySession.get(String(time)) ?? [] })
@@ -90,11 +96,11 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
     show: (content) => {
       const before = shown
       shown = content
-      if (before?.candles !== content.candles || before.events !== content.events) {
+      if (DRAWN.some((part) => before?.[part] !== content[part])) {
         bySession = groupBySession(content.candles.days, content.events)
         draw()
       }
-      if (before?.range !== content.range || before.candles.days.length !== content.candles.days.length)
+      if (before?.range !== content.range || before?.candles.days.length !== content.candles.days.length)
         showRange(chart, content, element.clientWidth)
       if (before?.day !== content.day) showDay(chart, content)
       drawMarks()
@@ -104,6 +110,47 @@ export const createPriceChart = (element: HTMLElement, { hover, choose }: ChartC
       chart.remove()
     },
   }
+}
+
+/** What is drawn again when it changes. */
+const DRAWN = ['candles', 'events', 'other', 'isLog'] as const
+
+const chooseMode = ({ other, isLog }: ChartContent): PriceScaleMode =>
+  other ? PriceScaleMode.Percentage : isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal
+
+const addSeries = (chart: IChartApi) => {
+  const candles = chart.addSeries(CandlestickSeries, {
+    priceFormat: { type: 'custom', formatter: (price: number) => (price < 0 ? '' : formatNumber(price, 2)), minMove: 0.01 },
+  })
+  const volume = chart.addSeries(HistogramSeries, {
+    ...{ priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false },
+    priceFormat: { type: 'custom', formatter: (value: number) => formatLarge(value), minMove: 1 },
+  })
+  chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
+  candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.22 } })
+  const quiet = { lastValueVisible: false, priceLineVisible: false, crosshairMarkerVisible: false } as const
+  const averages = [1, 2].map(() => chart.addSeries(LineSeries, { ...quiet, lineWidth: 1 }))
+  const other = chart.addSeries(LineSeries, { ...quiet, lineWidth: 2 })
+  return { candles, volume, averages, other }
+}
+
+type Line = ReturnType<typeof addSeries>['other']
+
+/** The averages; or another instrument instead, because both are then shown as changes. */
+const drawLines = (
+  averages: readonly Line[],
+  line: Line,
+  { shown: { candles, other }, colours }: { readonly shown: ChartContent; readonly colours: Colours },
+): void => {
+  for (const [place, series] of averages.entries()) {
+    series.applyOptions({ color: place === 0 ? colours.accent : colours.waiting })
+    const { values = [] } = candles.averages[place] ?? {}
+    series.setData(other ? [] : values.flatMap((value, index) => (value === null ? [] : [{ time: candles.days[index] as string, value }])))
+  }
+  const { days = [], close = [] } = other ?? {}
+  const first = candles.days[0] ?? ''
+  line.applyOptions({ color: colours.accent })
+  line.setData(days.flatMap((time, index) => (time < first ? [] : [{ time, value: close[index] ?? 0 }])))
 }
 
 const readMarkOptions = (chart: IChartApi) => {
@@ -122,16 +169,20 @@ interface Colours {
   readonly soft: string
   readonly line: string
   readonly faint: string
+  readonly accent: string
+  readonly waiting: string
   readonly up: string
   readonly down: string
 }
 
 const applyColours = (chart: IChartApi): Colours => {
-  const [paper = '', soft = '', line = '', faint = '', up = '', down = ''] = [
+  const [paper = '', soft = '', line = '', faint = '', accent = '', waiting = '', up = '', down = ''] = [
     '--paper',
     '--soft',
     '--line',
     '--faint',
+    '--accent',
+    '--waiting',
     '--up',
     '--down',
   ].map(readColour)
@@ -142,7 +193,7 @@ const applyColours = (chart: IChartApi): Colours => {
     timeScale: { borderColor: line, rightOffset: 2, minBarSpacing: 0.02 },
     crosshair: { vertLine: { color: soft, labelBackgroundColor: soft }, horzLine: { color: soft, labelBackgroundColor: soft } },
   })
-  return { paper, soft, line, faint, up, down }
+  return { paper, soft, line, faint, accent, waiting, up, down }
 }
 
 const candleColours = ({ up, down }: Colours) => ({

@@ -10,6 +10,7 @@ import {
   formatDaysIn,
   formatDuration,
   formatInstant,
+  formatLeft,
   formatNumber,
   formatQuantity,
   formatTime,
@@ -80,7 +81,7 @@ const SECTION_WORDS: Readonly<Record<string, string>> = {
 export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
   const { share, done, total, leftMs, startedAt, isContinued, isRemainder } = run
   const percent = Math.floor(share * 100)
-  const left = leftMs === undefined ? '' : `, about ${formatCountdown(leftMs)} left`
+  const left = leftMs === undefined ? '' : `, ${formatLeft(leftMs)} left`
   const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
   return html`
     <section class="answer">

@@ -1,8 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
+import { type Suggestion, suggest, wordBefore } from '../parts/completion.js'
 import { dataTable, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
+import { choices } from '../parts/panel.js'
+import { resultChart } from '../parts/result-chart.js'
 import type { PageContext, View } from '../view.js'
 
 /** The statement in the box, and the last answer. */
@@ -13,15 +16,37 @@ interface QueryState {
   running?: AbortController
   answer?: QueryAnswer
   error?: string
+  /** The names that may continue what is typed, of which one is chosen. */
+  suggestions: readonly Suggestion[]
 }
 
+/** The statements that were run in this browser, the newest first. */
+const HISTORY = 'query-history'
+const MAX_HISTORY = 20
+
+const readHistory = (): readonly string[] => {
+  try {
+    const list: unknown = JSON.parse(localStorage.getItem(HISTORY) ?? '[]')
+    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+const rememberQuery = (sql: string): void =>
+  localStorage.setItem(HISTORY, JSON.stringify([sql, ...readHistory().filter((one) => one !== sql)].slice(0, MAX_HISTORY)))
+
+/** A statement, as of a day if one is chosen. */
+const keyOf = (sql: string, day: string): string => `${day}\n${sql}`
+
 const createQueryView = (): View<QueriesAnswer> => {
-  let state: QueryState = { text: '', asked: '' }
+  const begin = (): QueryState => ({ text: '', asked: '', suggestions: [] })
+  let state = begin()
   return {
     path: '/query',
     title: () => 'Query',
     enter: (page) => {
-      state = { text: '', asked: '' }
+      state = begin()
       addEventListener('scroll', page.update, { passive: true })
       return () => {
         removeEventListener('scroll', page.update)
@@ -30,10 +55,11 @@ const createQueryView = (): View<QueriesAnswer> => {
     },
     load: (_, signal) => fetchJson<QueriesAnswer>('/api/queries', { signal }),
     render: (data, page) => {
-      const sql = page.place.query.get('sql') ?? ''
-      if (sql !== state.asked) {
+      const [sql, day] = [page.place.query.get('sql') ?? '', page.place.query.get('day') ?? '']
+      const key = sql === '' ? '' : keyOf(sql, day)
+      if (key !== state.asked) {
         state.text = sql
-        if (sql === '') state = { text: '', asked: '' }
+        if (sql === '') state = begin()
         else void run(state, sql, page)
       }
       return renderQuery(data, state, page)
@@ -46,13 +72,15 @@ const createQueryView = (): View<QueriesAnswer> => {
 const run = async (state: QueryState, sql: string, page: PageContext): Promise<void> => {
   const earlier = state.running
   const running = new AbortController()
-  Object.assign(state, { asked: sql, running })
+  const day = page.place.query.get('day') ?? ''
+  Object.assign(state, { asked: keyOf(sql, day), running, suggestions: [] })
   delete state.error
   earlier?.abort()
-  const request: QueryRequest = { sql, limit: 5_000 }
+  const request: QueryRequest = { sql, limit: 5_000, ...(day === '' ? {} : { day }) }
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request), signal: running.signal }
   try {
     state.answer = await fetchJson<QueryAnswer>('/api/query', options)
+    rememberQuery(sql)
   } catch (error) {
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
@@ -80,28 +108,69 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       event.preventDefault()
       start()
     }}>
-      <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
-        .value=${state.text} @input=${(event: InputEvent) => {
-          state.text = (event.target as HTMLTextAreaElement).value
-          // What is rendered stays equal to what is typed, so that another statement replaces it.
-          page.update()
-        }}
-        @keydown=${(event: KeyboardEvent) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
-          event.preventDefault()
-          start()
-        }}></textarea>
+      ${statementBox(data, state, { page, start })}
       <div class="tools">
         <button type="submit">Run</button> <kbd>Ctrl</kbd> <kbd>Enter</kbd>
         ${running === undefined ? nothing : html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
+        <label>as of <input type="date" .value=${page.place.query.get('day') ?? ''} @change=${(event: Event) => page.setQuery({ day: (event.target as HTMLInputElement).value || undefined })}></label>
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>
     ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
     ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
-    ${state.asked === '' ? queryList(data.queries, start) : nothing}
+    ${state.asked === '' ? html`${historyList(start)} ${queryList(data.queries, start)}` : nothing}
     ${tableList(data.tables)}
   `
+}
+
+/** The box of the statement, with the names that may continue it: Tab takes the first one. */
+const statementBox = (
+  { tables }: QueriesAnswer,
+  state: QueryState,
+  { page, start }: { readonly page: PageContext; readonly start: () => void },
+): TemplateResult => {
+  const take = (box: HTMLTextAreaElement, name: string): void => {
+    const word = wordBefore(box.value, box.selectionStart)
+    box.setRangeText(name, box.selectionStart - word.length, box.selectionStart, 'end')
+    Object.assign(state, { text: box.value, suggestions: [] })
+    box.focus()
+    page.update()
+  }
+  const onInput = (event: InputEvent): void => {
+    const box = event.target as HTMLTextAreaElement
+    state.text = box.value
+    state.suggestions = suggest(tables, box.value, wordBefore(box.value, box.selectionStart))
+    // What is rendered stays equal to what is typed, so that another statement replaces it.
+    page.update()
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const [first] = state.suggestions
+    if (event.key === 'Tab' && !event.shiftKey && first !== undefined) {
+      event.preventDefault()
+      take(event.target as HTMLTextAreaElement, first.name)
+    } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault()
+      start()
+    }
+  }
+  return html`
+    <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" aria-describedby="suggestions" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
+      .value=${state.text} @input=${onInput} @keydown=${onKey}></textarea>
+    <p id="suggestions" class="suggestions soft">${state.suggestions.map(
+      ({ name, about }, place) =>
+        html`<button type="button" class="plain" title=${about} @click=${() => take(document.querySelector('#sql') as HTMLTextAreaElement, name)}>${place === 0 ? html`<kbd>Tab</kbd> ` : nothing}${name}</button> `,
+    )}</p>
+  `
+}
+
+/** The statements that were run here before. */
+const historyList = (start: (sql: string) => void): TemplateResult | typeof nothing => {
+  const all = readHistory()
+  if (all.length === 0) return nothing
+  return html`<section class="panel queries" aria-label="History">
+    <div class="head"><h2>Run here before</h2></div>
+    <table><tbody>${all.map((sql) => html`<tr><td class="wide"><button type="button" class="plain" title=${sql} @click=${() => start(sql)}><bdi>${sql}</bdi></button></td></tr>`)}</tbody></table>
+  </section>`
 }
 
 export const queryView = createQueryView()
@@ -132,8 +201,20 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
   const { columns, rows, isCut, ms, warnings = [] } = answer
   if (columns[0]?.name === 'explain_key') return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
   const count = isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')
+  const isChart = page.place.query.get('show') === 'chart'
+  const show = choices(
+    'Show',
+    [
+      ['table', 'Table'],
+      ['chart', 'Chart'],
+    ],
+    {
+      chosen: isChart ? 'chart' : 'table',
+      choose: (value) => page.setQuery({ show: value === 'chart' ? value : undefined }),
+    },
+  )
   return html`
-    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${show} ${isChart ? resultChart(answer) : nothing}
     ${dataTable(answer, page, { file: 'query', label: 'Result', about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
 }

@@ -1,12 +1,13 @@
-import { html, nothing } from 'lit-html'
+import { html, nothing, type TemplateResult } from 'lit-html'
 import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../../show/answers.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'
+import { choices } from '../parts/panel.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, View } from '../view.js'
-import { figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
+import { allHolders, allQuarters, figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
 import { createTimeline, type Timeline } from './stock/timeline.js'
 
 const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles: CandlesAnswer }> => {
@@ -15,7 +16,7 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
   return {
     path: '/stock/:symbol',
     title: ({ params }) => params.symbol ?? 'Stock',
-    loadsOn: ['adjusted'],
+    loadsOn: ['adjusted', 'step'],
     enter: (page) => {
       chart = createChartPanel(page)
       timeline = createTimeline()
@@ -25,17 +26,20 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       const path = `/api/stock/${encodeURIComponent(params.symbol ?? '')}`
       const [stock, candles] = await Promise.all([
         fetchJson<StockAnswer>(path, { signal }),
-        fetchJson<CandlesAnswer>(`${path}/candles?adjusted=${query.get('adjusted') === '0' ? 0 : 1}`, { signal }),
+        fetchJson<CandlesAnswer>(
+          `${path}/candles${changeQuery(new URLSearchParams(), { adjusted: query.get('adjusted') ?? undefined, step: query.get('step') ?? undefined })}`,
+          { signal },
+        ),
       ])
       return { stock, candles }
     },
     render: ({ stock, candles }, page) => html`
-      ${stockHead(stock, page)}
-      <div class="stock">
+      ${stockHead(stock, page)} ${tabs(stock, page)}
+      ${TABS[page.place.query.get('tab') ?? '']?.(stock) ?? nothing}
+      <div class="stock" ?hidden=${page.place.query.has('tab')}>
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
-        ${timeline?.render(stock.events, page) ?? nothing}
-        ${figuresPanels(stock)}
-        <div>${valuationPanel(stock)}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
+        ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
+        <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>
     `,
     keys: (page) => [
@@ -43,6 +47,23 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       { keys: ']', about: 'the next stock of that list', act: () => goTo(page, 1) },
     ],
   }
+}
+
+/** What is shown instead of the chart. */
+const TABS: Readonly<Record<string, (stock: StockAnswer) => TemplateResult>> = {
+  quarters: allQuarters,
+  holders: allHolders,
+  checks: (stock) => findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY),
+}
+
+const tabs = ({ facts }: StockAnswer, page: PageContext): TemplateResult => {
+  const own = page.place.query.get('tab') ?? undefined
+  const choose = (tab: string): void => page.setQuery({ tab: tab === '' ? undefined : tab })
+  const peers =
+    facts.sector === undefined ? nothing : html`<a href=${`/list/stocks?is.sector=${encodeURIComponent(facts.sector)}`}>peers ▸</a>`
+  return html`<div class="tabs">
+    ${choices('Parts', [['', 'overview'], ...Object.keys(TABS).map((tab) => [tab, tab] as const)], { chosen: own ?? '', choose })} ${peers}
+  </div>`
 }
 
 /** The range stays from stock to stock, the chosen day does not. */
@@ -58,15 +79,18 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
   return {
     path: '/index/:name',
     title: ({ params }) => params.name ?? 'Index',
+    loadsOn: ['step'],
     enter: (page) => {
       chart = createChartPanel(page)
       return chart.leave
     },
-    load: async ({ params }, signal) => {
+    load: async ({ params, query }, signal) => {
       const path = `/api/index/${encodeURIComponent(params.name ?? '')}`
       const [index, candles] = await Promise.all([
         fetchJson<IndexAnswer>(path, { signal }),
-        fetchJson<CandlesAnswer>(`${path}/candles`, { signal }),
+        fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), { step: query.get('step') ?? undefined })}`, {
+          signal,
+        }),
       ])
       return { index, candles }
     },

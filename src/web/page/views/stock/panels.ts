@@ -7,7 +7,7 @@ import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-ch
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
-export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
+export const stockHead = ({ symbol, name, isin, oldSymbol, problem, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
   <div class="instrument">
     <div class="title">
       <h1><bdi>${name || symbol}</bdi></h1>
@@ -19,8 +19,8 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, price, facts }: Stock
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
       ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeLimit(facts, price)}</span> `}
       ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
-      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 ? ['no surveillance'] : [])].join(' · ')}
-      ${facts.problems.map((problem) => html`<span class="problem">${problem}</span>`)}
+      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
+      ${[...(problem === undefined ? [] : [problem]), ...facts.problems].map((text) => html`<span class="problem">${text}</span>`)}
     </p>
   </div>
 `
@@ -93,6 +93,30 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
   })
 }
 
+/** Every quarter that is known, the newest first, with its growth. */
+export const allQuarters = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult =>
+  panel({
+    ...{ title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`, about, total: rows.length },
+    content: html`<table>
+      <thead><tr><th>Quarter</th><th class="number">Sales ₹ cr</th><th class="number">yoy</th><th class="number">Profit ₹ cr</th><th class="number">yoy</th><th class="number">Margin</th><th class="number">EPS ₹</th></tr></thead>
+      <tbody>${rows.map(
+        ({ quarter, salesCr, salesGrowthPct, profitCr, profitGrowthPct, marginPct, eps }) => html`<tr>
+          <th scope="row">${quarter}</th><td class="number">${formatNumber(salesCr)}</td><td class="number">${changeText(salesGrowthPct)}</td><td class="number">${formatNumber(profitCr)}</td>
+          <td class="number">${changeText(profitGrowthPct)}</td><td class="number">${formatPercent(marginPct, 1)}</td><td class="number">${formatNumber(eps, 2)}</td></tr>`,
+      )}</tbody>
+    </table>`,
+  })
+
+/** Who held the stock, quarter by quarter. */
+export const allHolders = ({ shareholding: { about, rows } }: StockAnswer): TemplateResult =>
+  panel({
+    ...{ title: 'Shareholding', about, total: rows.length },
+    content: html`<table>
+      <thead><tr><th>Quarter to</th>${HOLDERS.map(([, title]) => html`<th class="number">${title}</th>`)}</tr></thead>
+      <tbody>${rows.map((holding) => html`<tr><th scope="row">${formatDay(holding.day)}</th>${HOLDERS.map(([, , read]) => html`<td class="number">${formatPercent(read(holding), 2)}</td>`)}</tr>`)}</tbody>
+    </table>`,
+  })
+
 /** On a phone there is no room for the oldest of five quarters. */
 const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
 
@@ -149,21 +173,21 @@ export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): Tem
 }
 
 /** What the checks of the candles found. Comparisons with other stocks are made by the command. */
-export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean): TemplateResult =>
+export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean, most = MAX_SHOWN): TemplateResult =>
   panel({
     ...{ title: 'Data checks of the candles', about: {} },
     ...(rows.length === 0 ? {} : { total: rows.length }),
     content: html`
       ${problems.map((problem) => html`<p class="problem">${problem}</p>`)}
       ${rows.length === 0 ? emptyLine(isChecked ? 'Nothing found in its candles.' : 'Without candles there is nothing to check.') : nothing}
-      <ul class="documents">${rows.slice(0, MAX_SHOWN).map(
+      <ul class="documents">${rows.slice(0, most).map(
         ({ severity, check, day, detail, isAccepted }) => html`<li>
           <p class="line"><span class=${severity === 'error' ? 'failed' : severity === 'warning' ? 'waiting' : 'soft'}>${severity}</span> ${check} <span class="soft">${day === undefined ? '' : formatDay(day)}</span>
             ${isAccepted ? html`<span class="tag">accepted</span>` : nothing}</p>
           <p class="text">${formatFinding(detail)}</p>
         </li>`,
       )}</ul>
-      ${rows.length > MAX_SHOWN ? html`<p class="soft note">Only the first ${MAX_SHOWN} are shown; the command below lists all.</p>` : nothing}
+      ${rows.length > most ? html`<p class="note"><a href="?tab=checks">all ${formatNumber(rows.length)} ▸</a></p>` : nothing}
       <p class="soft note">Not checked here, because it needs all stocks: missing sessions, candles shared with another stock, price bands, leftover files.
         <code>scripstream verify</code> checks them.</p>
     `,

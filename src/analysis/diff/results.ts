@@ -1,45 +1,38 @@
 import { isRow, type Row, readText } from '../../model/row.js'
 import { nameFirst } from '../../model/text.js'
 import type { Change } from './change.js'
-import type { ListVersions } from './list-changes.js'
 
 /** The quarterly results of a stock, consolidated ones first. */
 export const RESULT_TABLES = ['incomeStat_cq', 'incomeStat_sq'] as const
 
+type ResultWords = Omit<Change, 'section' | 'symbol'>
+
 const MAX_RESTATED = 2
 
-/** New quarterly results, and figures of earlier quarters that were restated. A stock without earlier figures has none. */
-export const findResultChanges = ({ before, after }: ListVersions): readonly Change[] => {
-  const old = new Map(before.map((row) => [readText(row.ISIN), row]))
-  return after.flatMap((row) => {
-    const earlier = old.get(readText(row.ISIN))
-    return earlier === undefined ? [] : [...findNewResults(row, earlier).slice(0, 1), ...findRestated(row, earlier).slice(0, 1)]
-  })
-}
-
-const findNewResults = (row: Row, earlier: Row): readonly Change[] =>
-  RESULT_TABLES.flatMap((name): readonly Change[] => {
+/** The newest quarter, if the stock had results, and none of it or of a later one. */
+export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords[] => {
+  for (const name of RESULT_TABLES) {
     const [now, then] = [readQuarters(row[name]), readQuarters(earlier[name])]
     const [[quarter, figures] = []] = now
-    if (quarter === undefined || figures === undefined || then.size === 0 || [...then.keys()].some((known) => known >= quarter)) return []
+    if (quarter === undefined || figures === undefined || then.size === 0 || [...then.keys()].some((known) => known >= quarter)) continue
     const told = ['SALES', 'NET_PROFIT'].flatMap((key) => {
       const value = figures.get(key)
       return value === undefined ? [] : [`${toWords(key)} ${value} crore${compare(value, now.get(addYears(quarter, -1))?.get(key))}`]
     })
     const detail = [`quarter to ${toMonth(quarter)}`, told.join(', ')].filter((part) => part !== '').join(': ')
-    return [{ section: 'results', change: 'new', symbol: readText(row.Symbol), to: quarter, detail }]
-  })
+    return [{ change: 'new', to: quarter, detail }]
+  }
+  return []
+}
 
-const findRestated = (row: Row, earlier: Row): readonly Change[] =>
-  RESULT_TABLES.flatMap((name): readonly Change[] => {
-    const restated = compareFigures(row[name], earlier[name])
-    const [first] = restated
-    if (first === undefined) return []
-    const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
-    const detail = `restated: ${nameFirst(texts, MAX_RESTATED)}`
-    return [{ section: 'results', change: 'changed', symbol: readText(row.Symbol), from: first.from, to: first.to, detail }]
-  })
-
+/** The figures of earlier quarters that were restated. */
+export const describeRestated = (row: Row, earlier: Row): readonly ResultWords[] => {
+  const restated = RESULT_TABLES.map((name) => compareFigures(row[name], earlier[name])).find(({ length }) => length > 0) ?? []
+  const [first] = restated
+  if (first === undefined) return []
+  const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
+  return [{ change: 'changed', from: first.from, to: first.to, detail: `restated: ${nameFirst(texts, MAX_RESTATED)}` }]
+}
 /** A figure of a quarter that both tables have, such as `sales of 2025-09`, with another value. */
 export interface RestatedFigure {
   readonly name: string

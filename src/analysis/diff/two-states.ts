@@ -1,45 +1,53 @@
 import { join } from 'node:path'
+import type { Stock } from '../../model/stock.js'
 import { repairJson } from '../../model/text.js'
+import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
 import { isSameFile, statFile } from '../../storage/file-system.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import type { PreviousOutputs } from '../../storage/previous-outputs.js'
 
-/** A file before the last run and now. */
+/** The contents of a file in two states; `before` is undefined if it did not exist. */
 export interface FileVersions {
   readonly before: unknown
   readonly after: unknown
 }
 
-export interface FileComparison {
-  /** Undefined if the file does not exist, or was no output of the last run. */
-  readonly readVersions: (file: string, earlier?: string) => FileVersions | undefined
-  /** Whether the last run did not change the file. */
+/** The files of a folder in two states. */
+export interface ComparedFiles {
+  /** Undefined if the file does not exist now, or has no earlier state to compare with. `earlier` is its name before. */
+  readonly read: (file: string, earlier?: string) => Promise<FileVersions | undefined>
   readonly isSame: (file: string, earlier: string) => boolean
+  /** What could not be compared, and why. */
+  readonly notes: string[]
 }
 
-/** Compares the files of a folder with earlier ones; notes those that cannot be read. */
-export const createFileComparison = (root: string, { root: earlierRoot, outputs }: PreviousOutputs, notes: string[]): FileComparison => {
+/** A folder in two states. */
+export interface TwoStates extends ComparedFiles {
+  /** The stocks of the master lists. */
+  readonly before: readonly Stock[]
+  readonly after: readonly Stock[]
+  readonly beforeDay: Day | undefined
+}
+
+/** The files of a folder, and those of before the last run. One that was no output of the last run has no earlier state. */
+export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs }: PreviousOutputs): ComparedFiles => {
   const isOutput = createOutputMatcher(outputs)
+  const notes: string[] = []
   return {
     isSame: (file, earlier) => isSameFile(join(root, file), join(earlierRoot, earlier)),
-    readVersions: (file, earlier = file) => {
+    read: async (file, earlier = file) => {
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {
         const after = readDocument(join(root, file))
         return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
       })
     },
+    notes,
   }
 }
 
-/** The versions of a list; notes that there is no earlier one, so that what changed in it is not known. */
-export const readListVersions = (files: FileComparison, file: string, notes: string[]): FileVersions | undefined => {
-  const versions = files.readVersions(file)
-  if (versions !== undefined && versions.before === undefined) notes.push(`there was no ${file} before to compare with`)
-  return versions
-}
-
+/** A JSON file, its broken texts repaired; undefined without one. */
 export const readDocument = (path: string): unknown =>
   statFile(path) === undefined ? undefined : JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
 

@@ -1,0 +1,73 @@
+import { isSameIssuer } from './symbols.js'
+import { col, defineView, growth } from './view.js'
+
+/** Deals with their value. */
+export const dealsValued = defineView({
+  name: 'deals_valued',
+  about: 'bulk and block deals with their value, one row each',
+  needs: ['deals', 'symbol_isins'],
+  columns: [
+    col(
+      'isin',
+      'VARCHAR',
+      'ISIN of the stock; NULL if no list names it',
+      `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`,
+    ),
+    col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
+    col('day', 'DATE', 'day of the deal', 'd.date'),
+    col('exchange', 'VARCHAR', 'exchange of the deal'),
+    col('kind', 'VARCHAR', 'BULK or BLOCK'),
+    col('side', 'VARCHAR', 'B for a purchase, S for a sale'),
+    col('client', 'VARCHAR', 'who bought or sold'),
+    col('quantity', 'BIGINT', 'shares'),
+    col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
+    col('value_cr', 'DOUBLE', 'quantity times price, crore rupees', 'quantity * price / 1e7'),
+    col(
+      'net_value_cr',
+      'DOUBLE',
+      'the value, negative for a sale, crore rupees',
+      "CASE side WHEN 'B' THEN 1 WHEN 'S' THEN -1 END * quantity * price / 1e7",
+    ),
+  ],
+  from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
+})
+
+/** Sessions after a deal. */
+const LATER = [1, 5, 20, 60] as const
+/** Calendar days between a deal and the session whose close it is compared with, at most. */
+const BASE_DAYS = 10
+
+/** What followed a deal. */
+export const dealsReturns = defineView({
+  name: 'deals_returns',
+  about: 'bulk and block deals with the return of the stock afterwards, one row each; NULL until the sessions exist',
+  needs: ['deals_valued', 'candles_adjusted'],
+  columns: [
+    ...dealsValued.columns.map(({ name, type, comment }) => col(name, type, comment)),
+    col(
+      'base_day',
+      'DATE',
+      `session that the returns count from: that of the deal, or the last one before it, at most ${BASE_DAYS} days`,
+      'base.day',
+    ),
+    col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
+    ...LATER.map((sessions) =>
+      col(
+        `return_${sessions}d_pct`,
+        'DOUBLE',
+        `close ${sessions} ${sessions === 1 ? 'session' : 'sessions'} after it against that close, percent`,
+        growth(`base.close_${sessions}`, 'base.close'),
+      ),
+    ),
+  ],
+  with: [
+    `sessions AS (
+      SELECT isin, day, close, ${LATER.map((sessions) => `lead(close, ${sessions}) OVER w AS close_${sessions}`).join(', ')}
+      FROM candles_adjusted WHERE isin IN (SELECT isin FROM deals_valued) WINDOW w AS (PARTITION BY isin ORDER BY day)
+    )`,
+  ],
+  from: `FROM (
+    SELECT d.*, CASE WHEN d.day - s.day <= ${BASE_DAYS} THEN s END AS base
+    FROM deals_valued AS d ASOF LEFT JOIN sessions AS s ON s.isin = d.isin AND s.day <= d.day
+  )`,
+})

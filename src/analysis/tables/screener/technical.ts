@@ -1,0 +1,85 @@
+import { REWRITTEN_ROWS } from '../candles.js'
+import { col } from '../view.js'
+import { reading, type ScreenerGroup } from './group.js'
+
+/** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
+const SESSIONS = 14
+/** What is older than these sessions weighs less than 1e-13 in such an average of another one. */
+const WILDER_SESSIONS = 500
+const EMAS = [20, 50, 200] as const
+
+/** The weight of the value at `place` in the average at `last`, whose first value is the plain average of those until `first`. */
+const weigh = (first: number): string => `pow(1 - 1.0 / ${SESSIONS}, last - greatest(place, ${first})) / ${SESSIONS}`
+
+/** An exponential average of a list, whose first value is the plain average. */
+const average = (sessions: number): string =>
+  `CASE WHEN len(closes) >= ${sessions} THEN list_reduce(list_prepend(list_avg(closes[:${sessions}]), closes[${sessions + 1}:]), lambda a, x: a + (x - a) * 2 / ${sessions + 1}) END`
+
+const enough = (sessions: number, value: string): string => `CASE WHEN last >= ${sessions} THEN ${value} END`
+
+/** Indicators of the adjusted candles, as their authors define them. */
+export const technical: ScreenerGroup = {
+  title: 'indicators of candles_adjusted',
+  needs: ['candles_adjusted'],
+  with: [
+    `series AS MATERIALIZED (
+      SELECT isin, list({'high': high, 'low': low, 'close': close} ORDER BY day) AS candles FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin
+    )`,
+    `moves AS (
+      SELECT isin, place, last, close - lag(close) OVER w AS change, greatest(high, lag(close) OVER w) - least(low, lag(close) OVER w) AS true_range,
+        high - lag(high) OVER w AS up, lag(low) OVER w - low AS down
+      FROM (
+        SELECT isin, len(candles) AS last, unnest(candles, recursive := true), generate_subscripts(candles, 1) AS place
+        FROM (SELECT isin, candles[-${WILDER_SESSIONS}:] AS candles FROM series)
+      ) WINDOW w AS (PARTITION BY isin ORDER BY place)
+    )`,
+    `weighed AS (SELECT *, ${weigh(SESSIONS + 1)} AS weight FROM moves WHERE place > 1)`,
+    `directed AS (
+      SELECT *, sum(if(up > down, greatest(up, 0), 0) * weight) OVER w AS plus, sum(if(down > up, greatest(down, 0), 0) * weight) OVER w AS minus
+      FROM weighed WINDOW w AS (PARTITION BY isin ORDER BY place)
+    )`,
+    `wilder AS (
+      SELECT isin, ${enough(SESSIONS + 1, '100 * sum(greatest(change, 0) * weight) / NULLIF(sum(abs(change) * weight), 0)')} AS wilder_rsi,
+        ${enough(SESSIONS + 1, 'sum(true_range * weight)')} AS wilder_atr,
+        ${enough(2 * SESSIONS, `100 * sum(coalesce(abs(plus - minus) / NULLIF(plus + minus, 0), 0) * ${weigh(2 * SESSIONS)}) FILTER (place > ${SESSIONS})`)} AS wilder_adx
+      FROM directed GROUP BY isin, last
+    )`,
+    `technical AS (
+      SELECT * FROM wilder FULL JOIN (
+        SELECT isin, ${EMAS.map((sessions) => `${average(sessions)} AS ema_${sessions}`).join(', ')}
+        FROM (SELECT isin, list_transform(candles, lambda x: x.close) AS closes FROM series)
+      ) USING (isin)
+    )`,
+  ],
+  alias: 'x',
+  columns: [
+    col('wilder_rsi_14', 'DOUBLE', "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; rsi_14 is the provider's", 'wilder_rsi'),
+    col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
+    reading(
+      ['price', 'technical'],
+      col('wilder_atr_14_pct', 'DOUBLE', "Wilder's average true range, percent of the close", '100 * wilder_atr / NULLIF(close_1, 0)'),
+    ),
+    col('wilder_adx_14', 'DOUBLE', "Wilder's average directional index of 14 sessions, 0 to 100", 'wilder_adx'),
+    ...EMAS.map((sessions) =>
+      col(`ema_${sessions}_inr`, 'DOUBLE', `exponential average of the close, ${sessions} sessions, rupees`, `ema_${sessions}`),
+    ),
+  ],
+}
+
+/** Since when the prices of a stock are known. */
+export const known: ScreenerGroup = {
+  title: 'when the prices became known',
+  needs: ['master'],
+  with: [
+    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN master ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
+  ],
+  alias: 'k',
+  columns: [
+    col(
+      'prices_known_since',
+      'TIMESTAMP',
+      'when a recorded run last replaced the candles, India time: a backtest of an earlier day knew other prices; NULL if none did',
+      'k.known_at',
+    ),
+  ],
+}

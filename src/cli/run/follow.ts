@@ -1,0 +1,173 @@
+import {
+  catchError,
+  concatMap,
+  defer,
+  delayWhen,
+  filter,
+  finalize,
+  map,
+  type Observable,
+  of,
+  Subscription,
+  skip,
+  take,
+  takeLast,
+  tap,
+  throwError,
+  throwIfEmpty,
+  timer,
+} from 'rxjs'
+import { formatError, UsageError } from '../../model/errors.js'
+import type { RunEvent } from '../../model/event.js'
+import { buildResumeArgs, formatCommandLine } from '../command-line.js'
+import type { ProcessIo } from '../dependencies.js'
+import { whileServing } from '../provider.js'
+import { openPage, toPortError } from '../serve.js'
+import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
+import { formatText } from '../terminal/print.js'
+import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/progress.js'
+import { chooseGlyphs } from '../terminal/terminal.js'
+import type { RunCommandContext, RunEnding } from './context.js'
+import { concludeAndNotify } from './ending.js'
+import { createRunEvents, startLines } from './events.js'
+import { followProgress, type RunFollower } from './live.js'
+
+const DISPLAY = 'the progress display'
+
+/** Runs the graph and shows its progress, then its outcome; emits the exit code. */
+export const runWithProgress = (context: RunCommandContext): Observable<number> =>
+  defer(() => {
+    const { flags, args, io } = context
+    const follower = followProgress(context)
+    const display = createDisplay(follower, context)
+    const event$ = createRunEvents(context, { display, page: follower.telemetry }).pipe(
+      follower.whileRunning(),
+      tap((event) => {
+        if (flags.quiet) return
+        for (const text of startLines(event, context)) io.wall.attempt(DISPLAY, () => display.writeAbove(formatText(text, io.stderr)))
+      }),
+    )
+    const signals = exitOnSecondSignal(io, display, args)
+    signals.add(followJobControl(io, display))
+    let isInterrupted = false
+    const run$ = followRun(event$, { follower, display, io, keepsProgress: flags.json || io.stdout.isTTY !== true }).pipe(
+      tap(({ signal }) => {
+        isInterrupted = signal !== undefined
+      }),
+      concatMap((ending) => concludeAndNotify(ending, context)),
+    )
+    const served = { run$, follower, isInterrupted: () => isInterrupted, write: display.writeAbove }
+    return withPage(served, context).pipe(finalize(() => signals.unsubscribe()))
+  })
+
+/** The progress display of a run, as its flags want it. */
+const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext): ProgressDisplay =>
+  wall.guard(
+    DISPLAY,
+    createProgress(flags.quiet ? 'none' : resolveMode(flags.progress ?? 'auto', stderr, env), {
+      ...{ progress: follower.progress, stream: stderr, glyphs: chooseGlyphs(env), scheduler },
+      attempt: (action) => wall.attempt(DISPLAY, action),
+    }),
+  )
+
+/** Ctrl+Z clears the display and shows the cursor before the process stops; `fg` draws again. */
+export const followJobControl = ({ jobSignal$, suspend }: ProcessIo, { pause, resume }: ProgressDisplay): Subscription => {
+  if (pause === undefined || resume === undefined) return Subscription.EMPTY
+  return jobSignal$.subscribe((signal) => {
+    if (signal === 'SIGCONT') return resume()
+    pause()
+    suspend()
+  })
+}
+
+/** Ends the process at the second signal, with the command that resumes the run. */
+const exitOnSecondSignal = (io: ProcessIo, display: ProgressDisplay, args: readonly string[]): Subscription =>
+  io.signal$.pipe(skip(1), take(1)).subscribe((signal) => {
+    display.end()
+    io.stderr.write(`Stopped at once. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
+    io.exit(toExitCode(signal))
+  })
+
+/** A stopping run gives requests in flight 5 s to finish; after this time it is cut off. */
+const MAX_GRACE_MS = 6_000
+const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.'
+
+interface FollowContext {
+  readonly follower: Pick<RunFollower, 'progress'>
+  readonly display: ProgressDisplay
+  readonly io: ProcessIo
+  /** Whether the progress display stays on the terminal. */
+  readonly keepsProgress: boolean
+}
+
+/**
+ * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
+ * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
+ */
+const followRun = (event$: Observable<RunEvent>, { follower, display, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+  const findStats = () => {
+    const stats = follower.progress()?.stats
+    return stats && stats.streams().length > 0 ? stats : undefined
+  }
+  const end = (): void => display.end({ keep: keepsProgress })
+  let signal: ExitSignal | undefined
+  const graceOver$ = io.signal$.pipe(
+    take(1),
+    tap((first) => {
+      signal = first
+      if (findStats()) display.writeAbove(formatText(STOPPING, io.stderr))
+    }),
+    delayWhen(() => (findStats() ? timer(MAX_GRACE_MS, io.scheduler) : of(0))),
+  )
+  return event$.pipe(
+    tap((event) => display.update(event)),
+    filter((event) => event.type === 'run-finished'),
+    takeLast(1),
+    throwIfEmpty(() => new Error('the run ended without a report')),
+    map(({ report }): RunEnding => ({ report, isReportStored: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
+    catchError((error: unknown) => {
+      const stats = error instanceof UsageError ? undefined : findStats()
+      const report = stats?.report(io.scheduler.now(), { outcome: 'failed', error: formatError(error) })
+      return report ? of({ report, error }) : throwError(() => error)
+    }),
+    untilSignal(graceOver$),
+    map((ending): RunEnding => {
+      if (typeof ending !== 'string') return ending
+      const report = findStats()?.report(io.scheduler.now(), { outcome: 'interrupted' })
+      return report ? { report, signal: ending } : { signal: ending }
+    }),
+    tap({ next: end, error: end }),
+  )
+}
+
+interface ServedRun {
+  readonly run$: Observable<number>
+  readonly follower: RunFollower
+  /** Whether a signal has ended the run. */
+  readonly isInterrupted: () => boolean
+  readonly write: (text: string) => void
+}
+
+/** Serves the page during a run, and on a terminal after it, until Ctrl+C. Emits the exit code of the run. */
+const withPage = ({ run$, follower, isInterrupted, write }: ServedRun, context: RunCommandContext): Observable<number> => {
+  const { flags, settings, io, dependencies } = context
+  if (flags.serve === undefined) return run$
+  const port = flags.serve === true ? undefined : flags.serve
+  const staysOpen = io.stdout.isTTY === true && !flags.quiet && !flags.json
+  return whileServing(
+    () => openPage({ settings, port, live: follower.state, wall: io.wall }, dependencies),
+    ({ origin }) => {
+      if (!flags.quiet) write(`The page of this run: ${origin}/run\n`)
+      return run$.pipe(
+        concatMap((code) => {
+          if (!staysOpen || isInterrupted()) return of(code)
+          io.stderr.write(`The page stays at ${origin}; press Ctrl+C to end.\n`)
+          return io.signal$.pipe(
+            take(1),
+            map(() => code),
+          )
+        }),
+      )
+    },
+  ).pipe(catchError((error: unknown) => throwError(() => toPortError(error, '--serve', port))))
+}

@@ -1,0 +1,71 @@
+import { html, type nothing, svg, type TemplateResult } from 'lit-html'
+import type { QueryAnswer } from '../../api/query.js'
+import { formatDay, formatNumber } from './format.js'
+import { contentWidth } from './small-charts.js'
+
+const HEIGHT = 320
+const LEFT = 88
+const BOTTOM = 24
+const MAX_BARS = 60
+const DAY = /^\d{4}-\d\d-\d\d/
+
+/** What a result is drawn as: the first column decides, and the first column of numbers after it is drawn. */
+interface Drawing {
+  readonly kind: 'line' | 'bars' | 'points'
+  readonly title: string
+  readonly points: readonly { readonly x: number; readonly y: number; readonly name: string }[]
+}
+
+/** Days make a line, names bars, and two columns of numbers points; undefined for anything else. */
+export const toDrawing = ({ columns, rows }: Pick<QueryAnswer, 'columns' | 'rows'>): Drawing | undefined => {
+  const [first] = columns
+  const place = columns.findIndex(({ isNumber }, index) => index > 0 && isNumber)
+  if (first === undefined || place < 0 || rows.length < 2) return undefined
+  const title = `${columns[place]?.name} by ${first.name}`
+  const known = rows.flatMap((row) => {
+    const [name, value] = [row[0], row[place]]
+    return name === null || name === undefined || value === null || value === undefined ? [] : [{ name, y: Number(value) }]
+  })
+  if (first.isNumber) return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
+  if (known.every(({ name }) => DAY.test(name)))
+    return {
+      kind: 'line',
+      title,
+      points: known.map(({ name, y }) => ({ name, y, x: Date.parse(name.slice(0, 10)) })).toSorted((one, other) => one.x - other.x),
+    }
+  return { kind: 'bars', title, points: known.slice(0, MAX_BARS).map(({ name, y }, x) => ({ name, y, x })) }
+}
+
+/** A result as a chart, with the values of each point as its title. */
+export const resultChart = (answer: QueryAnswer): TemplateResult | typeof nothing => {
+  const drawing = toDrawing(answer)
+  if (drawing === undefined)
+    return html`<p class="soft empty">A chart needs a column of days, names or numbers first, and a column of numbers after it.</p>`
+  const { kind, title, points } = drawing
+  const width = contentWidth()
+  const span = (values: readonly number[]): readonly [number, number] => [Math.min(...values), Math.max(...values)]
+  const [left, right] = span(points.map(({ x }) => x))
+  const [low, high] = span([...points.map(({ y }) => y), ...(kind === 'bars' ? [0] : [])])
+  const step = (width - LEFT) / points.length
+  const toX = (x: number): number =>
+    kind === 'bars' ? LEFT + (x + 0.5) * step : LEFT + ((x - left) / (right - left || 1)) * (width - LEFT - 8)
+  const toY = (y: number): number => (HEIGHT - BOTTOM) * (1 - (y - low) / (high - low || 1)) * 0.94 + 8
+  const shapes =
+    kind === 'line'
+      ? svg`<polyline points=${points.map(({ x, y }) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`).join(' ')} />`
+      : points.map(({ x, y, name }) => {
+          const about = svg`<title>${name}: ${formatNumber(y, 2)}</title>`
+          return kind === 'points'
+            ? svg`<circle cx=${toX(x)} cy=${toY(y)} r="3">${about}</circle>`
+            : svg`<rect x=${toX(x) - step * 0.4} width=${step * 0.8} y=${Math.min(toY(y), toY(0))} height=${Math.max(1, Math.abs(toY(y) - toY(0)))}>${about}</rect>`
+        })
+  const ends =
+    kind === 'points'
+      ? [formatNumber(left, 2), formatNumber(right, 2)]
+      : [points[0]?.name, points.at(-1)?.name].map((name = '') => formatDay(name))
+  return html`<svg class=${`result-chart ${kind}`} width=${width} height=${HEIGHT} role="img" aria-label=${title}>
+    ${[low, (low + high) / 2, high].map((y) => svg`<path class="grid" d=${`M${LEFT} ${toY(y)}H${width}`} /><text class="soft" x=${LEFT - 8} y=${toY(y) + 4} text-anchor="end">${formatNumber(y, 2)}</text>`)}
+    ${shapes}
+    <text class="soft" x=${LEFT} y=${HEIGHT - 4}>${ends[0]}</text><text class="soft" x=${width - 4} y=${HEIGHT - 4} text-anchor="end">${ends[1]}</text>
+  </svg>`
+}

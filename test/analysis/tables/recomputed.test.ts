@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { collected, duckdb, objectsOf } from '../support.js'
+
+interface Candle {
+  readonly day: string
+  readonly high: number
+  readonly low: number
+  readonly close: number
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The candles of a file, without SQL. */
+const readCandles = (file: string): readonly Candle[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => {
+      const [time = 0, , high = 0, low = 0, close = 0] = line.split(',').map(Number)
+      return { day: new Date((time + 19_800) * 1000).toISOString().slice(0, 10), high, low, close }
+    })
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** The values of an average that starts as the plain one of the first values, and then moves by a part of each difference. */
+const smooth = (values: readonly number[], sessions: number, part: number): readonly number[] => {
+  if (values.length < sessions) return []
+  const all = [mean(values.slice(0, sessions))]
+  for (const value of values.slice(sessions)) all.push((all.at(-1) as number) + ((value - (all.at(-1) as number)) as number) * part)
+  return all
+}
+
+const last = (values: readonly number[]): number | null => values.at(-1) ?? null
+
+/** The indicators as their authors write them, step by step. */
+const computeIndicators = (candles: readonly Candle[]) => {
+  const pairs = candles.slice(1).map((now, index) => [now, candles[index] as Candle] as const)
+  const wilder = (values: readonly number[]) => smooth(values, 14, 1 / 14)
+  const ema = (sessions: number) =>
+    last(
+      smooth(
+        candles.map(({ close }) => close),
+        sessions,
+        2 / (sessions + 1),
+      ),
+    )
+  const gain = last(wilder(pairs.map(([now, before]) => Math.max(0, now.close - before.close))))
+  const loss = last(wilder(pairs.map(([now, before]) => Math.max(0, before.close - now.close))))
+  const ranges = wilder(pairs.map(([{ high, low }, { close }]) => Math.max(high - low, Math.abs(high - close), Math.abs(low - close))))
+  const moves = pairs.map(([now, before]) => [now.high - before.high, before.low - now.low] as const)
+  const plus = wilder(moves.map(([up, down]) => (up > down && up > 0 ? up : 0)))
+  const minus = wilder(moves.map(([up, down]) => (down > up && down > 0 ? down : 0)))
+  const index = plus.map((value, place) => {
+    const [up, down] = [value, minus[place] as number].map((one) => (100 * one) / (ranges[place] as number)) as [number, number]
+    return up + down === 0 ? 0 : (100 * Math.abs(up - down)) / (up + down)
+  })
+  return {
+    wilder_rsi_14: gain === null || loss === null || gain + loss === 0 ? null : 100 - 100 / (1 + gain / loss),
+    wilder_atr_14_inr: last(ranges),
+    wilder_adx_14: last(wilder(index)),
+    ...{ ema_20_inr: ema(20), ema_50_inr: ema(50), ema_200_inr: ema(200) },
+  }
+}
+
+/** The values of a figure table by item and year. */
+const unpack = (table: unknown): readonly (readonly [month: string | undefined, item: string, value: number])[] => {
+  if (table === null || typeof table !== 'object') return []
+  const { YEAR: months = '', ...items } = table as Readonly<Record<string, string>>
+  return Object.entries(items).flatMap(([item, text]) =>
+    text.split('|').map((value, place) => [months.split('|')[place], item.toLowerCase(), Number(value)] as const),
+  )
+}
+
+const nameDay = (month: string | undefined): string | null =>
+  month === undefined ? null : new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)), 0)).toISOString().slice(0, 10)
+
+const captured = process.env.SCRIPSTREAM_CAPTURED
+
+describe.skipIf(!duckdb)('a plain script, from the files alone, computes the same', () => {
+  let [out, remove] = ['', (): void => undefined]
+  let [stocks, candles]: [readonly Json[], ReadonlyMap<unknown, readonly Candle[]>] = [[], new Map()]
+  beforeAll(async () => {
+    if (captured === undefined) ({ out, remove } = await collected(60, 300))
+    else out = captured
+    stocks = readJson('master_isin_map.json')
+    // Where the views adjust prices, the script starts from theirs: another test compares these.
+    const adjusted = await objectsOf('select distinct symbol from candles_adjusted where factor <> 1', out)
+    const changed = new Set(adjusted.map(({ symbol }) => symbol))
+    candles = new Map(
+      stocks.flatMap(({ Symbol: symbol }) => {
+        try {
+          return changed.has(symbol) ? [] : [[symbol, readCandles(join(out, 'ohlcv_data', `${symbol}.csv`))]]
+        } catch {
+          return []
+        }
+      }),
+    )
+    expect(candles.size).toBeGreaterThan(stocks.length / 2)
+  }, 600_000)
+  afterAll(() => remove())
+
+  const readJson = (file: string): readonly Json[] => JSON.parse(readFileSync(join(out, file), 'utf8'))
+
+  /** Numbers to nine digits. */
+  const round = (value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(9)) : (value ?? null))
+
+  it('indicators of all stocks', async () => {
+    const rows = new Map((await objectsOf('from screener', out)).map((row) => [row.symbol, row]))
+    const seen = new Set<string>()
+    for (const [symbol, own] of candles) {
+      for (const [name, value] of Object.entries(computeIndicators(own))) {
+        expect(round(rows.get(symbol)?.[name]), `${symbol} ${name}`).toBe(round(value))
+        if (value !== null) seen.add(name)
+      }
+    }
+    expect(seen.size).toBe(6)
+  }, 600_000)
+
+  it('returns after all deals', async () => {
+    const rows = await objectsOf('select * from deals_returns order by all', out)
+    const deals = readJson('bulk_block_deals.json')
+    expect(rows).toHaveLength(deals.length)
+    const [isKnown, isAhead] = [new Set<number>(), new Set<number>()]
+    for (const row of rows) {
+      const own = candles.get(row.symbol)
+      if (own === undefined) continue
+      const base = own.findLastIndex(({ day }) => day <= String(row.day))
+      for (const sessions of [1, 5, 20, 60]) {
+        const [from, to] = [own[base]?.close, own[base + sessions]?.close]
+        const value = from === undefined || to === undefined ? null : (to / from - 1) * 100
+        expect(row[`return_${sessions}d_pct`] ?? null, `${row.symbol} ${row.day} ${sessions}`).toEqual(
+          value === null ? null : expect.closeTo(value, 6),
+        )
+        ;(value === null ? isAhead : isKnown).add(sessions)
+      }
+    }
+    expect([isKnown.has(1), isAhead.has(60)]).toEqual([true, true])
+  }, 600_000)
+
+  it.each([
+    ['years', 'incomeStat_cy', 'incomeStat_sy'],
+    ['balance_sheet', 'bs_c', 'bs_s'],
+  ] as const)('all rows of %s', async (table, consolidated, standalone) => {
+    const expected = readJson('fundamental_data.json').flatMap((record) =>
+      [consolidated, standalone].flatMap((field) =>
+        unpack(record[field]).map(([month, item, value]) =>
+          [record.Symbol, nameDay(month), field === consolidated ? 'consolidated' : 'standalone', item, value].join(),
+        ),
+      ),
+    )
+    const rows = await objectsOf(`select symbol, day, basis, item, value from ${table}`, out)
+    expect(rows.map((row) => Object.values(row).join()).sort()).toEqual(expected.sort())
+    expect(rows.length).toBeGreaterThan(100)
+  })
+})
