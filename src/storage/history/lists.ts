@@ -4,8 +4,7 @@ import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
-import { createRowDigests, toColumns } from '../row-digest.js'
-import { type Columns, createColumns, type TableRow } from '../table-rows.js'
+import { type Columns, createColumns, createRowDigests, type TableRow, toColumns } from '../table-rows.js'
 import {
   BASES,
   describeFile,
