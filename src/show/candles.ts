@@ -6,6 +6,7 @@ import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { getErrorCode } from '../storage/file-system.js'
 import type { About, CandlesAnswer } from './answers.js'
+import type { DataSource } from './folder.js'
 
 /** A candle file, put in order for display. */
 export interface ShownCandles {
@@ -19,13 +20,17 @@ export interface ShownCandles {
   readonly fault?: string
 }
 
-/** Reads a candle file of a stock or an index. A chart needs ascending days and possible prices: other candles are left out, and named. */
-export const readShownCandles = async (root: string, file: string): Promise<ShownCandles> => {
+/**
+ * Reads a candle file of a stock or an index, up to the day of the folder. A chart needs ascending days and possible prices: other candles are
+ * left out, and named.
+ */
+export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string): Promise<ShownCandles> => {
   const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
     throw error
   })
-  const { candles: raw, fault } = parseCandles(bytes)
+  const { candles, fault } = parseCandles(bytes)
+  const raw = day === undefined ? candles : pickCandles(candles, upTo(candles, day))
   const ordered = keepLastOfDays(raw)
   const { days: impossible } = findImpossibleCandles(ordered)
   const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
@@ -36,6 +41,10 @@ export const readShownCandles = async (root: string, file: string): Promise<Show
     ...(fault === undefined ? {} : { fault }),
   }
 }
+
+/** The places of the candles up to a day. */
+const upTo = ({ day: days, length }: CandleArrays, day: Day): readonly number[] =>
+  [...days.subarray(0, length).keys()].filter((index) => numberToDay(days[index] as number) <= day)
 
 const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: number): readonly string[] => {
   const repeated = raw.length - ordered.length

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { DamagedFileError } from '../model/errors.js'
 import { omitUndefined, type Row } from '../model/row.js'
+import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { disk } from '../storage/disk.js'
 import { describeFileError, getErrorCode, statFile } from '../storage/file-system.js'
@@ -12,6 +13,8 @@ export interface DataSource {
   readonly root: string
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]
+  /** The day as of which all is shown, as it was known then; now if absent. */
+  readonly day?: Day | undefined
 }
 
 /** An output folder whose content is read when it is asked for, and kept until its files change. */

@@ -1,7 +1,7 @@
 import { describeFreshness } from '../analysis/brief/brief.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
-import { RUN_LOG } from '../model/run-log.js'
+import { RUN_LOG, toRunReport } from '../model/run-log.js'
 import { describeStale } from '../model/script-figures.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { STATE_FOLDER } from '../pipeline/storage.js'
@@ -16,9 +16,14 @@ export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
 export const REPORT = `${STATE_FOLDER}/report.json`
 const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 
-/** Reads the report of the last run and the run history. */
-export const readRunFacts = (folder: MarketFolder): Promise<RunFacts> =>
-  folder.remember('runs', [REPORT, RUNS], () => readRunRecords(folder.root))
+/** Reads the report of the last run and the run history, as they were at the end of the day of the folder. */
+export const readRunFacts = async ({ root, day, remember }: MarketFolder): Promise<RunFacts> => {
+  const facts: RunFacts = await remember('runs', [REPORT, RUNS], () => readRunRecords(root))
+  if (day === undefined) return facts
+  const runs = facts.runs.filter(({ asOf }) => toDay(Date.parse(asOf)) <= day)
+  const last = runs.at(-1)
+  return { runs, report: last && toRunReport(last) }
+}
 
 /** The day that lists are about: that of the last run, on a weekend the Friday before. */
 export const getRunDay = ({ report }: RunFacts): Day | undefined => toListDay(report?.asOf)

@@ -47,7 +47,7 @@ export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers>
   readonly show: Kind
   /** Of a stock, an index or a list; of several stocks their symbols, with commas. */
   readonly name?: string
-  /** The day of a list, as it stood then; now if absent. */
+  /** The day as of which it is shown; now if absent. */
   readonly day?: Day
 }
 
@@ -56,22 +56,18 @@ export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<K
 
 export const createShowRunner =
   (folder: MarketFolder): ShowRunner =>
-  async <Kind extends keyof ShowAnswers>({ show, name = '', ...how }: ShowRequest<Kind>) =>
-    (await readers[show](folder, name, how)) as ShowAnswers[Kind]
+  async <Kind extends keyof ShowAnswers>({ show, name = '', day, ...wishes }: ShowRequest<Kind>) =>
+    (await readers[show](day === undefined ? folder : { ...folder, day }, name, wishes)) as ShowAnswers[Kind]
 
 const readers: {
-  readonly [Kind in keyof ShowAnswers]: (
-    folder: MarketFolder,
-    name: string,
-    how: Pick<ShowRequest, 'isStored' | 'isWeekly' | 'day'>,
-  ) => Promise<ShowAnswers[Kind]>
+  readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<ShowAnswers[Kind]>
 } = {
   market: readMarket,
   documents: readDocuments,
   stock: readStock,
   candles: readCandles,
   index: readIndex,
-  list: (folder, name, { day }) => readWholeList(folder, name, day),
+  list: readWholeList,
   today: readToday,
   stocks: readOwnStocks,
 }

@@ -60,7 +60,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     },
     quarters: omitUndefined({ about, basis: quarters[0]?.basis, rows: quarters }),
     shareholding: { about, rows: shareholding },
-    findings: await findInCandles(folder, item.key, { file, shown: await readShownCandles(folder.root, file), isStock: true }),
+    findings: await findInCandles(folder, item.key, { file, shown: await readShownCandles(folder, file), isStock: true }),
   })
 }
 
@@ -72,7 +72,7 @@ const toPrice = (price: Partial<PriceFacts> | undefined, about: About): PriceFac
 export const readCandles = async (folder: MarketFolder, symbol: string, wishes: ChartWishes): Promise<CandlesAnswer | undefined> => {
   const found = await findStock(folder, symbol)
   if (found === undefined) return undefined
-  const shown = await readShownCandles(folder.root, found.file)
+  const shown = await readShownCandles(folder, found.file)
   const stock = found.item.key
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
   const { answer, problem } = await readAnswer<{ factors: Factors }>(folder, { factors: listOf(rows, 'r.until') }, { symbol: stock })
@@ -86,7 +86,7 @@ const findIndex = async (folder: MarketFolder, key: string) => {
   const item = (await readIndices(folder)).rows.find(({ fileName }) => fileName === key)
   if (item === undefined) return undefined
   const file = `ohlcv_data/indices/${item.fileName}.csv`
-  const shown = await readShownCandles(folder.root, file)
+  const shown = await readShownCandles(folder, file)
   const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', { isMissing: shown.raw.length === 0 })
   return { item, file, shown, about, isStock: false }
 }

@@ -34,7 +34,7 @@ interface AnswerOptions {
  * DuckDB there is no answer but the reason.
  */
 export const readAnswer = async <Answer>(
-  { root, streams }: Pick<DataSource, 'root' | 'streams'>,
+  { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
   parts: Readonly<Record<keyof Answer & string, string>>,
   { symbol, with: common = [] }: AnswerOptions = {},
 ): Promise<Answered<Answer>> => {
@@ -44,7 +44,7 @@ export const readAnswer = async <Answer>(
     .join(', ')})`
   const damage = new Map<string, string>()
   for (;;) {
-    const source = { out: root, tables, symbol, without: new Set(damage.keys()), room: ROOM }
+    const source = { out: root, tables, asOf: day, symbol, without: new Set(damage.keys()), room: ROOM }
     try {
       return { answer: await readJson<Partial<Answer>>(sql, source), damage }
     } catch (error) {

@@ -1,6 +1,5 @@
 import { runLimitedQuery } from '../analysis/limited-query.js'
 import { RUN_DAY } from '../analysis/tables/view.js'
-import type { Day } from '../model/trading-day.js'
 import type { ListTable } from './answers.js'
 import { isUpToRun } from './documents.js'
 import type { MarketFolder } from './folder.js'
@@ -118,10 +117,10 @@ const MAX_ROWS = 20_000
 const TIME_LIMIT_MS = 60_000
 
 /**
- * Reads a whole list, as it stood on a day if one is given; undefined for an unknown name.
+ * Reads a whole list, as it stood on the day of the folder; undefined for an unknown name.
  * @throws UsageError if no record answers for the day, or the tables cannot be read
  */
-export const readWholeList = async ({ root, streams }: MarketFolder, name: string, day?: Day): Promise<ListTable | undefined> => {
+export const readWholeList = async ({ root, streams, day }: MarketFolder, name: string): Promise<ListTable | undefined> => {
   const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined
   if (list === undefined) return undefined
   const { sql, ...facts } = list

@@ -246,7 +246,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByRole('region', { name: 'History' }).getByRole('button').click()
     await page.getByText('120 rows in').waitFor()
     expect(problems).toEqual([])
-    await page.getByLabel('as of').fill('2020-01-01')
+    await page.goto(`${page.url()}&as-of=2020-01-01`)
     await page.getByRole('alert').getByText('no day is recorded').waitFor()
   })
 
@@ -276,8 +276,14 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     const { page } = await openFolder(openPage, folderWith({ 'master_isin_map.json': stocks }), '/list/stocks?sort=symbol')
     await page.getByText('2,775 rows').waitFor()
     expect(await page.locator('tbody tr[data-row]').count()).toBeLessThan(150)
+    const [head, row] = [page.getByRole('columnheader').first(), page.locator('tbody tr[data-row]').first()]
+    const place = async () => [(await head.boundingBox())?.y ?? 0, (await row.boundingBox())?.y ?? 0] as const
+    const [above, below] = await place()
+    expect(below - above).toBeGreaterThanOrEqual(27)
     await page.evaluate('scrollTo(0, document.body.scrollHeight)')
     await page.getByRole('link', { name: 'S999', exact: true }).waitFor()
+    // The head of the table stays below that of the page.
+    await expect.poll(async () => Math.round((await place())[0])).toBe(48)
   })
 
   it.skipIf(!duckdb)('keeps the stocks that one follows, and shows them today with what happened', async () => {

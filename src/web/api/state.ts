@@ -73,6 +73,12 @@ export interface FolderChanges {
   readonly notes: readonly string[]
 }
 
+/** `GET /api/days`: the days that are recorded, the newest first. */
+export interface RecordedDay {
+  readonly day: string
+  readonly run?: string
+}
+
 /** The body of every answer that is an error. */
 export interface ApiError {
   /** What happened and what to do, as one sentence. */

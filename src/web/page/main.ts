@@ -1,18 +1,12 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { AS_OF, asOfLine, dayPicker } from './parts/as-of.js'
 import { PageError } from './parts/fetch-json.js'
 import { focusSearch, searchField } from './parts/search.js'
 import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
-import { listView } from './views/list.js'
-import { marketView } from './views/market.js'
-import { oneRunView } from './views/one-run.js'
-import { queryView } from './views/query.js'
-import { runView } from './views/run.js'
-import { runsView } from './views/runs.js'
-import { indexView, stockView } from './views/stock.js'
-import { todayView } from './views/today.js'
+import { views } from './views/index.js'
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -194,11 +188,11 @@ const followLinks = (event: MouseEvent): void => {
   const url = new URL(link.href, location.href)
   if (url.origin !== location.origin || url.hash !== '' || url.pathname.startsWith('/api/')) return
   event.preventDefault()
+  // The day stays from view to view.
+  const day = page.place.query.get(AS_OF)
+  if (day !== null && !url.searchParams.has(AS_OF)) url.searchParams.set(AS_OF, day)
   page.go(url.pathname + url.search)
 }
-
-/** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 const SECTIONS = [
   ['/', 'Today'],
@@ -218,11 +212,11 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
       )}
     </nav>
     ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated data</strong>` : nothing}
-    ${searchField(page)}
+    ${shown?.view?.hasDays ? dayPicker(page) : nothing} ${searchField(page)}
     <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
     <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>
   </header>
-  <main id="main" tabindex="-1">${content}</main>
+  <main id="main" tabindex="-1">${shown?.view?.hasDays ? asOfLine(page.place) : nothing}${content}</main>
   ${keysDialog(listKeys())}
 `
 

@@ -20,7 +20,8 @@ const decode = (part: string): string => {
 
 /** Whether two places need the same data. */
 export const needsSameData = (view: AnyView, one: Place, other: Place): boolean =>
-  one.path === other.path && (view.loadsOn ?? []).every((key) => one.query.get(key) === other.query.get(key))
+  one.path === other.path &&
+  [...(view.loadsOn ?? []), ...(view.hasDays ? ['as-of'] : [])].every((key) => one.query.get(key) === other.query.get(key))
 
 /** A query string with changes; undefined removes a key. */
 export const changeQuery = (query: URLSearchParams, changes: Readonly<Record<string, string | undefined>>): string => {

@@ -38,6 +38,8 @@ export interface View<Data> {
   readonly render: (data: Data, page: PageContext) => TemplateResult
   /** Keys of the query string that `load` reads: a change of one loads again, of others only renders. */
   readonly loadsOn?: readonly string[]
+  /** Whether it can show a recorded day, `as-of` in the address. */
+  readonly hasDays?: boolean
   /** Whether all parts of data that comes in parts are there. */
   readonly isWhole?: (data: Data) => boolean
   /** Its data is loaded again each time the reader comes back. */

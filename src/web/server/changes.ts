@@ -10,7 +10,7 @@ import { statFile } from '../../storage/file-system.js'
 import { chooseList, listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
-import type { FolderChanges } from '../api/state.js'
+import type { FolderChanges, RecordedDay } from '../api/state.js'
 import type { Served } from './route.js'
 import { findLastWriter, findRun } from './runs.js'
 
@@ -119,4 +119,12 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
       throw error
     }
   }
+}
+
+/** The recorded days, the newest first, each with the run that recorded it. */
+export const listRecordedDays = async (root: string): Promise<readonly RecordedDay[]> => {
+  const history = await openHistory(root)
+  return listListedDays(history)
+    .map((day): RecordedDay => omitUndefined({ day, run: history.records.findLast((record) => record.day === day)?.run }))
+    .toReversed()
 }

@@ -1,8 +1,8 @@
 import { MASTER_MAP } from '../../market/listings.js'
-import { CollectError } from '../../model/errors.js'
+import { CollectError, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { readDay } from '../../model/trading-day.js'
+import { type Day, readDay } from '../../model/trading-day.js'
 import {
   createShowRunner,
   type DataSource,
@@ -11,11 +11,13 @@ import {
   REPORT,
   readIndexChart,
   readMarketLists,
+  type ShowAnswers,
   type ShowRunner,
   search,
 } from '../../show/index.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
+import { listRecordedDays } from './changes.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
 import type { QueryRunner } from './query.js'
@@ -54,35 +56,49 @@ export interface AnswerWork {
 export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
   const show = showElsewhere ?? createShowRunner(folder)
-  const readDocuments = () => folder.remember('documents', [REPORT, MASTER_MAP], () => show({ show: 'documents' }))
   // While a run replaces thousands of files, the market is that before it.
-  const readMarket = () => folder.remember('market', [REPORT, MASTER_MAP], () => show({ show: 'market' }))
-  const readToday = () => folder.remember('today', [REPORT, MASTER_MAP], () => show({ show: 'today' }))
+  const remembered =
+    <Kind extends 'market' | 'today' | 'documents'>(kind: Kind) =>
+    (query = new URLSearchParams()): Promise<ShowAnswers[Kind]> => {
+      const how = readAsOf(query)
+      return folder.remember(`${kind} ${how.day ?? ''}`, [REPORT, MASTER_MAP], () => show<Kind>({ show: kind, ...how }))
+    }
+  const [readMarket, readToday, readDocuments] = [remembered('market'), remembered('today'), remembered('documents')]
   const readLists = () => readMarketLists(folder)
   const routes: readonly Route[] = [
     ...runRoutes,
-    { path: '/api/today', answer: readToday },
-    { path: '/api/stocks', answer: ({ query }) => show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS) }) },
+    { path: '/api/days', answer: () => listRecordedDays(folder.root) },
+    { path: '/api/today', answer: ({ query }) => readToday(query).catch(refuse) },
+    {
+      path: '/api/stocks',
+      answer: ({ query }) =>
+        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }).catch(refuse),
+    },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
-    { path: '/api/market', answer: readMarket },
+    { path: '/api/market', answer: ({ query }) => readMarket(query).catch(refuse) },
     { path: '/api/market/lists', answer: readLists },
-    { path: '/api/market/documents', answer: readDocuments },
-    { path: '/api/stock/:symbol', answer: ({ params: { symbol = '' } }) => found(show({ show: 'stock', name: symbol }), symbol) },
+    { path: '/api/market/documents', answer: ({ query }) => readDocuments(query).catch(refuse) },
+    {
+      path: '/api/stock/:symbol',
+      answer: ({ params: { symbol = '' }, query }) =>
+        found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
+    },
     {
       path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'candles', name: symbol, ...toWishes(query) }), symbol),
+      answer: ({ params: { symbol = '' }, query }) =>
+        found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
     },
-    { path: '/api/index/:name', answer: ({ params: { name = '' } }) => found(show({ show: 'index', name }), name) },
+    {
+      path: '/api/index/:name',
+      answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
+    },
     {
       path: '/api/index/:name/candles',
-      answer: ({ params: { name = '' }, query }) => found(readIndexChart(folder, name, toWishes(query)), name),
+      answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
     },
     {
       path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query }) => {
-        const day = readDay(query.get('day') ?? '')
-        return found(show({ show: 'list', name, ...(day === undefined ? {} : { day }) }), name).catch(refuse)
-      },
+      answer: ({ params: { name = '' }, query }) => found(show({ show: 'list', name, ...readAsOf(query) }), name).catch(refuse),
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
@@ -110,18 +126,28 @@ const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route =
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
       runner ??= (await import('./query.js')).createQueryRunner(folder)
       const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
-      return runner(request, signal).catch(refuse)
+      return runner(request, signal).catch((error: unknown) => {
+        throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+      })
     },
   }
 }
 
 /** What the reader can correct is a refusal, not a fault of the server. */
 const refuse = (error: unknown): never => {
-  throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+  throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
+
+/** The day of a request, as of which it is answered. */
+const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
+  const text = query.get('as-of')
+  const day = readDay(text)
+  if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
+  return day === undefined ? {} : { day }
+}
 
 const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 

@@ -128,6 +128,7 @@ interface Drawn {
 
 const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn): TemplateResult => {
   const [first, end] = seenRows(rows.length)
+  drawnFrom = first
   const symbols = columns.findIndex(({ name }) => name === 'symbol')
   const links = columns.findIndex(({ name }) => name === 'url')
   const list = symbols < 0 ? [] : rows.flatMap((row) => row[symbols] ?? [])
@@ -154,9 +155,25 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
   `
 }
 
+/** The first row that is drawn. */
+let drawnFrom = 0
+
+/** Follows the scroll bar: draws again once other rows are seen, and until then only moves the head. */
+export const followScroll = (page: Pick<PageContext, 'update'>): (() => void) => {
+  const onScroll = (): void => {
+    if (present === undefined) return
+    const count = present.rows.length
+    if (Math.abs(seenRows(count)[0] - drawnFrom) >= MARGIN_ROWS / 2) page.update()
+    document.querySelector<HTMLElement>('#rows thead')?.style.setProperty('transform', `translateY(${headShift(count)}px)`)
+  }
+  addEventListener('scroll', onScroll, { passive: true })
+  return () => removeEventListener('scroll', onScroll)
+}
+
 /** How far the head of the table moves down, so that it stays below the head of the page. */
 const headShift = (count: number): number => {
-  const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
+  const top = document.querySelector('#rows')?.getBoundingClientRect().top
+  if (top === undefined) return 0
   const covered = (document.querySelector('header')?.offsetHeight ?? 0) - top
   return Math.round(Math.max(0, Math.min(covered, (count - 1) * ROW_HEIGHT)))
 }

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit-html'
 import type { ListTable } from '../../../show/answers.js'
-import { dataTable, rowKeys } from '../parts/data-table.js'
+import { asOfPath } from '../parts/as-of.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDay, formatNumber, formatQuantity } from '../parts/format.js'
 import type { View } from '../view.js'
@@ -9,18 +10,9 @@ import type { View } from '../view.js'
 export const listView: View<ListTable> = {
   path: '/list/:name',
   title: ({ params }) => params.name ?? 'List',
-  loadsOn: ['day'],
-  load: ({ params, query }, signal) => {
-    const day = query.get('day')
-    return fetchJson<ListTable>(
-      `/api/list/${encodeURIComponent(params.name ?? '')}${day === null ? '' : `?day=${encodeURIComponent(day)}`}`,
-      { signal },
-    )
-  },
-  enter: (page) => {
-    addEventListener('scroll', page.update, { passive: true })
-    return () => removeEventListener('scroll', page.update)
-  },
+  hasDays: true,
+  load: (place, signal) => fetchJson<ListTable>(asOfPath(`/api/list/${encodeURIComponent(place.params.name ?? '')}`, place), { signal }),
+  enter: followScroll,
   keys: rowKeys,
   render: (list, page) => {
     const { title, about, rows, isCut, usedDay, warnings = [], facets, sql } = list
@@ -28,7 +20,7 @@ export const listView: View<ListTable> = {
     return html`
       <div class="list-head">
         <h1>${title}</h1>
-        <p class="soft">${about}.${usedDay === undefined ? nothing : html` <b>As known on ${formatDay(usedDay)}.</b>`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
+        <p class="soft">${about}.${usedDay === undefined ? nothing : ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
         ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
       </div>
       ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets })}

@@ -1,5 +1,6 @@
-import { html, type TemplateResult } from 'lit-html'
+import { html, nothing, type TemplateResult } from 'lit-html'
 import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../../show/answers.js'
+import { AS_OF, asOfPath, listsOfDay } from '../parts/as-of.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { waitingPanel } from '../parts/panel.js'
 import { emptyState, errorState } from '../parts/states.js'
@@ -32,10 +33,11 @@ const createMarketView = (): View<MarketParts> => {
       update = page.update
       return () => undefined
     },
-    load: async (_, signal) => {
+    hasDays: true,
+    load: async (place, signal) => {
       const parts: MarketParts = { failures: [] }
       const fetchPart = <K extends 'market' | 'lists' | 'documents'>(name: K, path: string): Promise<void> =>
-        fetchJson<NonNullable<MarketParts[K]>>(path, { signal })
+        fetchJson<NonNullable<MarketParts[K]>>(asOfPath(path, place), { signal })
           .then(
             (answer) => {
               Object.assign(parts, { [name]: answer })
@@ -45,7 +47,9 @@ const createMarketView = (): View<MarketParts> => {
             },
           )
           .then(() => update())
-      const first = fetchPart('lists', '/api/market/lists')
+      const isPast = place.query.has(AS_OF)
+      // The lists of a past day are views of their own.
+      const first = isPast ? new Promise<void>(() => undefined) : fetchPart('lists', '/api/market/lists')
       const prices = fetchPart('market', '/api/market')
       // Documents take longest, and are the last that one reads.
       void prices.then(() => fetchPart('documents', '/api/market/documents'))
@@ -65,19 +69,24 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
       'Nothing is collected here yet',
       html`The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
     )
+  const isPast = page.place.query.has(AS_OF)
   return html`
     ${breadthHead(market?.breadth)}
     ${failures.map(({ part, error }) => html`<p class="problem" role="alert">${part}: ${error instanceof Error ? error.message : String(error)}</p>`)}
     <div class="market">
       ${market === undefined ? waitingPanel('Movers', 12) : moversPanel(market, page)}
       ${market === undefined ? waitingPanel('Indices', 12) : indicesPanel(market.indices)}
-      ${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
+      ${
+        isPast
+          ? listsOfDay()
+          : html`${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
       ${lists === undefined ? waitingPanel('Deals', 8) : dealsPanel(lists.deals)}
       ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' })}
-      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, { path: '/list/bands', nothingChanged: 'No band changed.' })}
+      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, { path: '/list/bands', nothingChanged: 'No band changed.' })}`
+      }
       ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
       ${documents === undefined ? waitingPanel('Filings', 12) : documentsPanel('Filings', documents.filings, 'No filing of that day.')}
-      ${lists === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', lists.announcements, 'No announcement of that day.')}
+      ${isPast ? nothing : html`${lists === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', lists.announcements, 'No announcement of that day.')}`}
     </div>
   `
 }

@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
+import { AS_OF } from '../parts/as-of.js'
 import { type Suggestion, suggest, wordBefore } from '../parts/completion.js'
-import { dataTable, rowKeys } from '../parts/data-table.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
@@ -44,18 +45,19 @@ const createQueryView = (): View<QueriesAnswer> => {
   let state = begin()
   return {
     path: '/query',
+    hasDays: true,
     title: () => 'Query',
     enter: (page) => {
       state = begin()
-      addEventListener('scroll', page.update, { passive: true })
+      const stopFollowing = followScroll(page)
       return () => {
-        removeEventListener('scroll', page.update)
+        stopFollowing()
         state.running?.abort()
       }
     },
     load: (_, signal) => fetchJson<QueriesAnswer>('/api/queries', { signal }),
     render: (data, page) => {
-      const [sql, day] = [page.place.query.get('sql') ?? '', page.place.query.get('day') ?? '']
+      const [sql, day] = [page.place.query.get('sql') ?? '', page.place.query.get(AS_OF) ?? '']
       const key = sql === '' ? '' : keyOf(sql, day)
       if (key !== state.asked) {
         state.text = sql
@@ -72,7 +74,7 @@ const createQueryView = (): View<QueriesAnswer> => {
 const run = async (state: QueryState, sql: string, page: PageContext): Promise<void> => {
   const earlier = state.running
   const running = new AbortController()
-  const day = page.place.query.get('day') ?? ''
+  const day = page.place.query.get(AS_OF) ?? ''
   Object.assign(state, { asked: keyOf(sql, day), running, suggestions: [] })
   delete state.error
   earlier?.abort()
@@ -112,7 +114,6 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       <div class="tools">
         <button type="submit">Run</button> <kbd>Ctrl</kbd> <kbd>Enter</kbd>
         ${running === undefined ? nothing : html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
-        <label>as of <input type="date" .value=${page.place.query.get('day') ?? ''} @change=${(event: Event) => page.setQuery({ day: (event.target as HTMLInputElement).value || undefined })}></label>
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>

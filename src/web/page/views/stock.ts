@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../../show/answers.js'
+import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'
@@ -16,6 +17,7 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
   return {
     path: '/stock/:symbol',
     title: ({ params }) => params.symbol ?? 'Stock',
+    hasDays: true,
     loadsOn: ['adjusted', 'step'],
     enter: (page) => {
       chart = createChartPanel(page)
@@ -25,9 +27,9 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
     load: async ({ params, query }, signal) => {
       const path = `/api/stock/${encodeURIComponent(params.symbol ?? '')}`
       const [stock, candles] = await Promise.all([
-        fetchJson<StockAnswer>(path, { signal }),
+        fetchJson<StockAnswer>(asOfPath(path, { query }), { signal }),
         fetchJson<CandlesAnswer>(
-          `${path}/candles${changeQuery(new URLSearchParams(), { adjusted: query.get('adjusted') ?? undefined, step: query.get('step') ?? undefined })}`,
+          `${path}/candles${changeQuery(new URLSearchParams(), { adjusted: query.get('adjusted') ?? undefined, step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
           { signal },
         ),
       ])
@@ -79,6 +81,7 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
   return {
     path: '/index/:name',
     title: ({ params }) => params.name ?? 'Index',
+    hasDays: true,
     loadsOn: ['step'],
     enter: (page) => {
       chart = createChartPanel(page)
@@ -87,10 +90,13 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
     load: async ({ params, query }, signal) => {
       const path = `/api/index/${encodeURIComponent(params.name ?? '')}`
       const [index, candles] = await Promise.all([
-        fetchJson<IndexAnswer>(path, { signal }),
-        fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), { step: query.get('step') ?? undefined })}`, {
-          signal,
-        }),
+        fetchJson<IndexAnswer>(asOfPath(path, { query }), { signal }),
+        fetchJson<CandlesAnswer>(
+          `${path}/candles${changeQuery(new URLSearchParams(), { step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
+          {
+            signal,
+          },
+        ),
       ])
       return { index, candles }
     },

@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { IndexRow, ListsAnswer, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
+import { AS_OF, asOfPath, listsOfDay, runOf } from '../parts/as-of.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { readOwnList, toggleOwn } from '../parts/own-list.js'
@@ -34,6 +35,7 @@ const createTodayView = (): View<TodayData> => {
     path: '/',
     title: () => 'Today',
     isLive: true,
+    hasDays: true,
     enter: (context) => {
       page = context
       let known: number | null | undefined
@@ -48,14 +50,14 @@ const createTodayView = (): View<TodayData> => {
         store = undefined
       }
     },
-    load: async (_, signal) => {
+    load: async (place, signal) => {
       const [state, watchlists] = await Promise.all([
         fetchJson<FolderState>('/api/state', { signal }),
         fetchJson<TodayData['watchlists']>('/api/watchlists', { signal }),
       ])
       const data: TodayData = { state, watchlists }
       const later = <K extends 'market' | 'today' | 'lists' | 'changes'>(name: K, path: string): Promise<void> =>
-        fetchJson<NonNullable<TodayData[K]>>(path, { signal })
+        fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
           .catch((error: unknown) => error as Error)
           .then((answer) => {
             Object.assign(data, { [name]: answer })
@@ -63,7 +65,9 @@ const createTodayView = (): View<TodayData> => {
           })
       if (state.last !== undefined) {
         void later('market', '/api/market').then(() => later('today', '/api/today'))
-        void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
+        const day = place.query.get(AS_OF)
+        if (day === null) void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
+        else void runOf(day).then((run) => later('changes', `/api/runs/${encodeURIComponent(run)}/changes`))
       }
       return data
     },
@@ -77,10 +81,11 @@ export const todayView = createTodayView()
 const renderToday = (data: TodayData, page: PageContext, store: LiveStore | undefined): TemplateResult => {
   const { state, market, today, lists, changes } = data
   const run = store?.run()
+  const isPast = page.place.query.has(AS_OF)
   const active = run && run.outcome === undefined ? run : undefined
   return html`
     ${active === undefined ? nothing : html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
-    ${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}
+    ${isPast ? nothing : html`${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}`}
     ${
       state.last === undefined
         ? nothing
@@ -100,8 +105,12 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
             content: html`<p class="changed">${describeChanges(answer, '/run')}</p>`,
           }),
         )}
-        ${whole(lists, 'Surveillance', ({ surveillance }) => changesPanel('Surveillance', surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' }))}
-        ${whole(lists, 'Price bands', ({ bands }) => changesPanel('Price bands', bands, { path: '/list/bands', nothingChanged: 'No band changed.' }))}
+        ${
+          isPast
+            ? listsOfDay()
+            : html`${whole(lists, 'Surveillance', ({ surveillance }) => changesPanel('Surveillance', surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' }))}
+        ${whole(lists, 'Price bands', ({ bands }) => changesPanel('Price bands', bands, { path: '/list/bands', nothingChanged: 'No band changed.' }))}`
+        }
       </div>
     </div>`
     }
@@ -115,7 +124,7 @@ const whole = <T extends object>(part: T | Error | undefined, title: string, sho
 }
 
 /** The command that gets what is missing. */
-const renderFix = ({ folder, isActive }: FolderState): TemplateResult | typeof nothing => {
+const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
   const command = `scripstream run${isSimulated ? ' --simulate' : ''} --out ${folder}`
@@ -125,7 +134,7 @@ const renderFix = ({ folder, isActive }: FolderState): TemplateResult | typeof n
       button.textContent = 'Copied'
     })
   }
-  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button></p>`
+  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button>${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** The indices and the market in one line. */
@@ -196,7 +205,7 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
   if (data.own?.key !== key) {
     data.own = { key, ...(key === '' ? { answer: { rows: [], unknown: [] } } : {}) }
     if (key !== '')
-      void fetchJson<OwnStocksAnswer>(`/api/stocks?symbols=${encodeURIComponent(key)}`)
+      void fetchJson<OwnStocksAnswer>(asOfPath(`/api/stocks?symbols=${encodeURIComponent(key)}`, page.place))
         .catch((error: unknown) => error as Error)
         .then((answer) => {
           if (data.own?.key === key) data.own = { key, answer }

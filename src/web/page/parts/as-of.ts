@@ -1,0 +1,68 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { RecordedDay } from '../../api/state.js'
+import type { PageContext, Place } from '../view.js'
+import { fetchJson } from './fetch-json.js'
+import { formatDay } from './format.js'
+import { panel } from './panel.js'
+
+/** The key of the day in the address. */
+export const AS_OF = 'as-of'
+
+/** A path of the API, as of the day of a place. */
+export const asOfPath = (path: string, { query }: Pick<Place, 'query'>): string => {
+  const day = query.get(AS_OF)
+  return day === null ? path : `${path}${path.includes('?') ? '&' : '?'}${AS_OF}=${encodeURIComponent(day)}`
+}
+
+/** The recorded days, the newest first; asked once. Without an answer there is nothing to choose from. */
+let days: readonly RecordedDay[] = []
+let asked: Promise<void> | undefined
+const loadDays = (): Promise<void> => {
+  asked ??= fetchJson<readonly RecordedDay[]>('/api/days').then(
+    (found) => {
+      days = found
+    },
+    () => undefined,
+  )
+  return asked
+}
+
+/** The run that recorded a day. */
+export const runOf = async (day: string): Promise<string> => {
+  await loadDays()
+  return days.find((one) => one.day === day)?.run ?? ''
+}
+
+/** A choice of the day as of which everything is shown, as it was known then. */
+export const dayPicker = (page: PageContext): TemplateResult | typeof nothing => {
+  if (asked === undefined) void loadDays().then(page.update)
+  const day = page.place.query.get(AS_OF)
+  if (days.length < 2 && day === null) return nothing
+  const choose = (next: string | undefined): void => page.setQuery({ [AS_OF]: next }, true)
+  const at = day === null ? 0 : days.findIndex((one) => one.day <= day)
+  const step = (text: string, label: string, place: number): TemplateResult =>
+    html`<button type="button" class="plain" aria-label=${label} ?disabled=${days[place] === undefined} @click=${() => choose(place === 0 ? undefined : days[place]?.day)}>${text}</button>`
+  return html`<div class="day-picker">
+    ${step('◂', 'The recorded day before', at + 1)}
+    <select aria-label="As known on" @change=${(event: Event) => choose((event.target as HTMLSelectElement).value || undefined)}>
+      <option value="" .selected=${day === null}>now</option>
+      ${days.map((one) => html`<option value=${one.day} .selected=${one.day === day}>${formatDay(one.day)}</option>`)}
+    </select>
+    ${day === null ? nothing : step('▸', 'The recorded day after', at - 1)}
+  </div>`
+}
+
+/** Says that what is shown is not of now. */
+export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | typeof nothing => {
+  const day = query.get(AS_OF)
+  return day === null ? nothing : html`<p class="as-of" role="status">As known on the evening of <b>${formatDay(day)}</b>.</p>`
+}
+
+const LISTS = ['surveillance', 'bands', 'circuits', 'deals', 'announcements', 'filings', 'news'] as const
+
+/** The lists of a past day, each on a page of its own. */
+export const listsOfDay = (): TemplateResult =>
+  panel({
+    ...{ title: 'Lists of that day', about: {} },
+    content: html`<ul class="documents">${LISTS.map((name) => html`<li><a href=${`/list/${name}`}>${name}</a></li>`)}</ul>`,
+  })

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readOwnStocks, readToday } from '../../src/show/today.js'
+import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
+import { collected, duckdb, objectsOf } from '../analysis/support.js'
+import { marketWith, openFolder, report, stock } from './support.js'
+
+describe.skipIf(!duckdb)('the whole lists of a collected market', () => {
+  let market: Awaited<ReturnType<typeof collected>>
+  beforeAll(async () => {
+    market = await collected(16, 300)
+  })
+  afterAll(() => market.remove())
+
+  const count = async (sql: string): Promise<number> => Number((await objectsOf(`select count(*) as n from (${sql})`, market.out))[0]?.n)
+
+  it.each(LIST_NAMES)('have the rows of their statement, and their facets among their columns: %s', async (name) => {
+    const list = await readWholeList(openFolder(market.out), name)
+    const columns = list?.columns.map((column) => column.name) ?? []
+    expect(new Set(columns).size).toBe(columns.length)
+    expect(columns).toEqual(expect.arrayContaining([...(list?.facets ?? ['none'])]))
+    expect(list).toMatchObject({ isCut: false })
+    expect(list?.rows.length).toBe(await count(list?.sql ?? ''))
+  })
+
+  it('have every stock, and every document of the week once', async () => {
+    const folder = openFolder(market.out)
+    expect((await readWholeList(folder, 'stocks'))?.rows.length).toBe(16)
+    const filings = await readWholeList(folder, 'filings')
+    expect(filings?.rows.length).toBe(await count('from filings_unique where day > (select max(day) from filings_unique) - 7'))
+    expect(filings?.rows.length).toBeGreaterThan(0)
+  })
+
+  it('are none for another name, also that of a property of every object', async () => {
+    const folder = openFolder(market.out)
+    expect([await readWholeList(folder, 'none'), await readWholeList(folder, 'constructor')]).toEqual([undefined, undefined])
+  })
+})
+
+describe.skipIf(!duckdb)('the stocks that one follows', () => {
+  const HOSTILE = "A'B"
+  const folder = () =>
+    marketWith({
+      'master_isin_map.json': [stock('A'), stock(HOSTILE, 'INE000000002')],
+      'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A Ltd', LTP: 5, ChangePercent: 5 }],
+      'bulk_block_deals.json': [{ date: '2026-02-12', sym: 'A', deal: 'BULK', bs: 'B', cname: 'FUND', qty: 10, avgprice: 2 }],
+      'all_company_announcements.json': [
+        { Symbol: 'A', date: '2026-02-12 10:00:00', events: 'new plant', type: 'Company Announcements' },
+        { Symbol: 'A', date: '2026-01-02 10:00:00', events: 'old', type: 'Company Announcements' },
+      ],
+      '.scripstream/report.json': report({ 'circuit-stocks': ['success'] }),
+    })
+
+  it('come in the order of the list, each once, with what happened lately; others are named', async () => {
+    const { rows, unknown } = await readOwnStocks(folder(), ` ${HOSTILE.toLowerCase()}, A,NONE,A,`)
+    expect(rows.map(({ symbol }) => symbol)).toEqual([HOSTILE, 'A'])
+    expect(rows[1]).toMatchObject({ circuit: 'upper' })
+    expect(rows[1]?.notes?.map(({ kind, title }) => `${kind}: ${title}`).sort()).toEqual([
+      'announcement: new plant',
+      'deal: BULK purchase by FUND',
+    ])
+    expect(unknown).toEqual(['NONE'])
+    expect(await readOwnStocks(folder(), '')).toEqual({ rows: [], unknown: [] })
+  })
+})
+
+describe.skipIf(!duckdb)('the morning', () => {
+  it('has the ex-dates of the next seven days, each action once, and says why there are none without the list', async () => {
+    const action = (sym: string, date: string) => ({ Sym: sym, CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }] })
+    const folder = marketWith({
+      'master_isin_map.json': [stock('A')],
+      'upcoming_corporate_actions.json': [
+        action('A', '2026-02-13'),
+        action('A', '2026-02-13'),
+        action('A', '2026-02-20'),
+        action('A', '2026-02-12'),
+      ],
+      '.scripstream/report.json': report({ 'corporate-actions': ['success'] }),
+    })
+    const { actions, results } = await readToday(folder)
+    expect(actions).toMatchObject({
+      total: 2,
+      rows: [{ day: '2026-02-12' }, { symbol: 'A', name: 'A Ltd', day: '2026-02-13', action: 'dividend', amount: 2.5 }],
+    })
+    expect(results).toMatchObject({ total: 0, rows: [] })
+  })
+})
