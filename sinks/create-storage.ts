@@ -16,13 +16,12 @@ import {
 } from 'rxjs'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
-import { asBuffer } from '../src/model/bytes.js'
 import type { Candles } from '../src/model/candle.js'
 import { runNamed } from '../src/model/errors.js'
 import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
-import { formatJson } from '../src/model/text.js'
+import { asBuffer, formatJson } from '../src/model/text.js'
 import {
   type ArrayPerItem,
   type CandlesPerItem,

@@ -7,10 +7,10 @@ import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
-import type { SettingsInput } from './model/settings.js'
-import { checkOptionNames } from './model/settings-issues.js'
+import { Settings, type SettingsInput } from './model/settings.js'
+import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { MASTER, type StreamDefinition } from './pipeline/define-stream.js'
-import { parseSettings, type RunDependencies, type RunOptions } from './pipeline/run-options.js'
+import type { RunDependencies, RunOptions } from './pipeline/run-options.js'
 import { start } from './pipeline/start.js'
 import { readHolidays } from './storage/session-days.js'
 
@@ -154,4 +154,12 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
         return merge(item$, run$)
       }),
   }
+}
+
+/** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
+const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
+  const known = { what: 'stream', names: streams.map(({ name }) => name) }
+  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
+  if (issues.length === 0) return Settings.parse(given)
+  throw createSettingsError(issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })))
 }

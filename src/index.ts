@@ -108,8 +108,7 @@ export {
   type Tools,
   type Work,
 } from './pipeline/define-stream.js'
-export type { FinishedRequest, Follower, LiveRun, StartedRequest, Telemetry } from './pipeline/event-bus.js'
-export type { Log } from './pipeline/log.js'
+export type { FinishedRequest, Follower, LiveRun, Log, StartedRequest, Telemetry } from './pipeline/event-bus.js'
 export type { Engine } from './pipeline/run.js'
 export type { RunOptions } from './pipeline/run-options.js'
 export type { Storage, Stored, Tail } from './pipeline/storage.js'

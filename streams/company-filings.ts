@@ -1,4 +1,4 @@
-import { from, map, mergeMap, type Observable, of, switchMap, throwError, zip } from 'rxjs'
+import { map, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
@@ -11,7 +11,7 @@ import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row } from '../src/model
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
-import { uniqueBy } from '../src/operators/unique-by.js'
+import { keepUnique } from '../src/operators/unique-by.js'
 import { defineStream, perStock, type Tools } from '../src/pipeline/define-stream.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
@@ -113,8 +113,7 @@ export const companyFilings = defineStream({
         }
         const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
-          mergeMap((earlier) => from([...fresh, ...earlier])),
-          uniqueBy<Filing>(toFilingKey, (later, kept) => Boolean(later.file_url) && !kept.file_url),
+          map((earlier) => keepUnique([...fresh, ...earlier], toFilingKey, (later, kept) => Boolean(later.file_url) && !kept.file_url)),
           sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
           map((rows) => {
             if (failure === undefined) return createResult(rows)

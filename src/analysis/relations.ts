@@ -12,7 +12,7 @@ import { CANDLE_DAYS } from './tables/candles.js'
 import { fillFirstSeen } from './tables/fill-first-seen.js'
 import { addNeeded, listViews } from './tables/index.js'
 import { isView } from './tables/view.js'
-import { readFormer, readRecordedSymbols, readRunDay, setVariables } from './variables.js'
+import { readFormer, readRunDay, setVariables } from './variables.js'
 
 /** Where tables and views come from. */
 export interface RelationSource {
@@ -74,8 +74,7 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  const recorded = await readRecordedSymbols(connection, computed, { history, tables, warn })
-  if (computed.length > 0) await setVariables(connection, { former: [...former, ...recorded], day: opened.usedDay ?? past ?? runDay })
+  await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { history, tables, warn } })
   const records = { history, until: past, warn }
   await setRewritten(connection, computed, records)
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })

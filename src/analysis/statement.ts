@@ -70,7 +70,8 @@ const nameRecorded = (all: readonly Columned[]): string =>
 /** A view of many columns is planned with those that the statement may read. */
 const narrowTable = (table: Columned, { words, rows, tables, aliases, isWhole }: Names): Columned => {
   const readsAll = isWhole || [...tables, ...aliases].some((name) => rows.has(name))
-  return isView(table) && table.narrow !== undefined && !readsAll ? table.narrow((column) => words.has(column)) : table
+  const narrow = isView(table) && !readsAll ? table.narrow?.((column) => words.has(column)) : undefined
+  return narrow === undefined || narrow.columns.length === table.columns.length ? table : narrow
 }
 
 interface Names {

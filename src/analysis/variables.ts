@@ -4,23 +4,15 @@ import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { toStockItems } from '../model/stock.js'
-import type { Table } from '../model/table.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
 import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
 import { disk } from '../storage/disk.js'
-import { quoteList, quoteText } from '../storage/duckdb.js'
 import { listNames, readStateDocument, statFile } from '../storage/file-system.js'
-import type { History, Warn } from '../storage/history/record.js'
-import { listHistoryTables, readAllDays } from './history/as-of.js'
+import type { Warn } from '../storage/history/record.js'
 import { readReport } from './output-folder.js'
+import { readRecordedSymbols, type SymbolIsin, toFormerSql } from './recorded-symbols.js'
 import { FORMER_VIEW } from './tables/symbols.js'
 import type { View } from './tables/view.js'
-
-/** A symbol and the ISIN that it means. */
-export interface SymbolIsin {
-  readonly symbol: string
-  readonly isin: string
-}
 
 const NEWS = 'market_news'
 const MAX_LEFT = 500
@@ -73,32 +65,18 @@ export const readFormer = async ({ root, views, mayBePast, warn }: FormerOf): Pr
   return [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])]
 }
 
-/** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
-export const readRecordedSymbols = async (
-  connection: DuckDBConnection,
-  views: readonly View[],
-  { history, tables, warn }: { readonly history: History; readonly tables: readonly Table[]; readonly warn: Warn },
-): Promise<readonly SymbolIsin[]> => {
-  const [master] = listHistoryTables(tables.filter(({ name }) => name === 'master'))
-  if (master === undefined || !views.some(({ name }) => name === FORMER_VIEW)) return []
-  const { files } = await readAllDays(history, master, { warn })
-  if (files.length === 0) return []
-  const rows = `SELECT symbol, max_by(isin, known_at) FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE isin <> '' GROUP BY symbol`
-  return (await connection.runAndReadAll(rows)).getRows().map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
-}
-
-/** The SQL of symbols with their ISINs. */
-export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
-  `CAST([${symbols.map(({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`).join(', ')}] AS STRUCT(symbol VARCHAR, isin VARCHAR)[])`
-
 interface Variables {
   /** The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the first run. */
   readonly day: Day | undefined
   readonly former: readonly SymbolIsin[]
+  readonly recorded: Parameters<typeof readRecordedSymbols>[2]
 }
 
 /** Sets what views read besides tables. */
-export const setVariables = async (connection: DuckDBConnection, { day, former }: Variables): Promise<void> => {
+export const setVariables = async (connection: DuckDBConnection, views: readonly View[], variables: Variables): Promise<void> => {
+  if (views.length === 0) return
+  const { day, former, recorded } = variables
+  const symbols = [...former, ...(await readRecordedSymbols(connection, views, recorded))]
   if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
-  if (former.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(former)}`)
+  if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
 }

@@ -27,7 +27,7 @@ type Task =
   | ShowRequest
   | { readonly changes: 'last-run' }
   | { readonly checks: 'present-files' }
-/** An answer, and the memory of its process afterwards. */
+/** An answer, and the memory of its process afterwards, or half of the most that it ever had: what it returned still counts for its limit. */
 interface Answered {
   readonly answer: unknown
   readonly bytes: number
@@ -224,7 +224,7 @@ export const answerTasks = async (
     if (!isWatched) watchProcess(server)
     isWatched = true
     const reply = await answerTask(task).then(
-      (answer): Reply => ({ answer, bytes: process.memoryUsage.rss() }),
+      (answer): Reply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
       (error: unknown): Reply => {
         if (error instanceof CollectError) return { refusal: error.message }
         throw error

@@ -36,15 +36,18 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
     throw new UsageError(
       `--symbols: ${name} is a watchlist in the settings and also a file; write @./${name} for the file, or rename one of the two`,
     )
-  return typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
+  return readList(list)
 }
+
+const readList = (list: Settings['watchlists'][string]): readonly string[] =>
+  typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 
 /** The watchlists of the settings that can be read. */
 export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     Object.entries(watchlists).flatMap(([name, list]) => {
       try {
-        return [[name, typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)]]
+        return [[name, readList(list)]]
       } catch (error) {
         if (error instanceof UsageError) return []
         throw error

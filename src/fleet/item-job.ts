@@ -1,12 +1,11 @@
-import { catchError, defer, from, map, merge, mergeMap, type Observable, Subject, single, take, tap, throwError, timer } from 'rxjs'
+import { catchError, defer, from, map, merge, mergeMap, type Observable, of, Subject, single, take, tap, throwError, timer } from 'rxjs'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
-import { WorkerSlot } from '../operators/merge-map-pool.js'
 import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { createItemWork } from '../pipeline/item.js'
+import { createItemWork, workOnItems } from '../pipeline/item.js'
 import { type BlobStore, type ItemJobData, NO_REQUESTS, type RequestCounts, storeRows, type WorkerOutcome } from './blobs.js'
 import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
 import type { WorkerRun } from './worker-run.js'
@@ -61,9 +60,9 @@ export const runItemJob = (
       }
     }
     const shared = work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared
-    const workOnItem = createItemWork(stream, { ...workerRun, limiters, emit, shared })
-    // BullMQ limits the concurrency.
-    const outcome$ = workOnItem(work.item, new WorkerSlot()).pipe(
+    const outcome$ = of(work.item).pipe(
+      // BullMQ limits the concurrency.
+      workOnItems(createItemWork(stream, { ...workerRun, limiters, emit, shared }), { stream, workers: 1 }),
       single(),
       mergeMap((outcome) => storeRows(stream.name, work, outcome, blobs)),
       map(toOutcome),

@@ -1,11 +1,10 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import { asBuffer } from '../model/bytes.js'
 import { BadAnswerError, type FailedResponse, formatError } from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { repairJson } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
 
@@ -190,40 +189,20 @@ const toBadAnswer = (text: string, reason: string): BadAnswerError => {
   return new BadAnswerError('parse', start === '' ? 'the body is empty' : reason)
 }
 
-// The patterns are sticky or move forward only, so a page is scanned once whatever it contains (no ReDoS).
-const START = /<!--|<script(?=[\s/>])/gi
-const REST_OF_TAG = /((?:[^"'>]|"[^"]*"|'[^']*')*)>/y
-const END = /<\/script(?=[\s/>])/gi
-const IS_NEXT_DATA = /(?:^|[\s"'])id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
+/** A tag with attributes, each pattern in linear time. One as long as this is none of the site's. */
+const SCRIPT = /<script\s([^<>]{1,2000})>/gi
+const IS_NEXT_DATA = /(?:^|\s)id\s*=\s*(["']?)__NEXT_DATA__\1(?:\s|$)/i
+const END = /<\/script[\s>]/i
 
-/** Bounds the scan of a tag without an end. */
-const MAX_TAG_LENGTH = 2_000
-
-/** Finds the content of a page's script element `__NEXT_DATA__`, in linear time; nothing if there is no complete one. */
-export const findNextData = (page: string): string | undefined => {
-  for (let at = 0; ; ) {
-    const start = matchAt(START, page, at)
-    if (start === undefined) return undefined
-    if (start[0] === '<!--') {
-      const end = page.indexOf('-->', start.index)
-      if (end < 0) return undefined
-      at = end
-      continue
-    }
-    const after = start.index + start[0].length
-    const tag = matchAt(REST_OF_TAG, page.slice(after, after + MAX_TAG_LENGTH), 0)
-    if (tag === undefined) return undefined
-    const from = after + tag[0].length
-    const end = matchAt(END, page, from)
-    if (end === undefined) return undefined
-    if (IS_NEXT_DATA.test(tag[1] ?? '')) return page.slice(from, end.index)
-    at = end.index
+/** The content of a page's script element `__NEXT_DATA__`; nothing if there is no complete one. */
+const findNextData = (page: string): string | undefined => {
+  for (const { 0: tag, 1: attributes = '', index } of page.matchAll(SCRIPT)) {
+    if (!IS_NEXT_DATA.test(attributes)) continue
+    const content = page.slice(index + tag.length)
+    const end = content.search(END)
+    return end < 0 ? undefined : content.slice(0, end)
   }
-}
-
-const matchAt = (pattern: RegExp, text: string, from: number): RegExpExecArray | undefined => {
-  pattern.lastIndex = from
-  return pattern.exec(text) ?? undefined
+  return undefined
 }
 
 /**

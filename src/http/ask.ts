@@ -1,17 +1,15 @@
 import { Observable, type Observer, type Subscriber, Subscription, take, timer } from 'rxjs'
-import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/attempt.js'
+import { type HostLimiter, LimitedRequest, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { BadAnswerError, CollectError, type HostClosedError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
-import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import { findAddress, findHeaders, type Settings, toAddressSetting } from '../model/settings.js'
 import { type AwaitedReply, createDeadlineSweep, type DeadlineSweep } from '../operators/deadline.js'
-import type { WorkerSlot } from '../operators/merge-map-pool.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { createRetryDelay, type RetryPolicy } from '../operators/retry-failures.js'
 import { describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
-import { type AnyEndpoint, type Endpoint, fillPath, type HeaderSet } from './endpoint.js'
+import type { AnyEndpoint, Endpoint, HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, RequestFollower, RequestWatch, Transport } from './transport.js'
 
 /**
@@ -24,6 +22,23 @@ export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoIn
 export interface AskOptions {
   /** The caller has another source: fail at once while the host's circuit is open, instead of waiting. */
   readonly failFast?: boolean | undefined
+}
+
+/** The worker of an item, which its requests need. */
+export interface WorkerSlot {
+  /** Calls `start` as soon as the item has a worker: at once if it has one, else the returned function leaves the queue. */
+  acquire(start: () => void): (() => void) | undefined
+  /** A request that was started has finished, with its retries. After the last one that is under way, the worker is free. */
+  release(): void
+}
+
+/** The worker of a request that belongs to no run. */
+export const OWN_WORKER: WorkerSlot = {
+  acquire: (start) => {
+    start()
+    return undefined
+  },
+  release: () => undefined,
 }
 
 /** The total timeout is this multiple of the idle timeout. */
@@ -71,13 +86,15 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
   const shared = { ...dependencies, deadlines: createDeadlineSweep(), redact: createRedactor(settings), policy }
   const routes = new Map<AnyEndpoint, Route<unknown, unknown>>()
-  const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => ({
-    ...{ endpoint, limiter: limiters.forEndpoint(endpoint), shared },
-    toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
-  })
+  const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => {
+    const toRequest = createRequestBuilder(endpoint, settings, timeoutMs)
+    const route = { endpoint, limiter: limiters.forEndpoint(endpoint), shared, toRequest }
+    routes.set(endpoint, route)
+    return route
+  }
   return (slot, item = '') =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast = false }: AskOptions = {}) => {
-      const route = getOrAdd(routes, endpoint, () => open(endpoint)) as Route<Input, Answer>
+      const route = (routes.get(endpoint) ?? open(endpoint)) as Route<Input, Answer>
       return new Observable<Answer>((subscriber) => new PendingRequest(route, { input, item, slot, failFast }, subscriber).begin())
     }
 }
@@ -143,20 +160,21 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   }
 
   private acquireWorker(): void {
-    const start = (): void => {
+    if (this.hasWorker) {
+      this.enqueue()
+      return
+    }
+    const leave = this.given.slot.acquire(() => {
+      this.waiting = undefined
       this.hasWorker = true
       this.enqueue()
-    }
-    if (this.hasWorker) this.enqueue()
-    else this.wait().add(this.given.slot.acquire(start))
+    })
+    if (leave) this.wait(new Subscription(leave))
   }
 
-  /** Ends the last wait, and begins another one, which may end before it is added. */
-  private wait(): Subscription {
-    this.waiting?.unsubscribe()
-    this.waiting = new Subscription()
-    if (this.subscriber.closed) this.waiting.unsubscribe()
-    return this.waiting
+  private wait(begun: Subscription): void {
+    if (this.subscriber.closed) begun.unsubscribe()
+    else if (!begun.closed) this.waiting = begun
   }
 
   protected send(): void {
@@ -191,7 +209,10 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     }
     this.transfer = transfer
     deadlines.add(this)
-    this.wait().add(transport({ ...request, arrived, transfer }).subscribe(this))
+    const begun = transport({ ...request, arrived, transfer }).subscribe(this)
+    // It may have failed at once, and wait for its retry.
+    if (this.transfer === transfer) this.wait(begun)
+    else begun.unsubscribe()
   }
 
   next(reply: HttpReply): void {
@@ -244,7 +265,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     }
     // Its worker can do other work.
     this.releaseWorker()
-    this.wait().add(timer(pauseMs).subscribe(() => this.endAttempt(failure)))
+    this.wait(timer(pauseMs).subscribe(() => this.endAttempt(failure)))
   }
 
   private addExchange(error: CollectError, reply: HttpReply | undefined): CollectError {
@@ -273,7 +294,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   private retry(failure: unknown): void {
     this.retryDelay ??= createRetryDelay(this.route.shared.policy)
     const delay$ = this.retryDelay(failure).pipe(take(1))
-    this.wait().add(delay$.subscribe({ next: () => this.attempt(), error: (error: unknown) => this.subscriber.error(error) }))
+    this.wait(delay$.subscribe({ next: () => this.attempt(), error: (error: unknown) => this.subscriber.error(error) }))
   }
 
   private releaseWorker(): void {
@@ -292,6 +313,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     this.route.shared.deadlines.remove(this)
     this.transfer = undefined
     this.waiting?.unsubscribe()
+    this.waiting = undefined
   }
 
   /** The request has ended. Its worker is free after that: earlier, the next request would start too early. */
@@ -347,6 +369,10 @@ export const createRequestBuilder = <Input>(
   if (method === 'POST') return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
   return (input) => ({ method, url: base + fillPath(path, input as Readonly<Record<string, string>>), headers, timeoutMs })
 }
+
+/** Fills the placeholders of a path. Values are percent-encoded, except for slashes. */
+const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').split('/').map(encodeURIComponent).join('/'))
 
 /** The headers that the interface document specifies for each endpoint. */
 const selectHeaders = (set: HeaderSet, settings: Settings): Readonly<Record<string, string>> => {

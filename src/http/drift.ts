@@ -13,7 +13,8 @@ const BITS: Readonly<Record<Kind, number>> = { text: 1, number: 2, flag: 4, list
 export interface KnownField {
   readonly name: string
   readonly mask: number
-  readonly expected: string
+  /** How a difference in it is reported. */
+  readonly described: Pick<FieldDifference, 'field' | 'expected' | 'required'>
   /** A record without it counts as drift. */
   readonly isExpected: boolean
   readonly isUsual: boolean
@@ -76,7 +77,8 @@ const createShapeNode = (steps: readonly string[], path: string, { kinds, fields
 const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, field: FieldDescription): KnownField => {
   const { usual, required, key, format } = field.facts
   return {
-    ...{ name, mask: toMask(field.kinds), expected: field.expected },
+    ...{ name, mask: toMask(field.kinds) },
+    described: { field: joinPath(node, name), expected: field.expected, ...(required === true ? { required } : {}) },
     ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
     ...{ isRequired: required === true, mayBeNull: key !== true, format },
     inner: field.fields && createShapeNode([...node.steps, name], joinPath(node, name), field),
@@ -94,7 +96,7 @@ const listNodes = (node: ShapeNode): readonly ShapeNode[] => [
 
 const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
 
-export const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
+const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 /** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
 const toKindBit = (value: unknown): number => {
@@ -198,7 +200,7 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
       const { fault, field, node, sampleSize } = problem
       // Other faults are counted by the check of the records.
       if (fault === 'null' || fault === 'format' || (fault === 'gone' && !field.isExpected))
-        countDifference(check, node, { kind: fault, ...describeField(node, field) }, sampleSize)
+        countDifference(check, node, { kind: fault, ...field.described }, sampleSize)
       if (problem.isRefused) required?.refuse(problem)
     }
   }
@@ -239,10 +241,13 @@ interface ShapeCheck {
 /** Checks the records of an answer at one node and all nodes below it: one pass over the fields of each record of the sample. */
 const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[]): void => {
   const sample: Row[] = []
+  const add = (element: unknown): void => {
+    if (isRow(element)) sample.push(element)
+    else if (element !== null) countWrongKind(check, node, { field: node.path, expected: 'record' }, element)
+  }
   for (const value of values)
-    for (const element of Array.isArray(value) ? takeEnds(value) : [value])
-      if (isRow(element)) sample.push(element)
-      else if (element !== null) countWrongKind(check, node, { field: node.path, expected: 'record' }, element)
+    if (Array.isArray(value)) takeEnds(value).forEach(add)
+    else add(value)
   if (sample.length === 0) return
   node.answers += 1
   node.records += sample.length
@@ -262,12 +267,12 @@ const checkRecord = (check: ShapeCheck, node: ShapeNode, record: Row): void => {
     const value = record[name]
     const field = node.known.get(name)
     if (field === undefined) countDifference(check, node, { kind: 'new', field: joinPath(node, name) })
-    else if (isWrongKind(value, field)) countWrongKind(check, node, describeField(node, field), value)
+    else if (isWrongKind(value, field)) countWrongKind(check, node, field.described, value)
     else if (field.filledIn !== check.number && isFilled(value, field)) field.filledIn = check.number
   }
   for (const field of node.always)
     if (record[field.name] === undefined && !Object.hasOwn(record, field.name))
-      countDifference(check, node, { kind: 'gone', ...describeField(node, field) })
+      countDifference(check, node, { kind: 'gone', ...field.described })
 }
 
 /** Looks at a field for which no record of the sample has a proper value. */
@@ -278,12 +283,6 @@ const checkUnfilled = (check: ShapeCheck, node: ShapeNode, field: KnownField, sa
   const problem = field.isRequired ? check.required?.find(node, field, records) : undefined
   if (problem !== undefined) check.problems.push(problem)
 }
-
-const describeField = (node: ShapeNode, { name, expected, isRequired }: KnownField) => ({
-  field: joinPath(node, name),
-  expected,
-  ...(isRequired ? { required: true as const } : {}),
-})
 
 type DifferenceFacts = Pick<FieldDifference, 'kind' | 'field' | 'expected' | 'seen' | 'required'>
 
@@ -341,7 +340,7 @@ const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDiffer
     .filter((field) => isLacking(field, node, others))
     .map((field) => {
       const { isNull, answers, records, example } = field.absence
-      return { kind: isNull ? 'null' : 'gone', node, ...describeField(node, field), answers, records, example }
+      return { kind: isNull ? 'null' : 'gone', node, ...field.described, answers, records, example }
     })
 
 /** One answer is judged by itself only if it is a list, and if an absent field is the exception among the fields that may be absent. */

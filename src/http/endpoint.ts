@@ -80,7 +80,3 @@ const define = <Input, Answer>(
 /** The schema of a part of a request that is always the same. */
 export const exactly = <const T>(value: T): z.ZodType<T> =>
   z.custom<T>((given) => isDeepStrictEqual(given, value), `must be ${JSON.stringify(value)}`)
-
-/** Fills the placeholders of a path. Values are percent-encoded, except for slashes. */
-export const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').split('/').map(encodeURIComponent).join('/'))

@@ -1,4 +1,4 @@
-import { gunzip } from 'node:zlib'
+import { gunzip, gunzipSync } from 'node:zlib'
 import { asyncScheduler, Observable, type Subscriber, type Unsubscribable } from 'rxjs'
 import type { Dispatcher } from 'undici'
 import { describeNetworkError, TransportError } from '../model/errors.js'
@@ -123,13 +123,29 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
     // Emptied, not replaced: the list is in the old generation too, and would keep the chunks until the next major GC.
     const chunks = this.chunks.splice(0)
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-    if (encoding === 'gzip') gunzip(body, { maxOutputLength: MAX_BODY_BYTES }, (error, whole) => this.finish(error, whole))
+    if (encoding === 'gzip') this.decompress(body)
     else if (encoding === undefined || encoding === 'identity') this.finish(null, body)
     else this.finish(new TransportError('protocol', `unsupported content-encoding ${String(encoding)}`), body)
   }
 
   onResponseError(_: unknown, error: Error): void {
     this.fail(error)
+  }
+
+  private decompress(body: Buffer): void {
+    const limit = { maxOutputLength: MAX_BODY_BYTES }
+    if (body.length > MAX_BYTES_AT_ONCE) {
+      gunzip(body, limit, (error, whole) => this.finish(error, whole))
+      return
+    }
+    let whole: Buffer
+    try {
+      whole = gunzipSync(body, limit)
+    } catch (error) {
+      this.finish(error as Error)
+      return
+    }
+    this.finish(null, whole)
   }
 
   private finish(error: Error | null, body: Buffer = Buffer.alloc(0)): void {
@@ -185,6 +201,9 @@ const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): H
 })
 
 const toText = (field: string | string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined)
+
+/** Up to this size, to decompress at once takes less CPU time (34 of 59 µs at 5 kB) than to wait for the thread pool. */
+const MAX_BYTES_AT_ONCE = 16 * 1024
 
 /** The share of the memory budget that one response body uses. */
 interface BodyShare {

@@ -6,7 +6,6 @@ import {
   hasFormat,
   isContainer,
   isWrongKind,
-  joinPath,
   type KnownField,
   type NodeRecords,
   type RequiredFields,
@@ -101,12 +100,12 @@ const hasUnknownContainer = (record: Row, { known }: ShapeNode): boolean =>
   )
 
 /** Describes the fault of a required field. */
-const formatFieldProblem = ({ node, fault, field, seen }: FieldProblem): string => {
+const formatFieldProblem = ({ fault, field, seen }: FieldProblem): string => {
   const descriptions: Readonly<Record<FieldFault, string>> = {
     gone: 'is missing from the answer',
-    type: `is ${describeKind(seen)} instead of ${field.expected.replaceAll('|', ' or ')}`,
+    type: `is ${describeKind(seen)} instead of ${field.described.expected?.replaceAll('|', ' or ')}`,
     null: seen === '' ? 'is empty in all records' : 'is null in all records',
     format: field.format === 'day' ? 'does not start with a date (YYYY-MM-DD)' : 'is not in epoch milliseconds',
   }
-  return `${joinPath(node, field.name)} ${descriptions[fault]}`
+  return `${field.described.field} ${descriptions[fault]}`
 }

@@ -1,7 +1,6 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
-import { type HostContext, type HostLimiter, ItemFailures, NetworkLink } from './attempt.js'
-import { createStopwatch, Limiter } from './limiter.js'
+import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeLimit, computeRate } from './rate.js'
 import { type BackoffStatus, isDown, isRefusing, type LimiterState, toBackoffStatus } from './state.js'
 

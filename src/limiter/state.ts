@@ -1,4 +1,14 @@
-import { type FailureCause, HostClosedError } from '../model/errors.js'
+import {
+  BadAnswerError,
+  type CollectError,
+  type FailureCause,
+  formatError,
+  HostClosedError,
+  HttpError,
+  ThrottledError,
+  TransportError,
+  type TransportReason,
+} from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import {
   computeDelay,
@@ -43,6 +53,37 @@ export interface TroubleSignal {
 
 export const answered: HealthSignal = { kind: 'answered' }
 export const inconclusive: HealthSignal = { kind: 'inconclusive' }
+
+const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
+  connect: 'unreachable',
+  dns: 'unreachable',
+  reset: 'gateway',
+  protocol: 'gateway',
+  truncated: 'item',
+}
+
+/** What the failure of an attempt shows. */
+export const classifyError = (error: unknown): HealthSignal => {
+  if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
+  if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
+  if (error instanceof HttpError) {
+    if (!error.isTemporary) return answered
+    return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
+  }
+  if (!(error instanceof TransportError)) return inconclusive
+  if (error.reason === 'slow') return { kind: 'slow' }
+  if (error.reason === 'deadline') return toTrouble(error, error.hasBegun ? 'slow' : 'gateway')
+  const sign = SIGNS[error.reason]
+  return sign === undefined ? inconclusive : toTrouble(error, sign)
+}
+
+const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterMs?: number): TroubleSignal => ({
+  kind: 'trouble',
+  sign,
+  reason: formatError(error),
+  causes: error.causes,
+  retryAfterMs,
+})
 
 /** The settings that a limiter uses. */
 export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>

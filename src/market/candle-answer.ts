@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { json } from '../http/answer.js'
 import { post } from '../http/endpoint.js'
-import { asBuffer } from '../model/bytes.js'
 import { type Candle, type Candles, createCsvCandles, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { BadAnswerError } from '../model/errors.js'
 import { column, row } from '../model/row-schema.js'
+import { asBuffer } from '../model/text.js'
 import { toDay } from '../model/trading-day.js'
 import { isSameDay } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
@@ -128,7 +128,7 @@ const copyRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined
   for (; end === COMMA; length += 1) {
     if (bytes[t] === ZERO) return undefined
     let time = 0
-    for (end = bytes[t] as number; isDigit(end); end = bytes[++t] as number) {
+    for (end = bytes[t] as number; end >= ZERO && end <= NINE; end = bytes[++t] as number) {
       time = time * 10 + end - ZERO
       csv[to++] = end
     }
@@ -171,7 +171,7 @@ const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: 
   let at = start
   let to = from
   let byte = bytes[at] as number
-  while (isDigit(byte)) {
+  while (byte >= ZERO && byte <= NINE) {
     csv[to++] = byte
     byte = bytes[++at] as number
   }
@@ -180,7 +180,7 @@ const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: 
     const point = to
     csv[to++] = POINT
     byte = bytes[++at] as number
-    while (isDigit(byte)) {
+    while (byte >= ZERO && byte <= NINE) {
       csv[to++] = byte
       byte = bytes[++at] as number
     }
@@ -194,5 +194,3 @@ const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: 
   csv[to] = COMMA
   return ((read + 1) << READ) | (to + 1 - from)
 }
-
-const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE

@@ -1,5 +1,5 @@
-import { asBuffer } from '../model/bytes.js'
 import { CANDLE_COLUMNS, type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
+import { asBuffer } from '../model/text.js'
 import { type Day, toDay } from '../model/trading-day.js'
 
 const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)

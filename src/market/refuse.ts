@@ -1,11 +1,11 @@
 import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
+import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { type Row, readText } from '../model/row.js'
 import type { Stored } from '../model/stored.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
-import { median } from './candle-checks.js'
 import { MASTER_FIGURES, readStoredRows } from './listings.js'
 import { type RefusalCode, RefusedError, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
@@ -83,29 +83,32 @@ const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file)
   )
 
 /** Refuses rows if a figure seems to have another unit than in the stored master list (`units`), unless the run accepts that. */
-export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> =>
-  switchMap((rows) =>
-    readStoredRows(tools.stored, MASTER_FIGURES).pipe(
-      map((stored) => {
-        const change = findUnitChange(stored, rows)
-        if (change !== undefined) refuse(tools, 'units', change)
-        return rows
-      }),
-    ),
-  )
+export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> => compareUnits(tools, (rows) => rows)
 
 /**
  * The same for the master list itself: the run goes on with the stored one, as partial. Its symbols, ISINs and Sids are good, so a wrong
  * figure must not end the whole run; stocks listed since are fetched once the figures are right again, or accepted.
  */
 export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<ItemResult<R>> =>
+  compareUnits(
+    tools,
+    ({ rows }) => [...rows],
+    (stored, change) => ({ ...createResult(stored as readonly R[], `units: ${change}; the stored list is used`), code: 'units' }),
+  )
+
+/** What takes the place of an answer with another unit that the run does not accept: by default an error. */
+const compareUnits = <T>(
+  tools: Tools,
+  rowsOf: (found: T) => readonly Row[],
+  instead?: (stored: readonly Row[], change: string) => T,
+): MonoTypeOperatorFunction<T> =>
   switchMap((found) =>
     readStoredRows(tools.stored, MASTER_FIGURES).pipe(
-      map((stored): ItemResult<R> => {
-        const change = findUnitChange(stored, [...found.rows])
-        if (change !== undefined && !tools.accepts('units'))
-          return { ...createResult(stored as readonly R[], `units: ${change}; the stored list is used`), code: 'units' }
-        if (change !== undefined) refuse(tools, 'units', change)
+      map((stored) => {
+        const change = findUnitChange(stored, rowsOf(found))
+        if (change === undefined) return found
+        if (instead && !tools.accepts('units')) return instead(stored, change)
+        refuse(tools, 'units', change)
         return found
       }),
     ),

@@ -7,11 +7,19 @@ import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import type { createCandleEndpoint } from './candle-answer.js'
-import { describeRewriting, isDifferentPrice } from './candle-checks.js'
 import { candleAt, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { createRescaleDetector, type RescaleDetector } from './refusal-policy.js'
-import { acceptHistory, checkHistory, checkMoves, checkNewCandles, pairWithPrevious, type RefetchReason } from './replace-history.js'
+import {
+  acceptHistory,
+  checkHistory,
+  checkMoves,
+  checkNewCandles,
+  describeRewriting,
+  isDifferentPrice,
+  pairWithPrevious,
+  type RefetchReason,
+} from './replace-history.js'
 import type { Tools } from './tools.js'
 
 /** The start, in epoch seconds, that requests the full history (interface document, Limits). */

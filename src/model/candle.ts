@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { asBuffer } from './bytes.js'
 import type { RowList } from './outcome.js'
 import { column, row } from './row-schema.js'
+import { asBuffer } from './text.js'
 import { toDay } from './trading-day.js'
 
 /** Timestamp (epoch seconds), open, high, low, close, volume. */

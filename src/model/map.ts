@@ -13,3 +13,6 @@ export const groupBy = <T>(list: Iterable<T>, keyOf: (element: T) => string): Re
   for (const element of list) getOrAdd(groups, keyOf(element), () => []).push(element)
   return groups
 }
+
+/** The upper one of two; 1 without any: no factor. */
+export const median = (values: ArrayLike<number>): number => new Float64Array(values).sort()[values.length >> 1] ?? 1

@@ -67,3 +67,7 @@ export const formatThousands = (count: number): string => String(count).replace(
 
 /** An argument as typed in a POSIX shell. */
 export const quoteShell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+
+/** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

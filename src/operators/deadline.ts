@@ -1,5 +1,6 @@
 import { asyncScheduler, type MonoTypeOperatorFunction, Observable, type Subscription, tap } from 'rxjs'
 import { TransportError } from '../model/errors.js'
+import { checkOperatorOptions } from './check-options.js'
 
 /** The progress of a reply. */
 export interface Transfer {
@@ -86,12 +87,13 @@ const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_00
  * Errors with a `TransportError` (deadline) when no byte of a reply arrived for `idleMs`, or the reply is not complete within `totalMs`.
  * The source is unsubscribed, which aborts the request. A slow reply that makes progress is not aborted before `totalMs`.
  *
+ * @throws UsageError for an unknown option, or a time that is not 0 or more
  * @example
  * send(request).pipe(deadline({ idleMs: 10_000, totalMs: 60_000, transfer }))
  */
-export const deadline =
-  <T>(limits: Deadline): MonoTypeOperatorFunction<T> =>
-  (source$) =>
+export const deadline = <T>(limits: Deadline): MonoTypeOperatorFunction<T> => {
+  checkOperatorOptions('deadline', limits, ['idleMs', 'totalMs', 'transfer'])
+  return (source$) =>
     new Observable((subscriber) => {
       const sweep = createDeadlineSweep()
       const reply = { ...limits, startedAt: asyncScheduler.now(), fail: (error: TransportError) => subscriber.error(error) }
@@ -100,3 +102,4 @@ export const deadline =
       subscriber.add(stop)
       source$.pipe(tap(stop)).subscribe(subscriber)
     })
+}

@@ -1,6 +1,7 @@
 import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
+import { checkOperatorOptions } from './check-options.js'
 
 /** How often, and after which pauses, a request is sent again after a 429. */
 export interface ThrottlePolicy {
@@ -21,6 +22,7 @@ const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, thrott
  * jitter. Any other error passes at once, and the last 429 after `throttleRetries` retries. It delays this request only; where many
  * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to the host.
  *
+ * @throws UsageError for an unknown option, or a number that is not 0 or more
  * @example
  * const page$ = defer(() => fetch(url)).pipe(
  *   map((reply) => {
@@ -31,6 +33,7 @@ const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, thrott
  * )
  */
 export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
+  checkOperatorOptions('retryAfter429', policy, Object.keys(DEFAULTS))
   const whole: ThrottlePolicy = { ...DEFAULTS, ...omitUndefined(policy) }
   return retry({
     count: whole.throttleRetries,

@@ -1,7 +1,7 @@
 import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, tap, throwError, timer } from 'rxjs'
-import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError, UsageError } from '../model/errors.js'
+import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
-import { findClosest, suggest } from '../model/text.js'
+import { checkOperatorOptions } from './check-options.js'
 import { toRequestError } from './request-errors.js'
 import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
@@ -46,12 +46,8 @@ const DEFAULTS: RetryOptions = {
  * socket$.pipe(retryFailures({ resetOnSuccess: true, classify: (error) => (error instanceof CloseEvent ? new TransportError('reset', 'closed') : error) }))
  */
 export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoTypeOperatorFunction<T> => {
-  const unknown = Object.keys(options).find((name) => !(name in DEFAULTS))
-  if (unknown !== undefined)
-    throw new UsageError(`retryFailures: unknown option "${unknown}"${suggest(findClosest(unknown, Object.keys(DEFAULTS)))}`)
+  checkOperatorOptions('retryFailures', options, Object.keys(DEFAULTS))
   const whole: RetryOptions = { ...DEFAULTS, ...omitUndefined(options) }
-  for (const [name, value] of Object.entries(whole))
-    if (typeof value === 'number' && !(value >= 0)) throw new UsageError(`retryFailures: ${name} is ${value}; use a number from 0 on`)
   const { classify, resetOnSuccess } = whole
   const pass = catchError<T, Observable<never>>((error: unknown) => throwError(() => classify(error)))
   return (source$) => {

@@ -1,5 +1,7 @@
 import { defer, map, type OperatorFunction, reduce } from 'rxjs'
 
+type Replaces<R> = (later: R, current: R) => boolean
+
 /**
  * Reduces rows to a list with one row per key, in the order of first appearance; emits on completion. The first row of a key wins unless
  * `replaces` prefers a later one, which then takes its position.
@@ -7,14 +9,19 @@ import { defer, map, type OperatorFunction, reduce } from 'rxjs'
  * @example from(rows).pipe(uniqueBy(({ id }) => id, (later, current) => later.date > current.date))
  */
 export const uniqueBy =
-  <R>(keyOf: (row: R) => string, replaces: (later: R, current: R) => boolean = () => false): OperatorFunction<R, readonly R[]> =>
+  <R>(keyOf: (row: R) => string, replaces: Replaces<R> = () => false): OperatorFunction<R, readonly R[]> =>
   (row$) =>
-    defer(() => {
-      const rows = new Map<string, R>()
-      const addRow = (_: typeof rows, row: R): typeof rows => {
-        const key = keyOf(row)
-        const current = rows.get(key)
-        return current === undefined || replaces(row, current) ? rows.set(key, row) : rows
-      }
-      return row$.pipe(reduce(addRow, rows))
-    }).pipe(map((rows) => [...rows.values()]))
+    defer(() => row$.pipe(reduce(addUnique(keyOf, replaces), new Map<string, R>()))).pipe(map((rows) => [...rows.values()]))
+
+/** The same for a list, without passing each of its rows through an Observable. */
+export const keepUnique = <R>(rows: readonly R[], keyOf: (row: R) => string, replaces: Replaces<R>): readonly R[] => [
+  ...rows.reduce(addUnique(keyOf, replaces), new Map<string, R>()).values(),
+]
+
+const addUnique =
+  <R>(keyOf: (row: R) => string, replaces: Replaces<R>) =>
+  (rows: Map<string, R>, row: R): Map<string, R> => {
+    const key = keyOf(row)
+    const current = rows.get(key)
+    return current === undefined || replaces(row, current) ? rows.set(key, row) : rows
+  }

@@ -7,6 +7,7 @@ import {
   finalize,
   from,
   identity,
+  type MonoTypeOperatorFunction,
   map,
   merge,
   mergeMap,
@@ -18,6 +19,7 @@ import {
   Subject,
   single,
   tap,
+  toArray,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
 import { type ErrorCode, InternalError, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
@@ -26,10 +28,11 @@ import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import type { Output, StreamDefinition } from './define-stream.js'
+import { MASTER, type Output, type StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
+import { hasSelectedItems } from './failed-items.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
-import { isSelectedBy } from './select-items.js'
+import { resolveListed } from './select-items.js'
 import type { Journal, SinkContext, SinkItem } from './storage.js'
 
 export interface StreamOutcome {
@@ -70,14 +73,14 @@ interface Branch extends Graph {
  * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
  * error; only a failure that must stop the run is an error.
  */
-export const runBranch = (stream: StreamDefinition, item$: Observable<Item>, graph: Graph): Observable<BranchEnd> =>
+export const runBranch = (stream: StreamDefinition, stocks: Stocks, graph: Graph): Observable<BranchEnd> =>
   defer(() => {
     const { run, passes } = graph
     const { name } = stream
     const journal = run.session.journals.get(name)
     if (journal === undefined) throw new InternalError(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
-    return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, item$).pipe(
+    return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, selectItems(stream, stocks, run)).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
       single(),
       map((end) => {
@@ -300,3 +303,69 @@ const createSinkContext = ({ stream, journal, run }: Branch): SinkContext => ({
   warn: (text) => run.emit({ type: 'warning', stream: stream.name, text }),
   refuse: (code, reason) => run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
 })
+
+/** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
+export interface Stocks {
+  readonly all: readonly Item[]
+  readonly each$: Observable<Item>
+}
+
+/** Whether the definition of a stream selects an item. */
+const isSelectedBy =
+  ({ name, work: { where } }: StreamDefinition) =>
+  (item: Item): boolean =>
+    where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
+
+/** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
+const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
+  const { name } = stream
+  const { of: source, parts } = stream.work
+  const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
+  const isSelection = hasSelectedItems(stream, run.chosen)
+  if (source === undefined && !isSelection) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
+  if (source === MASTER && !isSelection) {
+    const where = isSelectedBy(stream)
+    const { length } = stocks.all.filter(where)
+    return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
+  }
+  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : (run.offered.get(source ?? '') ?? EMPTY)
+  return item$.pipe(
+    tap(({ length }) => known(length)),
+    mergeMap((items) => from(items)),
+  )
+}
+
+/** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
+const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
+  const { name } = stream
+  const { of: source, parts } = stream.work
+  const requested = run.chosen.pairs?.[name] ?? []
+  const all$ =
+    source === undefined
+      ? of(parts)
+      : source === MASTER
+        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(isSelectedBy(stream)), toArray())
+        : (run.offered.get(source) ?? EMPTY)
+  return all$.pipe(
+    map((all) => {
+      const named = source === MASTER ? resolveListed(requested, all, run.request.known).symbols : requested
+      const wanted = new Set(named.map((item) => item.toUpperCase()))
+      const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
+      for (const { key } of chosen) wanted.delete(key.toUpperCase())
+      if (wanted.size > 0) run.emit({ type: 'warning', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
+      return chosen
+    }),
+  )
+}
+
+/** Checks the number of items: a branch that subscribed too late must not look like one with a short list. */
+const expectCount =
+  (total: number): MonoTypeOperatorFunction<Item> =>
+  (item$) =>
+    defer(() => {
+      let received = 0
+      const end = (): void => {
+        if (received !== total) throw new InternalError(`a stream received ${received} of ${total} stocks`)
+      }
+      return item$.pipe(tap({ next: () => (received += 1), complete: end }))
+    })

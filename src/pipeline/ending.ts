@@ -18,8 +18,9 @@ import {
   timer,
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import type { RunReport } from '../model/report.js'
+import type { RunReport, ScriptReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
+import { countItems, isIncomplete } from '../model/script-figures.js'
 import { judgeDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
 import { addFreshness, hasWholeSession } from './freshness.js'
@@ -122,3 +123,38 @@ export const finishWithReport =
 /** Whether the run has ended for good and cannot be resumed. */
 export const isFinal = (event: RunEvent, { isContinued }: Session): boolean =>
   event.type === 'run-finished' && event.report.outcome !== 'interrupted' && !(event.report.outcome === 'failed' && isContinued)
+
+/**
+ * The last event of a run that has nothing to do: the report of the complete run, with zero requests and every item adopted. What a run of
+ * everything lost and a later part of it fetched counts as a success.
+ */
+export const reuseReport = (
+  { missing: _, isResumable: __, ...complete }: RunReport,
+  { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },
+): Observable<RunEvent> =>
+  of({
+    type: 'run-finished',
+    report: {
+      ...complete,
+      outcome: 'complete',
+      startedAt: new Date(startedAt).toISOString(),
+      finishedAt: new Date(finishedAt).toISOString(),
+      durationMs: finishedAt - startedAt,
+      finishedBefore: complete.finishedAt,
+      scripts: Object.fromEntries(Object.entries(complete.scripts).map(([name, script]) => [name, toReusedScript(script)])),
+    },
+  })
+
+const toReusedScript = (report: ScriptReport): ScriptReport => {
+  const script = isIncomplete(report) ? clearFailures(report) : report
+  return { ...script, ...NOTHING_DONE, takenOver: countItems(script) }
+}
+
+const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
+
+/** The script as if it had succeeded: a later run has fetched what it lacked. */
+const clearFailures = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
+  const { empty, skipped } = items
+  const success = countItems({ items }) - empty - skipped
+  return { ...script, outcome: 'success', items: { success, empty, skipped, rate_limit: 0, error: 0 }, degraded: 0, problems: [] }
+}

@@ -2,13 +2,15 @@ import { Subject } from 'rxjs'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
+import { CollectError, formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
+import { isLost } from '../model/outcome.js'
 import { type Redact, redactRecord } from '../model/redact.js'
+import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
-import { createRunStats, type RunStats, type RunStatsReading } from '../model/run-stats.js'
+import { createRunStats, type RunStats, type RunStatsReading, type StreamStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall, type Wall } from '../model/wall.js'
-import { createRunLog, type Log } from './log.js'
 import { listRunning, type PlannedStream } from './plan.js'
 
 interface EventBusOptions {
@@ -29,11 +31,14 @@ export const createEventBus = (
   const log = logger && createRunLog(logger, stats, wall)
   const followers = startTelemetry(telemetry, wall, stats)
   const event$ = new Subject<RunEvent>()
+  const over$ = new Subject<void>()
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
     /** The events, for the listener. */
     event$: event$.asObservable(),
+    /** Emits after the last event. */
+    over$,
     /** The log of the run; undefined without a logger. */
     log,
     /** The telemetry of the run; undefined without any. */
@@ -43,17 +48,23 @@ export const createEventBus = (
     /** What the report says of onlookers that have failed. */
     notes: (): readonly string[] => [...(followers?.notes() ?? []), ...wall.notes()],
     emit: (raw: RunEvent): void => {
-      // The most frequent ones are numbers only, and not logged.
-      const isPlain = raw.type === 'requested' || raw.type === 'stored'
+      const isPlain = hasNoText(raw)
       const event = isPlain ? raw : redactRecord(raw, redact)
       stats.record(event)
       if (!isPlain) log?.event(event)
       followers?.event?.(event)
       event$.next(event)
       if (event.type === 'stream-finished') ended.get(event.stream)?.complete()
+      if (event.type === 'run-finished') over$.next()
     },
   }
 }
+
+/** The most frequent events consist of names and numbers: nothing to redact, and nothing to log. */
+const hasNoText = (event: RunEvent): boolean =>
+  event.type === 'requested' ||
+  event.type === 'stored' ||
+  (event.type === 'item-finished' && (event.reason ?? event.degraded ?? event.remark) === undefined)
 
 /** The event for hosts, or one endpoint of them, that stop serving requests (back-off or open circuit), or serve them again. */
 export const toHostEvent = (
@@ -189,3 +200,82 @@ const beginAll =
       },
     }
   }
+
+/** The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no run. */
+export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>
+
+/**
+ * Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts. Each line has the id of the
+ * run, once it is known, and the stream that it is about.
+ */
+const createRunLog = (log: Log, stats: RunStats, wall: Wall) => {
+  let run: string | undefined
+  const write = (level: keyof Log, fields: object, message: string): void =>
+    wall.attempt('the log of this run', () => log[level](omitUndefined({ run, ...fields }), message))
+  return {
+    event: (event: RunEvent): void => {
+      if (event.type === 'run-started') run = event.run
+      if (event.type === 'run-finished') run = event.report.run
+      const level = toLevel(event)
+      if (level !== undefined) write(level, toFields(event, stats), event.type)
+    },
+    /** Logs what ended the run without a report. */
+    fail: (error: unknown): void => {
+      const code = error instanceof CollectError ? error.code : undefined
+      write('error', { code, error: formatError(error) }, 'run-failed')
+    },
+  }
+}
+
+const toLevel = (event: RunEvent): keyof Log | undefined => {
+  switch (event.type) {
+    case 'run-started':
+    case 'stream-started':
+    case 'rate-limited':
+    case 'retried':
+      return 'debug'
+    case 'stream-finished':
+      return event.outcome === 'success' ? 'info' : 'warn'
+    case 'item-finished':
+      return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
+    case 'warning':
+    case 'note':
+      return 'warn'
+    case 'second-pass':
+    case 'host-paused':
+    case 'host-resumed':
+      return 'info'
+    case 'run-finished':
+      return event.report.outcome === 'complete' ? 'info' : event.report.outcome === 'failed' ? 'error' : 'warn'
+    default:
+      return undefined
+  }
+}
+
+/** The fields of a line; the ends of streams and of the run have their duration and counts. */
+const toFields = (event: RunEvent, stats: RunStats): object => {
+  if (event.type === 'run-finished') return sumUp(event.report)
+  const { type, ...fields } = event
+  if (type !== 'stream-finished') return fields
+  const stream = stats.stream(event.stream)
+  return stream === undefined ? fields : { ...fields, ...countsOf(stream) }
+}
+
+const countsOf = ({ startedAt, finishedAt, ...stats }: StreamStats): object => {
+  const { requests, retries, rateLimited, items, degraded, files, bytes } = stats
+  return { durationMs: (finishedAt ?? 0) - (startedAt ?? 0), requests, retries, rateLimited, items, degraded, files, bytes }
+}
+
+const sumUp = ({ outcome, durationMs, stocks, scripts, error, code }: RunReport): object => {
+  const all = Object.values(scripts)
+  const sum = (counts: readonly object[]): Readonly<Record<string, number>> => {
+    const sums: Record<string, number> = {}
+    for (const [name, count] of counts.flatMap((one) => Object.entries(one) as [string, number][])) sums[name] = (sums[name] ?? 0) + count
+    return sums
+  }
+  const counts = all.map(({ requests, retries, rateLimited, degraded, files, bytes }) => ({
+    ...{ requests, retries, rateLimited, degraded, files, bytes },
+  }))
+  const streams = sum(all.map((script) => ({ [script.outcome]: 1 })))
+  return omitUndefined({ outcome, durationMs, stocks, streams, items: sum(all.map(({ items }) => items)), ...sum(counts), error, code })
+}

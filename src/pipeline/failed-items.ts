@@ -35,6 +35,22 @@ export const selectionOf = (missing: FailedItems, names: readonly string[]): Req
   ),
 })
 
+/** The selection of an unfinished run, from its record. */
+export const parseSelection = (given: unknown): RunSelection => {
+  if (!isRow(given)) return {}
+  const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
+  const { pairs } = given
+  const isPairs = isRow(pairs) && Object.values(pairs).every(isTexts)
+  return {
+    ...listed('only'),
+    ...listed('skip'),
+    ...listed('symbols'),
+    ...(isPairs ? { pairs: pairs as NonNullable<RunSelection['pairs']> } : {}),
+  }
+}
+
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === 'string')
+
 /** The list to assume if the stored one is unreadable: every item of every enabled stream, until it is fetched again. */
 export const assumeAllFailed = (plan: readonly PlannedStream[]): FailedItems =>
   Object.fromEntries(plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])))

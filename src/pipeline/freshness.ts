@@ -7,8 +7,8 @@ import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { StreamDefinition } from './define-stream.js'
 import { hasSelectedItems } from './failed-items.js'
-import { isEvidence, listSessionEvidence } from './history-request.js'
 import type { RunContext } from './run.js'
+import { isEvidence, listSessionEvidence } from './session-request.js'
 import { REPORT_FILE, type Stored } from './storage.js'
 
 /**

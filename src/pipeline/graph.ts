@@ -20,11 +20,11 @@ import { NothingAnsweredError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type BranchEnd, type Graph, runBranch } from './branch.js'
+import { type BranchEnd, type Graph, runBranch, type Stocks } from './branch.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import { listRunning, type PlannedStream, selectPhase } from './plan.js'
 import type { Executor, RunContext } from './run.js'
-import { type Stocks, selectItems, selectSymbols } from './select-items.js'
+import { selectSymbols } from './select-items.js'
 
 /** The master list failed, so no other stream can run. */
 export class CriticalFailureError extends NothingAnsweredError {}
@@ -59,7 +59,7 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
   return defer(() => {
     let stocks: readonly Item[] = []
     const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.request, run.emit))
-    return connectBranch(master, { all: [], each$: EMPTY }, { ...graph, wrapStore: commitMaster(narrow, run) }).pipe(
+    return runBranch(master, { all: [], each$: EMPTY }, { ...graph, wrapStore: commitMaster(narrow, run) }).pipe(
       switchMap(({ stream, outcome, error, code = 'no-answer' }) =>
         outcome === 'failed'
           ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`, [{ code }]))
@@ -108,19 +108,16 @@ const commitMaster =
   }
 
 const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], graph: Graph): Observable<readonly BranchEnd[]> =>
-  concat(...streams.map((stream) => multicast(stocks, (shared) => connectBranch(stream, shared, graph)))).pipe(toArray())
+  concat(...streams.map((stream) => multicast(stocks, (shared) => runBranch(stream, shared, graph)))).pipe(toArray())
 
 /** Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first requests of all stocks. */
 const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, graph: Graph): Observable<readonly BranchEnd[]> => {
   const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
-  return barrier(listsFirst.map((stream) => connectBranch(stream, stocks, graph)))
+  return barrier(listsFirst.map((stream) => runBranch(stream, stocks, graph)))
 }
 
 const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Observable<T>): Observable<T> =>
   from(stocks).pipe(connect((each$) => branches({ all: stocks, each$ })))
-
-const connectBranch = (stream: StreamDefinition, stocks: Stocks, graph: Graph): Observable<BranchEnd> =>
-  runBranch(stream, selectItems(stream, stocks, graph.run), graph)
 
 /**
  * Streams begin their second pass after all streams of the phase have finished the first one, which gives a failing host the most time.

@@ -3,12 +3,11 @@ import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
-import { Settings, type SettingsInput } from '../model/settings.js'
-import { checkOptionNames, createSettingsError, findSettingsIssues, findUnknownNames, rejectIssues } from '../model/settings-issues.js'
+import type { Settings } from '../model/settings.js'
+import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/settings-issues.js'
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { AllTelemetry } from './event-bus.js'
-import type { Log } from './log.js'
+import type { AllTelemetry, Log } from './event-bus.js'
 import type { Engine } from './run.js'
 import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
@@ -112,12 +111,4 @@ export interface RunDependencies {
   readonly clock?: (() => number) | undefined
   /** In [0, 1): jitter for the pauses between attempts. */
   readonly random?: (() => number) | undefined
-}
-
-/** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
-export const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
-  const known = { what: 'stream', names: streams.map(({ name }) => name) }
-  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
-  if (issues.length === 0) return Settings.parse(given)
-  throw createSettingsError(issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })))
 }

@@ -5,33 +5,39 @@ import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch } from './drift.js'
+import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
-import { oncePerRun } from './item.js'
+import { createActivity, oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import { createActivity, type RunContext } from './run.js'
+import type { RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
-import type { SessionRequestInput } from './session-request.js'
 import type { Session } from './storage.js'
 
 /** The dependencies of a run, with its clock and its source of random numbers. */
-export type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
+type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
 
-/** A planned run whose storage session is open. */
-export interface OpenRun {
-  readonly plan: readonly PlannedStream[]
+/** A planned run. */
+export interface PlannedRun {
+  readonly dependencies: ServiceDependencies
   readonly options: RunOptions
-  /** The run as it was requested from the storage. */
-  readonly wanted: SessionRequestInput
-  readonly session: Session
+  readonly plan: readonly PlannedStream[]
+  /** Epoch milliseconds. */
+  readonly startedAt: number
   readonly eventBus: EventBus
   readonly redact: Redact
 }
 
+/** A planned run whose storage session is open, as it was requested from the storage. */
+export interface OpenRun extends PlannedRun {
+  readonly wanted: WantedRun
+  readonly session: Session
+}
+
 /** Creates the context of a run, with its connections and limiters. */
-export const createRun = (
-  { settings, streams, storage, dispatcher, transport, clock, random }: ServiceDependencies,
-  { plan, options, wanted: { record, known, history }, session, eventBus: { emit, ended, followers, stats }, redact }: OpenRun,
-): RunContext => {
+export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: OpenRun): RunContext => {
+  const { settings, streams, storage, dispatcher, transport, clock, random } = dependencies
+  const { record, known, holidays } = wanted
+  const { emit, ended, followers, stats } = eventBus
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({
@@ -45,7 +51,7 @@ export const createRun = (
   return {
     ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
     asOf: session.record.asOf,
-    holidays: history?.holidays ?? new Set(),
+    holidays,
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),

@@ -1,4 +1,4 @@
-import { first, type Observable, type OperatorFunction, Subject, startWith } from 'rxjs'
+import type { AsyncSubject, Observable, OperatorFunction } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
@@ -9,8 +9,8 @@ import type { RunStats } from '../model/run-stats.js'
 import type { Day } from '../model/trading-day.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
-import type { ItemSelection } from './select-items.js'
-import type { Session, Storage } from './storage.js'
+import type { SymbolRequest } from './select-items.js'
+import type { RunSelection, Session, Storage } from './storage.js'
 
 /** What the work of an item needs, in this process or in a worker of a fleet. */
 export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
@@ -29,7 +29,15 @@ export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transpo
 }
 
 /** One run: what it does, and what it does it with. Nothing of it outlives the run. */
-export interface RunContext extends ItemContext, ItemSelection {
+export interface RunContext extends ItemContext {
+  /** The selected streams and items, if not all. */
+  readonly chosen: RunSelection
+  /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
+  readonly request: SymbolRequest
+  /** The items that each stream offers to dependent streams, once they are known. */
+  readonly offered: ReadonlyMap<string, AsyncSubject<readonly Item[]>>
+  /** Every listed stock, in the order of the master list; filled once the list is known. */
+  readonly listed: Item[]
   readonly plan: readonly PlannedStream[]
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
@@ -96,30 +104,4 @@ export interface ActivityCounter {
   readonly ended$: Observable<void>
   /** Ends all items that are still active. */
   readonly close: () => void
-}
-
-export const createActivity = (): Activity => {
-  let active = 0
-  const idle$ = new Subject<void>()
-  return {
-    isStopping: false,
-    idle$: idle$.pipe(
-      startWith(undefined),
-      first(() => active === 0),
-    ),
-    createCounter: () => {
-      const ended$ = new Subject<void>()
-      const add = (change: number): void => {
-        counter.active += change
-        active += change
-        if (active === 0) idle$.next()
-      }
-      const end = (): void => {
-        add(-1)
-        ended$.next()
-      }
-      const counter = { active: 0, begin: () => add(1), end, ended$, close: () => add(-counter.active) }
-      return counter
-    },
-  }
 }

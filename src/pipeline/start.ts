@@ -13,33 +13,23 @@ import {
   of,
   ReplaySubject,
   switchMap,
-  takeWhile,
+  takeUntil,
   tap,
   throwError,
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
-import { createRedactor, type Redact, redactError } from '../model/redact.js'
-import { finishWithReport, isFinal, stopOn } from './ending.js'
+import { createRedactor, redactError } from '../model/redact.js'
+import { createRunStarted, type Decision, decide, describeRun, type Remainder, selectionLeft, type WantedRun } from './earlier-runs.js'
+import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus, type EventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
-import { checkRequirements, listRunning, type PlannedStream, planRun } from './plan.js'
-import { createIdentity, reuseReport } from './record.js'
+import { checkRequirements, listRunning, planRun } from './plan.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
-import { createRun, type OpenRun, type ServiceDependencies } from './run-services.js'
-import { type KnownStocks, readKnownStocks, resolveSelection } from './select-items.js'
-import {
-  createRunStarted,
-  createSessionRequest,
-  type Decision,
-  decide,
-  type Remainder,
-  runId,
-  type SessionRequestInput,
-  selectionIn,
-  selectionLeft,
-} from './session-request.js'
+import { createRun, type OpenRun, type PlannedRun } from './run-services.js'
+import { type KnownStocks, readKnownStocks } from './select-items.js'
+import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
 
 /**
@@ -56,19 +46,6 @@ type Reduction = 'possible' | 'done' | 'impossible'
 /** The statistics are those of the run whose work is done. */
 type CountedDependencies = RunDependencies & { readonly stats?: EventBus['stats'] }
 
-/** A run that is about to begin. */
-interface RunStart {
-  readonly dependencies: ServiceDependencies
-  readonly options: RunOptions
-  readonly reduction: Reduction
-  readonly plan: readonly PlannedStream[]
-  /** Epoch milliseconds. */
-  readonly startedAt: number
-  readonly holidays: RunContext['holidays']
-  readonly eventBus: EventBus
-  readonly redact: Redact
-}
-
 const startReduced = (given: CountedDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = given
@@ -83,17 +60,18 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
     const eventBus = createEventBus(plan, { ...dependencies, redact })
-    const runStart = { dependencies, options: { ...options, stop: stop$ }, reduction, plan, startedAt, holidays, eventBus, redact }
+    const planned = { dependencies, options: { ...options, stop: stop$ }, plan, startedAt, eventBus, redact }
     let failure: unknown
     let isReduced = false
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const wanted = describeWanted(runStart, known)
+      const facts = { settings, plan, known, startedAt, holidays, mayReduce: reduction === 'possible' }
+      const wanted = describeRun(options, { run: createRunId(startedAt, random), ...facts })
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
         switchMap((locked) =>
           decide(plan, wanted, locked).pipe(
             switchMap((decision) => {
               isReduced = decision.kind === 'reduce'
-              return carryOut(decision, locked, { ...runStart, wanted })
+              return carryOut(decision, locked, { ...planned, reduction, wanted })
             }),
           ),
         ),
@@ -101,7 +79,7 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     }
     return merge(eventBus.event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
       // The session stays open until the last event.
-      takeWhile(({ type }) => type !== 'run-finished', true),
+      takeUntil(eventBus.over$),
       catchError((error: unknown) => {
         failure = redactError(error, redact)
         // The run that does the work of this one has logged it.
@@ -115,30 +93,21 @@ const startReduced = (given: CountedDependencies, options: RunOptions, reduction
     )
   })
 
-/** The run as it is requested from the storage. */
-const describeWanted = (runStart: RunStart, known: KnownStocks): SessionRequestInput => {
-  const { dependencies, options, reduction, plan, startedAt, holidays } = runStart
-  const { settings, random } = dependencies
-  const { fresh = false, accept = [], recordLate = false, asOf, variant } = options
-  const chosen = resolveSelection(selectionIn(options), known)
-  const identity = createIdentity({ settings, plan, symbols: chosen.symbols, pairs: chosen.pairs, variant })
-  return {
-    record: { run: runId(startedAt, random), asOf: asOf ?? startedAt, ...identity, chosen },
-    ...{ known, startedAt, fresh, accept, mayReduce: reduction === 'possible', isInstantGiven: asOf !== undefined },
-    history: {
-      ...{ isRecorded: settings.history, isLateAllowed: recordLate },
-      ...{ holidays, isSimulated: variant !== undefined },
-    },
-  }
+/** Sorts by time; the random suffix separates runs that start in the same second. */
+const createRunId = (startedAt: number, random: () => number): string => {
+  const second = new Date(startedAt).toISOString().replace(/[-:]|\.\d+/g, '')
+  return `${second}-${Math.floor(random() * 0x10000)
+    .toString(16)
+    .padStart(4, '0')}`
 }
 
 /** Does what was decided in a locked storage. The events of the run go through its bus; only those of a smaller run are emitted. */
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
-  runStart: RunStart & { readonly wanted: SessionRequestInput },
+  run: PlannedRun & { readonly reduction: Reduction; readonly wanted: WantedRun },
 ): Observable<RunEvent> => {
-  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = runStart
+  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = run
   const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
     case 'begin':
@@ -148,7 +117,7 @@ const carryOut = (
           return emitAll(
             concat(
               of(started),
-              defer(() => executeRun(dependencies, { ...runStart, session })),
+              defer(() => executeRun({ ...run, session })),
             ),
           )
         }),
@@ -158,14 +127,14 @@ const carryOut = (
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
-      return startRemainder(decision.remainder, runStart)
+      return startRemainder(decision.remainder, run).pipe(tap({ complete: () => eventBus.over$.next() }))
   }
 }
 
 /** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
   remainder: Remainder,
-  { dependencies, options, plan, eventBus: { followers, stats } }: RunStart,
+  { dependencies, options, plan, eventBus: { followers, stats } }: PlannedRun,
 ): Observable<RunEvent> => {
   const forwarding = { ...dependencies, stats, ...(followers ? { telemetry: followers.forwarding } : {}) }
   return selectionLeft(remainder, dependencies.storage.stored, plan).pipe(
@@ -178,10 +147,10 @@ const startRemainder = (
 }
 
 /** Runs the graph in an open session; emits the last event. */
-const executeRun = (dependencies: ServiceDependencies, open: OpenRun): Observable<RunEvent> => {
+const executeRun = (open: OpenRun): Observable<RunEvent> => {
+  const { dependencies, options, session, eventBus } = open
   const { engine = inProcess } = dependencies
-  const { options, session, eventBus } = open
-  const run = createRun(dependencies, open)
+  const run = createRun(open)
   const warn = (): void => {
     warnAboutHosts(run)
     for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })

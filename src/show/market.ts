@@ -26,10 +26,9 @@ const MIN_TURNOVER_CR = 1
 const MOVER = 'symbol, name, close, "changePct", volume, "volumeTimes", "turnoverCr"'
 
 const WITH = [
-  // The whole screener, whose rows are stored: screens and the pages of stocks read these.
   `prices AS MATERIALIZED (
     SELECT symbol, name, price_day, close_inr AS close, change_pct AS "changePct", volume, rvol AS "volumeTimes", turnover_cr AS "turnoverCr",
-      new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM (FROM screener)
+      new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM screener
   )`,
   // The day that half of the stocks have reached: while a run is fetching, a few have a newer one.
   `session AS (SELECT quantile_disc(price_day, 0.5) AS day FROM prices WHERE price_day > (SELECT max(price_day) FROM prices) - ${RECENT_DAYS})`,
@@ -48,8 +47,10 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
     100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
     median("changePct") AS "medianChangePct", sum("turnoverCr") AS "turnoverCr" FROM traded HAVING count(*) > 0`),
   counts: rowOf('SELECT count(*) AS movers FROM movers'),
+  // All slow columns are named, because the rows of a whole view are stored.
   sessions: listOf(
-    `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SESSIONS})
+    `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
+        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SESSIONS})
       QUALIFY stocks * 2 >= max(stocks) OVER ()`,
     'r.day',
   ),

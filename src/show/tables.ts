@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { ROOM } from '../analysis/limited-query.js'
 import { readQuery } from '../analysis/query.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
@@ -58,9 +59,6 @@ export const readAnswer = async <Answer>(
     }
   }
 }
-
-/** The process of an answer has 2 GB, of which DuckDB counts the most part. */
-const ROOM = { memory_limit: '1600MB' }
 
 const MISSING: readonly unknown[] = ['missing-package', 'no-outputs']
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { asBuffer } from '../model/bytes.js'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { repairJson } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 
 /** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */

@@ -77,7 +77,7 @@ describe('--streams', () => {
       return { code: await runProgram(args, io, createTestDependencies(undefined, { streams })), io }
     }
     expect((await run('list', '--streams', path)).io.out.text()).toContain('a stream of an app')
-    expect((await run('graph', `--streams=${path}`)).io.out.text()).toContain('one.json')
+    expect((await run('list', '--graph', `--streams=${path}`)).io.out.text()).toContain('one.json')
     expect((await run('run', '--only', 'ones', '--streams', path)).io.err.text()).toContain('unknown stream "ones" (did you mean one?)')
     const missing = await run('list', '--streams', '/no/such.js')
     expect([missing.code, missing.io.err.text()]).toEqual([2, 'error: --streams: the file /no/such.js does not exist\n'])

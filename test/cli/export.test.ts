@@ -64,3 +64,20 @@ describe.skipIf(!isThere)('an export', () => {
     expect((await exportOf(out)).said).toBe('')
   })
 })
+
+describe.skipIf(!isThere)('"lake"', () => {
+  it('says how long each table took that was written, and how many were', async () => {
+    const out = await leftBehind()
+    const io = createTestIo()
+    const run = async () => {
+      await runProgram(['lake', '--out', out], io, createTestDependencies(EMPTY, { streams }))
+      return io.out.text()
+    }
+    const first = await run()
+    expect(first).toMatch(/^candles +3 +\d+\.\ds$/m)
+    expect(first).toMatch(/Lake up to date: \d+ rows in \d+ tables, \d+ tables written/)
+    const second = (await run()).slice(first.length)
+    // Without the record of a run, views are made again.
+    expect(second).toMatch(/^candles +3 +-$/m)
+  })
+})

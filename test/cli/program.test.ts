@@ -108,6 +108,12 @@ describe('list and graph', () => {
     expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['master-data', 'market-news', 'surveillance-lists'])
   })
 
+  test('report is the brief as HTML by its old name', async () => {
+    const { code, out, err } = await type('help', 'report')
+    expect([code, out]).toEqual([0, expect.stringContaining('Usage: scripstream brief')])
+    expect(err).toContain('"scripstream report" is now "scripstream brief --format html --to report-DAY.html"')
+  })
+
   test('list --graph prints a flowchart, and so does its old name', async () => {
     const { out, err } = await type('list', '--graph')
     expect([out, err]).toEqual([expect.stringMatching(/^flowchart LR\n/), ''])

@@ -1,9 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Brief } from '../../src/analysis/brief/brief.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
+import { runProgram } from '../../src/cli/program.js'
 import { addDays } from '../../src/model/trading-day.js'
 import { readWholeMarket } from '../../src/show/index.js'
+import { streams } from '../../streams/registry.js'
 import { candleFile, marketWith, report, stock } from '../show/support.js'
+import { temporaryFolder } from '../support/folders.js'
+import { createTestDependencies, createTestIo } from './support.js'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
 const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const
@@ -65,5 +71,14 @@ describe('the market in the report', () => {
     const html = await read()
     expect(html).not.toMatch(/<(?:script|link|img|iframe)|@import|url\(/)
     expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
+  })
+
+  it('is written to the file that is named, with the day of the run in its name', async () => {
+    const [io, place] = [createTestIo(), temporaryFolder()]
+    const args = ['brief', '--out', folder.root, '--format', 'html', '--no-verify', '--to', join(place, 'market-DAY.html')]
+    expect(await runProgram(args, io, createTestDependencies(undefined, { streams }))).toBe(0)
+    expect(readdirSync(place)).toEqual(['market-2026-02-12.html'])
+    expect(io.out.text().replace(/\s+/g, ' ')).toContain(`Written to ${place}`)
+    expect(readFileSync(join(place, 'market-2026-02-12.html'), 'utf8')).toContain('<h2>Market of 12 Feb 2026</h2>')
   })
 })

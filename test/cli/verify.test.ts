@@ -64,7 +64,8 @@ describe('verify --deep', () => {
     const digests = join(out, '.scripstream/output-digests')
     const only = ['--only', 'files', '--json']
     mkdirSync(join(out, '.scripstream'), { recursive: true })
-    writeFileSync(digests, `${'0'.repeat(32)} ${statSync(join(out, 'ohlcv_data/INFY.csv')).size} 1 ohlcv_data/INFY.csv\n`)
+    const { size } = statSync(join(out, 'ohlcv_data/INFY.csv'))
+    writeFileSync(digests, `${'0'.repeat(32)} ${size} 1 ohlcv_data/INFY.csv\n`)
     expect(await verified({}, ...only)).toMatchObject({ code: 0 })
     const { code, text } = await verified({}, '--deep', ...only)
     expect(code).toBe(4)

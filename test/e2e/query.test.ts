@@ -17,10 +17,16 @@ it.skipIf(!duckdb)('runs a statement from stdin', () => {
   expect(ended('echo "values (3)" | "$@"', '-', '--out', '.', '--json')).toMatchObject({ status: 0, stdout: '[\n{"col0":3}\n]\n' })
 })
 
-it.each([': | "$@"', '"$@" < /dev/null', '"$@" - < /dev/null', '"$@" <&-'])('exits with 2 if stdin has no statement: %s', (line) => {
-  const { status, stdout, stderr } = ended(line)
+it('exits with 2 if stdin is to have a statement and has none', () => {
+  const { status, stdout, stderr } = ended('"$@" - < /dev/null')
   expect([status, stdout]).toEqual([2, ''])
   expect(stderr).toContain('error: query: no statement on stdin\n')
+})
+
+it.each([': | "$@"', '"$@" < /dev/null', '"$@" <&-'])('lists the tables without a statement, also without a terminal: %s', (line) => {
+  const { status, stdout, stderr } = ended(line)
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^table +what a row is\n/)
 })
 
 it('lists the tables for programs whose pipe stays open', () => {

@@ -58,10 +58,11 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['plan', '--out', out],
   ['plan', '--out', out, '--fresh'],
   ['query'],
+  ['query', 'candles'],
   ['query', '--out', out, 'from candles'],
   ['query', '--out', out, 'from nothing'],
   ['query', '--examples'],
-  ['report', '--out', out, '--to', join(out, 'report.html')],
+  ['brief', '--out', out, '--format', 'html', '--to', join(out, 'report.html')],
   ['run', '--out', join(out, 'none')],
   ['run', '--out', out, '--only', 'market-new'],
   ['serve', '--out', out, '--port', '99999'],
@@ -73,7 +74,7 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
 ]
 
 /** The commands whose answer is for programs: a script, a table of settings, a document, a protocol. Their help is for people. */
-const FOR_PROGRAMS = ['completion', 'graph', 'init', 'mcp', 'schedule', 'simulate']
+const FOR_PROGRAMS = ['completion', 'init', 'mcp', 'schedule', 'simulate']
 
 const names = createProgram(commands, { args: [], io: createTestIo(), dependencies, act: () => Promise.resolve() }).commands.map((one) =>
   one.name(),

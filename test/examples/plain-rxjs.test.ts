@@ -59,7 +59,7 @@ describe('13: the news of a stock', () => {
     expect(errors).toEqual([new TypeError('titles is not iterable')])
   })
 
-  it.each([newsByHand, newsByOperators])('of three stocks of four arrive if the connection of one always resets: %o', async (way) => {
+  it.each([newsByHand, newsByOperators])('three stocks of four arrive if the connection of one always resets: %o', async (way) => {
     const reset = () => throwError(() => new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) }))
     const news: News[] = []
     new TestScheduler(() => undefined).run(({ flush }) => {

@@ -1,13 +1,12 @@
 import { gzipSync } from 'node:zlib'
-import { concat, firstValueFrom, NEVER, noop, Observable, of, Subject, takeUntil, tap } from 'rxjs'
+import { concat, firstValueFrom, NEVER, Observable, of, Subject, takeUntil, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
-import { createAsk } from '../../src/http/ask.js'
+import { createAsk, OWN_WORKER } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
-import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
@@ -222,7 +221,7 @@ describe('the worker slot of an item', () => {
       clock: () => 0,
       onRequestEvent: () => undefined,
     })
-    const askWith = ask(new WorkerSlot({ acquire: () => noop, release: () => void log.push('worker given') }))
+    const askWith = ask({ ...OWN_WORKER, release: () => void log.push('worker given') })
     await firstValueFrom(askWith(call, INPUT).pipe(tap(() => log.push('answer read'))))
     return log
   }

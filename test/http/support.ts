@@ -3,13 +3,12 @@ import { type AddressInfo, createServer as createRawServer, type Server, type So
 import { type Observable, of } from 'rxjs'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type Ask, type AskDependencies, createAsk } from '../../src/http/ask.js'
+import { type Ask, type AskDependencies, createAsk, OWN_WORKER } from '../../src/http/ask.js'
 import { type ConnectionOptions, openConnections } from '../../src/http/connections.js'
 import { type Endpoint, get, post } from '../../src/http/endpoint.js'
 import type { HttpRequest } from '../../src/http/transport.js'
 import { BadAnswerError, CollectError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
-import { WorkerSlot } from '../../src/operators/merge-map-pool.js'
 
 const read = (text: string): string => text
 
@@ -114,4 +113,4 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
 }
 
 /** Sends requests of an item that has its own worker. */
-export const askFreely = (options: AskDependencies, item = ''): Ask => createAsk(options)(new WorkerSlot(), item)
+export const askFreely = (options: AskDependencies, item = ''): Ask => createAsk(options)(OWN_WORKER, item)

@@ -1,6 +1,6 @@
 import { defer, NEVER, type Observable, of, throwError } from 'rxjs'
 import { expect, it } from 'vitest'
-import type { HostLimiter } from '../../src/limiter/attempt.js'
+import type { HostLimiter } from '../../src/limiter/limiter.js'
 import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { ThrottledError, TransportError } from '../../src/model/errors.js'
 import { settingsOf } from '../http/support.js'

@@ -1,12 +1,12 @@
-import { catchError, defer, from, map, merge, mergeMap, NEVER, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
+import { catchError, defer, from, map, merge, mergeMap, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
-import { type HostLimiter, LimitedRequest } from '../../src/limiter/attempt.js'
+import { type HostLimiter, LimitedRequest } from '../../src/limiter/limiter.js'
 import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
+import { createResult, type Item } from '../../src/model/outcome.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import { mergeMapPool, type WorkerSlot } from '../../src/operators/merge-map-pool.js'
-import { MAX_BACKLOG } from '../../src/pipeline/run.js'
+import { type ItemWork, workOnItems } from '../../src/pipeline/item.js'
 import { note, settingsOf } from '../http/support.js'
 import type { Context } from '../support/marbles.js'
 
@@ -178,14 +178,18 @@ export const runLoad = (m: Context, transport: Transport, { items, workers, sett
     counts[type] += 1
   }
   const ask = createAsk({ ...shared, onRequestEvent: countEvent })
-  const one = (item: string, slot: WorkerSlot): Observable<string> =>
-    ask(slot)(note, { data: { isin: item } }).pipe(
+  const work: ItemWork = ({ key }, slot) =>
+    ask(slot)(note, { data: { isin: key } }).pipe(
       map(() => 'served'),
       catchError((error: CollectError) => of(error.status)),
+      map((end) => createResult([end])),
     )
-  const room = { isFree: () => true, freed$: NEVER, backlog: MAX_BACKLOG }
   const streams = workers.map((count, stream) =>
-    from(Array(Math.ceil(items / workers.length)).keys()).pipe(mergeMapPool((n, slot) => one(`${stream}.${n}`, slot), count, room)),
+    from(Array(Math.ceil(items / workers.length)).keys()).pipe(
+      map((n): Item => ({ key: `${stream}.${n}`, rank: n, fileName: '', value: n })),
+      workOnItems(work, { workers: count }),
+      map(({ rows }) => [...rows][0] as string),
+    ),
   )
   let took = Number.NaN
   merge(...streams).subscribe({

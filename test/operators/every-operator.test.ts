@@ -5,12 +5,11 @@ import { barrier } from '../../src/operators/barrier.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { deadline } from '../../src/operators/deadline.js'
 import { firstThatAnswers } from '../../src/operators/first-that-answers.js'
-import { mergeMapPool } from '../../src/operators/merge-map-pool.js'
 import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 import { sortDescending } from '../../src/operators/sort-descending.js'
 import { uniqueBy } from '../../src/operators/unique-by.js'
-import { toItemOutcome } from '../../src/pipeline/item.js'
+import { workOnItems } from '../../src/pipeline/item.js'
 import { marbles } from '../support/marbles.js'
 
 interface Operator {
@@ -22,6 +21,7 @@ interface Operator {
 
 const values: { readonly a: ItemResult } = { a: createResult([{ n: 1 }]) }
 const item = { key: 'A', rank: 0, fileName: 'A', value: {} }
+const stage = { workers: 2 }
 const policy = { retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 8, throttleMaxMs: 8, random: () => 0 }
 
 const operators: readonly Operator[] = [
@@ -29,7 +29,6 @@ const operators: readonly Operator[] = [
   { name: 'catchItemFailure', apply: (source) => source.pipe(catchItemFailure(() => of(values.a))) },
   { name: 'deadline', apply: (source) => source.pipe(deadline({ idleMs: 60_000 })) },
   { name: 'firstThatAnswers', apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]), ofEmpty: '--#' },
-  { name: 'mergeMapPool', apply: (source) => source.pipe(mergeMapPool((value) => of(value), 2)) },
   { name: 'retryAfter429', apply: (source) => source.pipe(retryAfter429()) },
   { name: 'retryFailures', apply: (source) => source.pipe(retryFailures(policy)) },
   {
@@ -40,8 +39,16 @@ const operators: readonly Operator[] = [
         sortDescending(() => ''),
       ),
   },
-  { name: 'toItemOutcome', apply: (source) => source.pipe(toItemOutcome(item)), ofEmpty: '--#' },
   { name: 'uniqueBy', apply: (source) => source.pipe(uniqueBy(() => 'key')), ofEmpty: '--(e|)' },
+  {
+    name: 'workOnItems',
+    apply: (source) =>
+      source.pipe(
+        map(({ rows }) => ({ ...item, value: rows })),
+        workOnItems(() => of(values.a), stage),
+      ),
+  },
+  { name: 'workOnItems, by its work', apply: (source) => of(item).pipe(workOnItems(() => source, stage)), ofEmpty: '--#' },
 ]
 
 describe.each(operators)('$name', ({ apply, ofEmpty = '--|' }) => {

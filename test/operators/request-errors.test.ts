@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { defer, lastValueFrom, of, throwError, timeout } from 'rxjs'
 import { fromFetch } from 'rxjs/fetch'
 import { request } from 'undici'
@@ -8,13 +8,18 @@ import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { toRequestError } from '../../src/operators/request-errors.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 
-/** A server that closes each connection: at once, or in the middle of its answer. */
+/** A server that closes each connection: at once, or in the middle of its answer. With `hang` it never answers, with `closed` it is gone. */
 const serveResets = async (answer = ''): Promise<string> => {
-  const server = createServer((socket) =>
-    socket.on('error', () => undefined).once('data', () => socket.end(answer, () => socket.destroy())),
-  )
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined))
+    if (answer !== 'hang') socket.once('data', () => socket.end(answer, () => socket.destroy()))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
   const { port } = server.address() as { readonly port: number }
   if (answer === 'closed') await new Promise((resolve) => server.close(resolve))
   return `http://127.0.0.1:${port}/`

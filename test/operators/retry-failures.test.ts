@@ -1,6 +1,8 @@
 import { catchError, defer, NEVER, of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
 import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
+import { deadline } from '../../src/operators/deadline.js'
+import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { type RetryOptions, retryFailures } from '../../src/operators/retry-failures.js'
 import { itWithMarbles } from '../support/marbles.js'
 
@@ -197,8 +199,9 @@ describe('retryFailures', () => {
   })
 })
 
-test.each([
-  [{ retires: 2 }, 'retryFailures: unknown option "retires" (did you mean retries?)'],
-  [{ retries: -1 }, 'retryFailures: retries is -1; use a number from 0 on'],
-  [{ backoffMs: Number.NaN }, 'retryFailures: backoffMs is NaN'],
-])('retryFailures refuses %j', (options: object, message) => expect(() => retryFailures(options)).toThrow(message))
+test.each<[string, (options: never) => unknown, object, string]>([
+  ['retryFailures', retryFailures, { retires: 2 }, 'retryFailures: unknown option "retires" (did you mean retries?)'],
+  ['retryFailures', retryFailures, { retries: -1 }, 'retryFailures: retries is -1; use a number from 0 on'],
+  ['retryAfter429', retryAfter429, { throttleMs: Number.NaN }, 'retryAfter429: throttleMs is NaN'],
+  ['deadline', deadline, { idleMs: 5, total: 9 }, 'deadline: unknown option "total" (did you mean totalMs?)'],
+])('%s refuses wrong options', (_, operator, options, message) => expect(() => operator(options as never)).toThrow(message))

@@ -1,5 +1,6 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandOf, manifest, type Packed, pack, ROOT, run } from './packed.js'
 
@@ -25,6 +26,15 @@ describe('the package', () => {
       expect(Object.keys(conditions)).toEqual(['types', 'default'])
       for (const file of Object.values(conditions)) expect(packed.files).toContain(file.replace('./', ''))
     }
+  })
+
+  it('lets an app bundle two operators with RxJS in 40 kB, without zod', async () => {
+    const input = join(packed.project, 'two.js')
+    writeFileSync(input, "export { deadline, retryFailures } from 'scripstream/operators'\n")
+    const bundle = await rolldown({ input, platform: 'browser', logLevel: 'silent' })
+    const { output } = await bundle.generate({ minify: true })
+    expect(Object.keys(output[0].modules).filter((file) => file.includes('/zod/'))).toEqual([])
+    expect(output[0].code.length).toBeLessThan(40_000)
   })
 
   it('contains what is run and imported, and nothing else', () => {

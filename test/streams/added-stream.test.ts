@@ -79,7 +79,7 @@ describe('a stream that is added to the registry', () => {
   })
 
   it('is listed, drawn and planned', async () => {
-    expect((await command('graph')).text).toContain('stock_ratings.json')
+    expect((await command('list', '--graph')).text).toContain('stock_ratings.json')
     expect((await command('list')).text).toContain('ratings of each stock')
     expect((await command('plan', '--only', 'stock-ratings', '--out', out)).text).toContain('stock-ratings')
   })

@@ -7,11 +7,11 @@ import { AS_OF_MACRO, buildListSelect, chooseFiles, selectColumns } from '../../
 import { type History, nameHistoryFile } from '../../storage/history/record.js'
 import { isRecorded } from '../history/as-of.js'
 import { listRewritten } from '../history/rewritten-days.js'
+import { type SymbolIsin, toFormerSql } from '../recorded-symbols.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../tables/candles.js'
 import { FIRST_SEEN_VIEW } from '../tables/events.js'
 import { listViews } from '../tables/index.js'
 import { RUN_DAY, type View } from '../tables/view.js'
-import { type SymbolIsin, toFormerSql } from '../variables.js'
 import { nameLakeFile } from './lake.js'
 
 interface Shown {

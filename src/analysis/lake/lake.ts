@@ -4,17 +4,15 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { formatError, StorageError } from '../../model/errors.js'
 import { type Columned, listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
-import { disk } from '../../storage/disk.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { listNames, statFile } from '../../storage/file-system.js'
+import { statFile } from '../../storage/file-system.js'
 import { forEachYielding } from '../../storage/output-files.js'
-import { statePaths } from '../../storage/run-state.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceFile } from '../export/replace-file.js'
-import type { TableReader } from '../history/as-of.js'
 import { addNeeded, listViews } from '../tables/index.js'
 import { isView, type View } from '../tables/view.js'
+import { deleteFormerCopies } from './former-copies.js'
 
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 1
@@ -31,7 +29,10 @@ export const nameLakeFile = (table: string): string => `${table}/${table}.parque
 type Relation = Columned & Pick<Table, 'key'>
 
 /** A file of the lake. */
-export interface LakeTable extends TableReader {
+export interface LakeTable {
+  readonly files: readonly string[]
+  /** The SQL that reads it. */
+  readonly select: string
   /** Of candles: reads each day once, the last one of the file. */
   readonly unique: string
   readonly inputs: Inputs
@@ -96,25 +97,7 @@ export const openLake = (
   }
   const isWritten = async (relation: Columned, isCostly: boolean): Promise<boolean> =>
     use !== undefined && !isListing && (use.isWhole === true || (isCostly && (await inputs.describe(relation)).bytes >= use.minBytes))
-  const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
-    const path = toLakePath(folder.root, nameLakeFile(relation.name))
-    if (statFile(path) === undefined) return undefined
-    const described = await inputs.describe(relation)
-    return (await readKey(connection, path)) === described.key ? buildReader(relation, path, described) : undefined
-  }
-  const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
-    const described = await inputs.describe(relation)
-    const { key } = described
-    const startedAt = performance.now()
-    const path = toLakePath(folder.root, nameLakeFile(relation.name))
-    const write = async (temporary: string): Promise<void> => {
-      await copyRows(connection, temporary, { relation, select, key })
-      if ((await inputs.describeAgain(relation)).key !== key)
-        throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
-    }
-    await replaceFile(path, write, { workFolder: toLakePath(folder.root) })
-    return { ...buildReader(relation, path, described), ms: Math.round(performance.now() - startedAt) }
-  }
+  const { readFile, writeFile } = createFiles(connection, folder.root, inputs)
   const keep = async (relation: Columned, open: () => Promise<LakeTable | undefined>): Promise<LakeTable | undefined> => {
     const file = await open().catch((error: unknown) => {
       if (use?.isRequired || /\bINTERRUPT/.test(formatError(error))) throw error
@@ -142,6 +125,30 @@ export const openLake = (
       return keep(view, () => writeFile(view, `FROM ${quoteName(view.name)}`))
     },
   }
+}
+
+/** Reads and writes the files of the lake. */
+const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnType<typeof createInputs>) => {
+  const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
+    const path = toLakePath(root, nameLakeFile(relation.name))
+    if (statFile(path) === undefined) return undefined
+    const described = await inputs.describe(relation)
+    return (await readKey(connection, path)) === described.key ? buildReader(relation, path, described) : undefined
+  }
+  const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
+    const described = await inputs.describe(relation)
+    const { key } = described
+    const startedAt = performance.now()
+    const path = toLakePath(root, nameLakeFile(relation.name))
+    const write = async (temporary: string): Promise<void> => {
+      await copyRows(connection, temporary, { relation, select, key })
+      if ((await inputs.describeAgain(relation)).key !== key)
+        throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
+    }
+    await replaceFile(path, write, { workFolder: toLakePath(root) })
+    return { ...buildReader(relation, path, described), ms: Math.round(performance.now() - startedAt) }
+  }
+  return { readFile, writeFile }
 }
 
 /** What files of the lake are made of, described once. */
@@ -232,11 +239,4 @@ const hasRepeatedDays = async (connection: DuckDBConnection, key: readonly strin
   const days = "bit_count(bitstring_agg(greatest(0, least(99999, date - DATE '1900-01-01')), 0, 99999))"
   const found = `SELECT 1 FROM (${select}) GROUP BY ${item.join(', ')} HAVING count(*) <> coalesce(${days}, 0) LIMIT 1`
   return (await connection.runAndReadAll(found)).currentRowCount > 0
-}
-
-/** An earlier version kept its copies of the candles in the cache. */
-export const deleteFormerCopies = async (root: string): Promise<void> => {
-  const { cache } = statePaths(root)
-  const names = await listNames(cache)
-  for (const name of names.filter((one) => /^candles-.*\.parquet$/.test(one))) await disk.rm(join(cache, name), { force: true })
 }

@@ -6,10 +6,12 @@ import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
 import { countRows, defineExport, loadTables } from '../export/define-export.js'
 import type { Export, ExportOptions } from '../export/export.js'
+import { readRecordedSymbols } from '../recorded-symbols.js'
 import { listViews } from '../tables/index.js'
-import { readFormer, readRecordedSymbols, readRunDay } from '../variables.js'
+import { readFormer, readRunDay } from '../variables.js'
+import { deleteFormerCopies } from './former-copies.js'
 import { listGuide } from './guide.js'
-import { deleteFormerCopies, nameLakeFile, toLakePath } from './lake.js'
+import { nameLakeFile, toLakePath } from './lake.js'
 
 /**
  * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.

@@ -1,4 +1,4 @@
-import { median } from '../../market/candle-checks.js'
+import { median } from '../../model/map.js'
 import { nameFirst } from '../../model/text.js'
 import { ofSeries, type SeriesFinding } from './candle-series.js'
 import type { Summaries } from './candle-summaries.js'

@@ -182,15 +182,21 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     [...listed, ...open].flatMap(({ symbol = [] }) => symbol),
   )
   const baseline = followRenames(listed, renames)
-  const known = baseline.filter(isSelected)
-  const before = compareWithBaseline(findings, known)
+  const known = compareWithBaseline(findings, baseline.filter(isSelected))
   const day = report && toDay(Date.parse(report.asOf))
   const run = { run: report?.run ?? '', day, isDeep: deep || history, isSelected, isReport }
-  const life = trackFindings(before.fresh, compareWithBaseline(followRenames(open, renames), baseline).fresh, run)
-  const accepted = accept === undefined ? known : [...before.accepted, ...acceptFindings(life.tracked, accept)]
-  if (accept !== undefined) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
-  if (await isSettled?.()) await writeEntries(toOpenPath(root), compareWithBaseline(life.entries, accepted).fresh).catch(note)
-  const changed = accept && { changed: { added: accepted.length - before.accepted.length, removed: before.stale.length } }
-  const { fresh } = compareWithBaseline(life.tracked, accepted)
-  return { compared: { ...compareWithBaseline(findings, accepted), fresh }, gone: life.gone, changed, notes }
+  const life = trackFindings(known.fresh, compareWithBaseline(followRenames(open, renames), baseline).fresh, run)
+  const added = accept === undefined ? [] : acceptFindings(life.tracked, accept)
+  const accepted = [...known.accepted, ...added]
+  if (accept) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
+  if (await isSettled?.()) await writeEntries(toOpenPath(root), compareWithBaseline(life.entries, added).fresh).catch(note)
+  return {
+    fresh: accept ? [] : life.tracked,
+    accepted,
+    // Those that are no longer found are removed by what accepts.
+    stale: accept ? [] : known.stale,
+    gone: life.gone,
+    changed: accept && { changed: { added: added.length, removed: known.stale.length } },
+    notes,
+  }
 }

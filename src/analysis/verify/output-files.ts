@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import type { Item } from '../../model/outcome.js'
-import type { RunReport } from '../../model/report.js'
-import { isRow, omitUndefined } from '../../model/row.js'
+import { isRow } from '../../model/row.js'
 import { MASTER, type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
-import { readCompleteRun } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import {
   createOutputMatcher,
@@ -86,38 +84,19 @@ const findOutputs = async (
 
 /** What the runs recorded about their files. */
 export interface RecordedFiles {
-  /** The report of the last run. */
-  readonly report?: Pick<RunReport, 'scripts'>
-  /** Whether that run was complete, so that it recorded each of its files. */
-  readonly isComplete: boolean
   /** Whether a run replaces files now. */
   readonly isRunning: boolean
   /** The content of each output that was written last, by path. */
   readonly digests: ReadonlyMap<string, OutputDigest>
 }
 
-export const readRecordedFiles = async (root: string, report: RunReport | undefined): Promise<RecordedFiles> => {
+export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
   const holder = findLockHolder(statePaths(root).lock)
-  return {
-    ...(report === undefined ? {} : { report }),
-    isComplete: (await readCompleteRun(root)) !== undefined,
-    isRunning: holder !== undefined && holder !== 'stale',
-    digests: await readOutputDigests(root),
-  }
+  return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
 }
 
-/**
- * Compares the files of a stream with the recorded sizes. If there is no finding and the last run was not complete, the totals of its report
- * decide.
- */
-export const checkFileSizes = (found: StreamFiles, recorded: RecordedFiles): readonly Finding[] => {
-  const script = recorded.report?.scripts[found.stream.name]
-  const isTouched = script !== undefined && script.outcome !== 'disabled' && script.outcome !== 'skipped'
-  const named = compareEach(found, recorded)
-  return named.length > 0 || !isTouched || recorded.isComplete ? named : compareTotals(found, script)
-}
-
-const compareEach = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
+/** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */
+export const checkFileSizes = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
   return [...digests].flatMap(([file, { stamp }]): Finding[] => {
     const [size, [bytes]] = [sizes.get(file), stamp]
@@ -127,20 +106,7 @@ const compareEach = ({ files, owns }: StreamFiles, { digests, isRunning }: Recor
   })
 }
 
-const compareTotals = (
-  { stream, files, isPerItem }: StreamFiles,
-  { files: count, bytes }: { readonly files: number; readonly bytes: number },
-): readonly Finding[] => {
-  const size = files.reduce((sum, file) => sum + file.bytes, 0)
-  if (files.length < count) return [createFinding(`${stream.name} has ${files.length} files; the last run wrote ${count}`)]
-  // The totals exclude files that the run did not need to write, so there may be more.
-  const isAll = files.length === count
-  const isShort = isAll && !isPerItem ? size !== bytes : size < bytes
-  const text = `${stream.name} has ${size} bytes in ${files.length} files${isAll ? '' : ' or more'}; the last run wrote ${bytes}`
-  return isShort ? [createFinding(text, files.length === 1 ? files[0]?.file : undefined)] : []
-}
-
-const createFinding = (detail: string, file?: string): Finding => omitUndefined({ check: 'files', severity: 'error', file, detail })
+const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
 
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
@@ -216,14 +182,10 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
 }
 
 /** The missing inputs of the checks of files. */
-export const describeUncheckedFiles = (
-  root: string,
-  { report, digests }: RecordedFiles,
-  all: readonly StreamFiles[],
-): readonly Unchecked[] => {
+export const describeUncheckedFiles = (root: string, { digests }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
   const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
-    [report === undefined && digests.size === 0, ['files'], 'file sizes: no report of a run; the next run writes one'],
+    [digests.size === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
     [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
     [
       statFile(statePaths(root).run.record) !== undefined,

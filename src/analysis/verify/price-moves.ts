@@ -1,6 +1,6 @@
-import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, dayToNumber, numberToDay } from '../../market/candle-file.js'
 import { type PriceAction, readPriceActions } from '../../market/price-actions.js'
+import { median } from '../../model/map.js'
 import type { SeriesFinding } from './candle-series.js'
 import type { CheckName, Severity } from './finding.js'
 

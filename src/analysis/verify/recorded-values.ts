@@ -1,6 +1,5 @@
-import { median } from '../../market/candle-checks.js'
 import { dayToNumber } from '../../market/candle-file.js'
-import { groupBy } from '../../model/map.js'
+import { groupBy, median } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'

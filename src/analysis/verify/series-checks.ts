@@ -1,5 +1,5 @@
-import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { median } from '../../model/map.js'
 import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile, type SeriesFinding } from './candle-series.js'
 import { findConstantFactor, findPriceMoves, formatFactor, type StockFacts } from './price-moves.js'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { median } from '../../market/candle-checks.js'
 import { type CandleArrays, numberToDay } from '../../market/candle-file.js'
+import { median } from '../../model/map.js'
 import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
 import { yieldTurn } from '../../storage/file-system.js'

@@ -23,7 +23,7 @@ import {
   sortFindings,
   type Verification,
 } from './finding.js'
-import { verifyHistory } from './history/verify-history.js'
+import { verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
 import {
   checkDigests,
@@ -78,7 +78,12 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   const lastDay = last === undefined ? undefined : numberToDay(last)
   const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
   const { only = checkNames, limits } = options
-  const { compared, gone, changed, notes } = await compareWithEarlier(root, selected, { ...options, isSelected, report, stocks })
+  const { fresh, accepted, stale, gone, changed, notes } = await compareWithEarlier(root, selected, {
+    ...options,
+    isSelected,
+    report,
+    stocks,
+  })
   return {
     folder: root,
     ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
@@ -93,14 +98,14 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
       ...unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
       ...notes,
     ],
-    counts: countFindings(compared.fresh, only),
-    findings: compared.fresh,
+    counts: countFindings(fresh, only),
+    findings: fresh,
     gone,
-    accepted: compared.accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
-    stale: compared.stale,
+    accepted: accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
+    stale,
     ...changed,
     passed: findExceededLimits(
-      compared.fresh.filter(({ state }) => state === 'new'),
+      fresh.filter(({ state }) => state === 'new'),
       limits,
     ),
   }
@@ -114,7 +119,7 @@ const checkOutputs = async (
   const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
-  const recorded = await readRecordedFiles(root, report)
+  const recorded = await readRecordedFiles(root)
   const damaged = deep ? await checkDigests(root, all, recorded) : []
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })

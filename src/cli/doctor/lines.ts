@@ -5,7 +5,7 @@ import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
 import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
-import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { columnsOf, renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
@@ -107,19 +107,14 @@ export const listSettings = (
     }))
 }
 
-const COLUMNS: readonly TextColumn<SettingInUse>[] = [
-  { title: 'setting', align: 'left', cell: ({ name }) => clean(name) },
-  { title: 'from', align: 'left', cell: ({ from }) => clean(from) },
-  { title: 'value', drop: 1, align: 'left', cell: ({ value }) => clean(value) },
-]
-
 /** A table of the settings that are not defaults, and the defaults in one paragraph. */
 export const settingLines = (settings: readonly SettingInUse[], columns: number): readonly TextLine[] => {
-  const own = settings.filter(({ from }) => from !== 'default')
+  const own = settings.flatMap(({ name, from, value }) => (from === 'default' ? [] : [[name, from, value].map(clean)]))
+  const titles = columnsOf({ setting: undefined, from: undefined, value: 1 }, 3)
   const defaults = settings.filter(({ from }) => from === 'default').map(({ name, value }) => `${name} ${value}`)
   return [
     [['Settings', 'bold']],
-    ...(own.length === 0 ? [] : renderFittingTable(COLUMNS, own, columns)),
+    ...(own.length === 0 ? [] : renderFittingTable(titles, own, columns)),
     ...(defaults.length === 0 ? [] : wrapLines(`default: ${defaults.join(', ')}`, columns)),
   ]
 }

@@ -13,7 +13,7 @@ import {
   tap,
   throwError,
 } from 'rxjs'
-import { createAsk } from '../../http/ask.js'
+import { createAsk, OWN_WORKER } from '../../http/ask.js'
 import { createDriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
 import type { HttpReply, Transport } from '../../http/transport.js'
@@ -23,7 +23,6 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { WorkerSlot } from '../../operators/merge-map-pool.js'
 import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
 import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
@@ -182,7 +181,7 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
     ...{ about: item.key, ms: clock() - startedAt },
     ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
   })
-  return ask(new WorkerSlot(), item.key)(endpoint, input).pipe(
+  return ask(OWN_WORKER, item.key)(endpoint, input).pipe(
     tap({
       next: (answer) => {
         const found = drift.listDrifts()

@@ -7,9 +7,9 @@ import type { ProcessIo } from '../dependencies.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { printWarning } from '../terminal/print.js'
-import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
+import { columnsOf, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
-import { createExport, type Target, targetsFlag } from './targets.js'
+import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 
 /** The flags of commands that load tables. */
 export const loadFlags = () => ({
@@ -87,32 +87,35 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
   })
 
 /** Formats each table with its rows, then the totals, for people. */
-const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => [
-  ...renderFittingTable(
-    [
-      { title: 'table', align: 'left', cell: ({ table }: LoadedTable) => table },
-      { title: 'rows', align: 'right', cell: ({ rows, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatCount(rows)) },
-      { title: 'time', align: 'right', cell: ({ ms, isSkipped }: LoadedTable) => (isSkipped ? '-' : formatDuration(ms)) },
-    ],
-    one.tables,
-    columns,
-  ),
-  [],
-  ...formatExportTotals(one, columns),
-]
+const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => {
+  const rows = one.tables.map(({ table, rows, ms, isSkipped }) => [
+    table,
+    isSkipped ? '-' : formatCount(rows),
+    // A table of the lake that has not changed is not written.
+    isSkipped || (isLake(one) && ms === 0) ? '-' : formatDuration(ms),
+  ])
+  const titles = columnsOf({ table: undefined, rows: undefined, time: undefined })
+  return [...renderFittingTable(titles, rows, columns), [], ...formatExportTotals(one, columns)]
+}
+
+const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
 /** Formats the totals for people: loaded, left out and skipped. */
-export const formatExportTotals = ({ sink, ms, tables }: ExportResult, columns: number): readonly TextLine[] => {
+export const formatExportTotals = (one: ExportResult, columns: number): readonly TextLine[] => {
+  const { sink, ms, tables } = one
   const rows = tables.reduce((total, table) => total + table.rows, 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
   const loaded = `${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}`
-  const head = ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`
+  const written = tables.filter((table) => table.ms > 0).length
+  const [title, head] = isLake(one)
+    ? ['Lake up to date', `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`]
+    : ['Loaded', ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`]
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [...wrapTitled(['Loaded', 'green'], head, columns), ...notes.flatMap((text) => wrapLines(text, columns, 'yellow'))]
+  return [...wrapTitled([title, 'green'], head, columns), ...notes.flatMap((text) => wrapLines(text, columns, 'yellow'))]
 }
 
 /**

@@ -4,12 +4,11 @@ import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import { collectBrief } from '../brief/command.js'
 import type { EndedCommand, RunCommandContext } from '../run/context.js'
-import { describeDelivery, giveUpAfter } from '../send.js'
 import { readSymbols, type SymbolSelection } from '../symbols.js'
 import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
 import { createPayload } from './payload.js'
-import { describeTarget, type NotifyTarget, sendNotification } from './send.js'
+import { describeDelivery, describeTarget, giveUpAfter, type NotifyTarget, sendNotification } from './send.js'
 
 type Condition = (typeof NOTIFY_CONDITIONS)[number]
 

@@ -1,10 +1,25 @@
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { defer, finalize, type Observable } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  finalize,
+  type MonoTypeOperatorFunction,
+  type Observable,
+  of,
+  race,
+  switchMap,
+  take,
+  throwError,
+  timeout,
+} from 'rxjs'
+import { openConnections } from '../../http/connections.js'
+import { CollectError, formatError, HttpError, ThrottledError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
-import type { RetryPolicy } from '../../operators/retry-failures.js'
+import { deadline } from '../../operators/deadline.js'
+import { parseRetryAfter } from '../../operators/retry-after-429.js'
+import { type RetryPolicy, retryFailures } from '../../operators/retry-failures.js'
 import type { ProcessIo } from '../dependencies.js'
-import { deliver } from '../send.js'
 import type { Payload } from './payload.js'
 
 /** Where a notification goes. */
@@ -31,20 +46,30 @@ export const sendNotification = (payload: Payload, target: NotifyTarget): Observ
 export const signBody = (secret: string, timestamp: string, body: string): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`
 
-const post = (body: string, { notify: url, secret, io, retry }: NotifyTarget): Observable<unknown> =>
-  deliver(
-    () => {
-      const timestamp = String(Math.floor(io.scheduler.now() / 1_000))
-      const headers = {
-        'content-type': 'application/json',
-        'user-agent': 'scripstream',
-        'x-scripstream-timestamp': timestamp,
-        ...(secret === undefined ? {} : { 'x-scripstream-signature': signBody(secret, timestamp, body) }),
-      }
-      return { method: 'POST', url, headers, body }
-    },
-    { io, retry },
-  )
+const MAX_REPLY_MS = 10_000
+
+/** Posts through the proxy of the environment. Network errors, 429 and 5xx are tried again, with a new request and so a new time. */
+const post = (body: string, { notify: url, secret, io, retry }: NotifyTarget): Observable<unknown> => {
+  const createRequest = () => {
+    const timestamp = String(Math.floor(io.scheduler.now() / 1_000))
+    const signature = secret === undefined ? {} : { 'x-scripstream-signature': signBody(secret, timestamp, body) }
+    const headers = { 'content-type': 'application/json', 'user-agent': 'scripstream', 'x-scripstream-timestamp': timestamp, ...signature }
+    return { method: 'POST', url, headers, body, timeoutMs: MAX_REPLY_MS } as const
+  }
+  return defer(() => {
+    const { send, close } = openConnections({ env: io.env })
+    return defer(() => send(createRequest())).pipe(
+      deadline({ idleMs: MAX_REPLY_MS }),
+      concatMap(({ status, retryAfter }) => {
+        if (status >= 200 && status < 300) return of(status)
+        const pauseMs = parseRetryAfter(retryAfter, io.scheduler.now())
+        return throwError(() => (status === 429 ? new ThrottledError(pauseMs) : new HttpError(status, pauseMs)))
+      }),
+      retryFailures({ retries: 4, backoffMs: 1_000, throttleRetries: 4, throttleMs: 2_000, throttleMaxMs: 20_000, ...retry }),
+      finalize(close),
+    )
+  })
+}
 
 /** Runs a command in a shell, with the payload on stdin. Its stderr is shown. Unsubscribing ends it. */
 const runCommand = (payload: Payload, { notify, io }: NotifyTarget): Observable<unknown> =>
@@ -67,3 +92,19 @@ const runCommand = (payload: Payload, { notify, io }: NotifyTarget): Observable<
     })
     return defer(() => ended).pipe(finalize(() => child.kill()))
   })
+
+/** Errors after a time for all attempts together, and on a signal. */
+export const giveUpAfter =
+  <T>(maxMs: number, { signal$ }: Pick<ProcessIo, 'signal$'>): MonoTypeOperatorFunction<T> =>
+  (sent$) =>
+    race(
+      sent$.pipe(timeout({ first: maxMs, with: () => throwError(() => new Error(`not done within ${maxMs / 1_000} s`)) })),
+      signal$.pipe(
+        take(1),
+        switchMap(() => throwError(() => new Error('interrupted'))),
+      ),
+    )
+
+/** Errors of requests speak of the provider. */
+export const describeDelivery = (error: unknown): string =>
+  error instanceof CollectError ? error.message.replace(/^the provider answered/, 'the address answered') : formatError(error)

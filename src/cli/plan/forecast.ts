@@ -6,10 +6,10 @@ import { countItems, countLost } from '../../model/script-figures.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import { MASTER, type StreamDefinition, type Tools, toFilePath } from '../../pipeline/define-stream.js'
+import { decide, describeRun, selectionLeft } from '../../pipeline/earlier-runs.js'
 import { listRunning, planRun } from '../../pipeline/plan.js'
-import { createIdentity } from '../../pipeline/record.js'
-import { type KnownStocks, readKnownStocks, resolveSelection, selectSymbols } from '../../pipeline/select-items.js'
-import { createSessionRequest, decide, selectionLeft } from '../../pipeline/session-request.js'
+import { type KnownStocks, readKnownStocks, selectSymbols } from '../../pipeline/select-items.js'
+import { createSessionRequest } from '../../pipeline/session-request.js'
 import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
 
 /** What to plan. */
@@ -33,9 +33,9 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const { settings, stored, run, now } = input
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
-  const record = { run: '', asOf: run.asOf ?? now, ...createIdentity({ ...resolveSelection(run, known), settings, plan }) }
-  const facts = { startedAt: now, fresh: run.fresh ?? false, accept: [], mayReduce, isInstantGiven: run.asOf !== undefined }
-  const decision = await firstValueFrom(decide(plan, { record, known, ...facts }, await inspectFolder(settings.out)))
+  const wanted = describeRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
+  const { record } = wanted
+  const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(settings.out)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
     const { only, skip, symbols, pairs, ...others } = run
@@ -46,7 +46,7 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   if (decision.kind === 'reuse') return estimateRun([], { ...start, finishedBefore: decision.ended.report.finishedAt })
   const { choice } = decision
   if (!choice.isContinued) return estimateRun(listRunning(plan), start)
-  const fetched = [...(await listStoredItems(settings.out, createSessionRequest(plan, settings, { record, known, ...facts }), choice))]
+  const fetched = [...(await listStoredItems(settings.out, createSessionRequest(plan, settings, wanted), choice))]
   return estimateRun(listRunning(plan), { ...start, fetched, continues: choice.record.run, asOf: choice.record.asOf })
 }
 

@@ -9,7 +9,7 @@ import { type Answer, defineCommand, type Input } from '../command.js'
 import type { ProcessIo } from '../dependencies.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
 import { printWarning } from '../terminal/print.js'
-import { renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { columnsOf, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import type { PrintOptions } from './print.js'
 
@@ -129,18 +129,12 @@ const showTables = async ({ dependencies }: Input): Promise<Answer> => {
 }
 
 /** All tables for people: one line each. */
-const tableList = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] => [
-  ...renderFittingTable(
-    [
-      { title: 'table', align: 'left', cell: ({ name }: Table | View) => name, style: () => 'cyan' },
-      { title: 'what a row is', align: 'left', cell: ({ comment }: Table | View) => comment },
-    ],
-    tables,
-    columns,
-  ),
-  [],
-  ...wrapLines('Columns of a table: scripstream query TABLE. Worked statements: scripstream query --examples.', columns, 'dim'),
-]
+const tableList = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] => {
+  const titles = columnsOf({ table: undefined, 'what a row is': undefined }, 2)
+  const rows = tables.map(({ name, comment }) => [name, comment])
+  const more = 'Columns of a table: scripstream query TABLE. Worked statements: scripstream query --examples.'
+  return [...renderFittingTable(titles, rows, columns), [], ...wrapLines(more, columns, 'dim')]
+}
 
 /** The files of a table, or the tables of a view. */
 const listSources = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)

@@ -1,4 +1,16 @@
-import { concatMap, forkJoin, type MonoTypeOperatorFunction, map, type Observable, of, throwError } from 'rxjs'
+import {
+  concatMap,
+  forkJoin,
+  ignoreElements,
+  type MonoTypeOperatorFunction,
+  map,
+  merge,
+  type Observable,
+  of,
+  Subject,
+  tap,
+  throwError,
+} from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow, readText } from '../../model/row.js'
@@ -24,13 +36,15 @@ export const guardRealVsSimulated =
       concatMap((stored) => {
         if (stored !== undefined && stored !== isSimulated) return throwError(() => new UsageError(describeConflict(out, stored)))
         let isRecorded = stored !== undefined
-        return event$.pipe(
-          concatMap((event) => {
-            if (isRecorded || !storesData(event)) return of(event)
-            isRecorded = true
-            return folder.storeDocument(SOURCE_FILE, { simulated: isSimulated }).pipe(map(() => event))
-          }),
-        )
+        const firstData$ = new Subject<void>()
+        const record$ = firstData$.pipe(concatMap(() => folder.storeDocument(SOURCE_FILE, { simulated: isSimulated })))
+        const next = (event: RunEvent): void => {
+          if (isRecorded || !storesData(event)) return
+          isRecorded = true
+          firstData$.next()
+        }
+        // Not one Observable for each of 60,000 events.
+        return merge(record$.pipe(ignoreElements()), event$.pipe(tap({ next, complete: () => firstData$.complete() })))
       }),
     )
 

@@ -6,7 +6,7 @@ import type { Telemetry } from '../../pipeline/event-bus.js'
 import { spans } from '../../telemetry/opentelemetry.js'
 import type { ProcessIo } from '../dependencies.js'
 import { describeInstall } from '../install.js'
-import { giveUpAfter } from '../send.js'
+import { giveUpAfter } from '../notify/send.js'
 import { printWarning } from '../terminal/print.js'
 import { clean } from '../terminal/text.js'
 

@@ -115,7 +115,7 @@ Description=Daily run of scripstream
 [Service]
 Type=oneshot
 WorkingDirectory=${job.folder.replaceAll('%', '%%')}
-ExecStart=/bin/sh -c ${systemdQuote(toShell(job))}
+ExecStart=${['/bin/sh', '-c', toShell(job)].map(systemdQuote).join(' ')}
 
 # ~/.config/systemd/user/scripstream.timer
 # Then: systemctl --user daemon-reload && systemctl --user enable --now scripstream.timer

@@ -12,27 +12,17 @@ export const stockLines = ({ facts, events, renamed, findings }: ShownStock, col
   const sections: readonly (readonly [title: string, lines: readonly TextLine[]])[] = [
     [`Price of ${text(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts, columns)],
     [`Results: ${text(facts.quarter)}`, facts.quarter === null ? [] : resultLines(facts, columns)],
-    ['Valuation and holders', wrapLines(`  ${joinParts(valuationParts(facts))}`, columns)],
-    ['Watch', wrapLines(`  ${joinParts(watchParts(facts))}`, columns)],
-    ...KINDS.map(
-      ([kind, title]) =>
-        [
-          title,
-          eventLines(
-            events.filter((event) => event.kind === kind),
-            columns,
-          ),
-        ] as const,
-    ),
+    ['Valuation and holders', partLines(valuationParts(facts), columns)],
+    ['Watch', partLines(watchParts(facts), columns)],
+    ...KINDS.map(([kind, title]) => [title, events.filter((one) => one.kind === kind).flatMap((one) => eventLines(one, columns))] as const),
     [
       'Findings',
       (findings ?? []).flatMap(({ day, detail }) => wrapLines(`  ${day === undefined ? '' : `${day}  `}${clean(detail)}`, columns)),
     ],
   ]
-  const head = [`  ${text(facts.name)}  ${text(facts.isin)}`, `  ${joinParts(identityParts(facts))}`]
   return [
-    ...wrapTitled([text(facts.symbol), 'bold'], head[0] ?? '', columns),
-    ...wrapLines(head[1] ?? '', columns).filter(hasWords),
+    ...wrapTitled([text(facts.symbol), 'bold'], `  ${text(facts.name)}  ${text(facts.isin)}`, columns),
+    ...partLines(identityParts(facts), columns),
     ...(renamed === undefined ? [] : wrapLines(`  ${clean(renamed)}`, columns, 'yellow')),
     ...sections.flatMap(([title, lines]) => (lines.some(hasWords) ? [[] as TextLine, [[title, 'cyan']] as TextLine, ...lines] : [])),
   ]
@@ -48,8 +38,16 @@ const KINDS = [
 
 const text = (value: unknown): string => (value === null || value === undefined ? '' : clean(String(value)))
 
+type Parts = readonly (string | undefined)[]
+
 /** The parts that have a value. */
-const joinParts = (parts: readonly (string | undefined)[]): string => parts.filter((part) => part !== undefined && part !== '').join(' · ')
+const joinParts = (parts: Parts): string => parts.filter((part) => part !== undefined && part !== '').join(' · ')
+
+/** The parts that have a value, as a paragraph; nothing without one. */
+const partLines = (parts: Parts, columns: number): readonly TextLine[] => {
+  const joined = joinParts(parts)
+  return joined === '' ? [] : wrapLines(`  ${joined}`, columns)
+}
 
 const number = (value: unknown, digits = 2): string | undefined => {
   if (typeof value !== 'number') return undefined
@@ -84,20 +82,18 @@ const priceLines = (facts: Row, columns: number): readonly TextLine[] => {
     [`  ${number(facts.close_inr)}`, 'bold'],
     [facts.change_pct === null ? '' : `  ${change > 0 ? '+' : ''}${number(change)} %`, change < 0 ? 'red' : 'green'],
   ]
-  const lines: readonly TextLine[] = [
+  const day = [part('open', facts.open_inr), part('high', facts.high_inr), part('low', facts.low_inr), part('volume', facts.volume, '', 0)]
+  const averages = [percent('from average 50', facts.from_sma_50_pct), percent('from average 200', facts.from_sma_200_pct)]
+  return [
     first,
-    ...wrapLines(
-      `  ${joinParts([part('open', facts.open_inr), part('high', facts.high_inr), part('low', facts.low_inr), part('volume', facts.volume, '', 0), part('relative volume', facts.rvol)])}`,
-      columns,
-    ),
+    ...partLines([...day, part('relative volume', facts.rvol)], columns),
     ...rangeLines(facts, columns),
-    ...wrapLines(`  ${joinParts(RETURNS.map((name) => percent(name, facts[`return_${name}_pct`])))}`, columns),
-    ...wrapLines(
-      `  ${joinParts([percent('from high of all', facts.from_high_all_pct), percent('from average 50', facts.from_sma_50_pct), percent('from average 200', facts.from_sma_200_pct), percent('ATR', facts.atr_14_pct)])}`,
+    ...partLines(
+      RETURNS.map((name) => percent(name, facts[`return_${name}_pct`])),
       columns,
     ),
+    ...partLines([percent('from high of all', facts.from_high_all_pct), ...averages, percent('ATR', facts.atr_14_pct)], columns),
   ]
-  return lines.filter(hasWords)
 }
 
 /** Where the close is between the lowest and the highest price of 52 weeks. */
@@ -127,16 +123,13 @@ const resultLines = (facts: Row, columns: number): readonly TextLine[] => [
     ],
     columns,
   ),
-  ...wrapLines(
-    `  ${joinParts([percent('sales against the year before', facts.sales_yoy_pct), percent('net profit', facts.net_profit_yoy_pct)])}`,
-    columns,
-  ),
-  ...wrapLines(
-    `  ${joinParts([
+  ...partLines([percent('sales against the year before', facts.sales_yoy_pct), percent('net profit', facts.net_profit_yoy_pct)], columns),
+  ...partLines(
+    [
       part('results came', facts.results_at),
       facts.figures_are_of_results === 0 ? `of ${text(facts.results_quarter)}, newer than these figures` : undefined,
       percent('since then', facts.return_since_results_pct),
-    ])}`,
+    ],
     columns,
   ),
 ]
@@ -165,7 +158,5 @@ const watchParts = (facts: Row) => [
   facts.deals_7d === 0 ? undefined : part('deals of 7 days, net', facts.deals_net_7d_cr, ' cr'),
 ]
 
-const eventLines = (events: readonly Row[], columns: number): readonly TextLine[] =>
-  events.flatMap(({ day, title, value, unit }) =>
-    wrapLines(`  ${text(day)}  ${joinParts([text(title), value === null ? undefined : `${number(value)} ${text(unit)}`])}`, columns),
-  )
+const eventLines = ({ day, title, value, unit }: Row, columns: number): readonly TextLine[] =>
+  wrapLines(`  ${text(day)}  ${joinParts([text(title), value === null ? undefined : `${number(value)} ${text(unit)}`])}`, columns)

@@ -114,10 +114,10 @@ export interface TextColumn<Row> {
   readonly drop?: number
 }
 
-/** Columns of rows of texts by their titles, each with its `drop`; the first one is on the left. */
-export const columnsOf = (titles: Readonly<Record<string, number | undefined>>): readonly TextColumn<readonly string[]>[] =>
+/** Columns of rows of texts by their titles, each with its `drop`; so many of them are on the left. */
+export const columnsOf = (titles: Readonly<Record<string, number | undefined>>, left = 1): readonly TextColumn<readonly string[]>[] =>
   Object.entries(titles).map(([title, drop], index) => ({
-    ...{ title, align: index === 0 ? 'left' : 'right', cell: (row) => row[index] ?? '' },
+    ...{ title, align: index < left ? 'left' : 'right', cell: (row) => row[index] ?? '' },
     ...(drop === undefined ? {} : { drop }),
   }))
 

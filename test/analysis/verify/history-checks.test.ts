@@ -1,14 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  checkColumns,
-  checkFigures,
-  checkMembers,
-  findUnchanged,
-  type ListCheck,
-} from '../../../src/analysis/verify/history/list-checks.js'
-import { verifyHistory } from '../../../src/analysis/verify/history/verify-history.js'
+import { verifyHistory } from '../../../src/analysis/verify/history-checks.js'
+import { checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from '../../../src/analysis/verify/list-checks.js'
 import type { Row } from '../../../src/model/row.js'
 import { toRunLogEntry } from '../../../src/model/run-log.js'
 import { addDays, lastWeekday } from '../../../src/model/trading-day.js'

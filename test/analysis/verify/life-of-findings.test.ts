@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Verification } from '../../../src/analysis/verify/finding.js'
@@ -102,7 +102,8 @@ describe('the life of a finding', () => {
   it('that a deep check began ends with a deep check', async () => {
     const out = folderOfRuns()
     run(out, '05', [])
-    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} ${HEADER.length + CANDLE.length} 1 ohlcv_data/A.csv\n`)
+    const { size } = statSync(join(out, 'ohlcv_data/A.csv'))
+    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} ${size} 1 ohlcv_data/A.csv\n`)
     const states = async (deep: boolean) =>
       (await check(out, { deep, only: ['files'] })).findings.filter(({ severity }) => severity === 'error').map(({ state }) => state)
     expect(await states(true)).toEqual(['new'])

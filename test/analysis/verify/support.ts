@@ -59,7 +59,7 @@ export const outputFolder = (path: string): OutputFolder => {
     putCandles: (symbol, candles) => put(fileOf(symbol), `${HEADER}${candles.map((candle) => `${candle.join(',')}\n`).join('')}`),
     forget: () => {
       const report = JSON.parse(text('.scripstream/report.json'))
-      for (const name of ['complete.json', 'output-digests']) rmSync(join(path, '.scripstream', name), { force: true })
+      for (const file of ['complete.json', 'output-digests']) rmSync(join(path, '.scripstream', file), { force: true })
       put('.scripstream/report.json', JSON.stringify({ ...report, scripts: {} }))
     },
   }

@@ -1,19 +1,19 @@
 import { REWRITTEN_ROWS } from '../candles.js'
-import { col } from '../view.js'
+import { col, RUN_DAY } from '../view.js'
 import { reading, type ScreenerGroup } from './group.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
 const SESSIONS = 14
-/** What is older than these sessions weighs less than 1e-13 in such an average of another one. */
-const WILDER_SESSIONS = 500
+/** Calendar days of candles for Wilder's averages: of 800 sessions the first weighs less than 1e-20, of 300 in an average of an average 1e-8. */
+const WILDER_DAYS = 1_200
 const EMAS = [20, 50, 200] as const
 
 /** The weight of the value at `place` in the average at `last`, whose first value is the plain average of those until `first`. */
 const weigh = (first: number): string => `pow(1 - 1.0 / ${SESSIONS}, last - greatest(place, ${first})) / ${SESSIONS}`
 
-/** An exponential average of a list, whose first value is the plain average. */
+/** An exponential average of a list, which starts as the plain average of the first values. `i` is 2 at the second value. */
 const average = (sessions: number): string =>
-  `CASE WHEN len(closes) >= ${sessions} THEN list_reduce(list_prepend(list_avg(closes[:${sessions}]), closes[${sessions + 1}:]), lambda a, x: a + (x - a) * 2 / ${sessions + 1}) END`
+  `CASE WHEN len(closes) >= ${sessions} THEN list_reduce(closes, lambda a, x, i: a + (x - a) / if(i <= ${sessions}, i, ${(sessions + 1) / 2})) END`
 
 const enough = (sessions: number, value: string): string => `CASE WHEN last >= ${sessions} THEN ${value} END`
 
@@ -22,16 +22,10 @@ export const technical: ScreenerGroup = {
   title: 'indicators of candles_adjusted',
   needs: ['candles_adjusted'],
   with: [
-    `series AS MATERIALIZED (
-      SELECT isin, list({'high': high, 'low': low, 'close': close} ORDER BY day) AS candles FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin
-    )`,
     `moves AS (
-      SELECT isin, place, last, close - lag(close) OVER w AS change, greatest(high, lag(close) OVER w) - least(low, lag(close) OVER w) AS true_range,
-        high - lag(high) OVER w AS up, lag(low) OVER w - low AS down
-      FROM (
-        SELECT isin, len(candles) AS last, unnest(candles, recursive := true), generate_subscripts(candles, 1) AS place
-        FROM (SELECT isin, candles[-${WILDER_SESSIONS}:] AS candles FROM series)
-      ) WINDOW w AS (PARTITION BY isin ORDER BY place)
+      SELECT isin, row_number() OVER w AS place, count(*) OVER (PARTITION BY isin) AS last, close - lag(close) OVER w AS change,
+        greatest(high, lag(close) OVER w) - least(low, lag(close) OVER w) AS true_range, high - lag(high) OVER w AS up, lag(low) OVER w - low AS down
+      FROM candles_adjusted WHERE isin IS NOT NULL AND day > coalesce(${RUN_DAY}, current_date) - ${WILDER_DAYS} WINDOW w AS (PARTITION BY isin ORDER BY day)
     )`,
     `weighed AS (SELECT *, ${weigh(SESSIONS + 1)} AS weight FROM moves WHERE place > 1)`,
     `directed AS (
@@ -47,7 +41,7 @@ export const technical: ScreenerGroup = {
     `technical AS (
       SELECT * FROM wilder FULL JOIN (
         SELECT isin, ${EMAS.map((sessions) => `${average(sessions)} AS ema_${sessions}`).join(', ')}
-        FROM (SELECT isin, list_transform(candles, lambda x: x.close) AS closes FROM series)
+        FROM (SELECT isin, list(close ORDER BY day) AS closes FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin)
       ) USING (isin)
     )`,
   ],

@@ -1,17 +1,16 @@
-import { dayToNumber } from '../../../market/candle-file.js'
-import { DamagedFileError } from '../../../model/errors.js'
-import type { RecordedTable } from '../../../model/history.js'
-import { getOrAdd } from '../../../model/map.js'
-import { type Day, lastWeekday } from '../../../model/trading-day.js'
-import type { StreamDefinition } from '../../../pipeline/define-stream.js'
-import { listRecordedTables } from '../../../pipeline/history-request.js'
-import { findDamages } from '../../../storage/history/check.js'
-import { type ChosenList, chooseEachDay, listListedDays } from '../../../storage/history/choose.js'
-import { createListReader } from '../../../storage/history/lists.js'
-import { type Damage, type History, openHistory } from '../../../storage/history/record.js'
-import { createRecordReader, digestRows } from '../../../storage/table-rows.js'
-import type { CheckName, Finding } from '../finding.js'
-import { findFailingStreams } from './failing.js'
+import { dayToNumber } from '../../market/candle-file.js'
+import { DamagedFileError } from '../../model/errors.js'
+import type { RecordedTable } from '../../model/history.js'
+import { type Day, lastWeekday } from '../../model/trading-day.js'
+import type { StreamDefinition } from '../../pipeline/define-stream.js'
+import { listRecordedTables } from '../../pipeline/session-request.js'
+import { findDamages } from '../../storage/history/check.js'
+import { type ChosenList, chooseEachDay, listListedDays } from '../../storage/history/choose.js'
+import { createListReader } from '../../storage/history/lists.js'
+import { type Damage, type History, openHistory } from '../../storage/history/record.js'
+import { createRecordReader, digestRows } from '../../storage/table-rows.js'
+import { findFailingStreams } from './failing-streams.js'
+import type { CheckName, Finding } from './finding.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
@@ -86,7 +85,8 @@ const verifyList = async (
   for (const { record, list } of days) {
     try {
       for (const [file, { records, rows }] of toRecords(await read(list))) {
-        const { checks, contents } = getOrAdd(files, file, () => ({ checks: createChecks(file, recorded), contents: [] }))
+        const { checks, contents } = files.get(file) ?? { checks: createChecks(file, recorded), contents: [] }
+        files.set(file, { checks, contents })
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
           contents.push({ day: record.day, content: table.files.length === 1 ? list.content : digestRows(table, rows) })
@@ -104,10 +104,15 @@ const verifyList = async (
   return [...damages.values(), ...found]
 }
 
-const createChecks = (file: string, { table, stream }: RecordedTable): readonly ListCheck[] => [
-  checkColumns(file),
-  ...(stream === 'fundamental-data' ? [checkFigures(file)] : []),
-  ...(table.name === 'master' || stream === 'all-indices' ? [checkMembers(file, 'warning')] : []),
+/** What is checked of the recorded days of a list: of all lists, or of that of a table. */
+const LIST_CHECKS: readonly (readonly [create: (file: string) => ListCheck, table?: string])[] = [
+  [checkColumns],
+  [checkFigures, 'fundamentals'],
+  [(file) => checkMembers(file, 'warning'), 'master'],
+  [(file) => checkMembers(file, 'warning'), 'indices'],
   // The exchange may put a stock under surveillance again.
-  ...(stream === 'surveillance-lists' ? [checkMembers(file, 'info')] : []),
+  [(file) => checkMembers(file, 'info'), 'surveillance'],
 ]
+
+const createChecks = (file: string, { table }: RecordedTable): readonly ListCheck[] =>
+  LIST_CHECKS.flatMap(([create, name = table.name]) => (name === table.name ? [create(file)] : []))

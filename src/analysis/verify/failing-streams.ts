@@ -1,10 +1,10 @@
-import { getOrAdd } from '../../../model/map.js'
-import { omitUndefined } from '../../../model/row.js'
-import type { LoggedScript } from '../../../model/run-log.js'
-import { type Day, toDay } from '../../../model/trading-day.js'
-import { type Output, type StreamDefinition, toFilePath } from '../../../pipeline/define-stream.js'
-import { readRunRecords } from '../../../storage/run-records.js'
-import type { Finding } from '../finding.js'
+import { getOrAdd } from '../../model/map.js'
+import { omitUndefined } from '../../model/row.js'
+import type { LoggedScript } from '../../model/run-log.js'
+import { type Day, toDay } from '../../model/trading-day.js'
+import { type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
+import { readRunRecords } from '../../storage/run-records.js'
+import type { Finding } from './finding.js'
 
 /** Days in a row without success that are reported. */
 const MIN_DAYS = 2

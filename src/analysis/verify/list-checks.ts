@@ -1,9 +1,9 @@
-import { groupBy } from '../../../model/map.js'
-import { isRow, omitUndefined, type Row, readText } from '../../../model/row.js'
-import { nameFirst } from '../../../model/text.js'
-import type { Day } from '../../../model/trading-day.js'
-import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../../diff/results.js'
-import { type Finding, isMany, type Severity } from '../finding.js'
+import { groupBy } from '../../model/map.js'
+import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
+import { nameFirst } from '../../model/text.js'
+import type { Day } from '../../model/trading-day.js'
+import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../diff/results.js'
+import { type Finding, isMany, type Severity } from './finding.js'
 
 /** A check of the recorded days of a file. It sees them one after the other, oldest first. */
 export interface ListCheck {
