@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { lstat, mkdir, opendir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { createCsvCandles } from '../model/candle.js'
+import type { Item, ItemOutcome, RowList } from '../model/outcome.js'
+import type { Drift } from '../model/report.js'
 import { isRemoteFolder } from '../storage/file-system.js'
 import { ignoreError } from './ignore-error.js'
 
@@ -83,4 +86,98 @@ const removeFolder = async (folder: string): Promise<void> => {
     await removeBatch()
   }
   await rm(folder, REMOVE_OPTIONS)
+}
+
+/** The data of an item's job: what a worker needs to process the item. */
+export interface ItemJobData {
+  readonly run: string
+  readonly item: Item
+  /** The item failed for a temporary reason before, in this run. */
+  readonly isSecondPass?: boolean
+}
+
+/** The requests of a worker since its last report: all requests, retries, and answers with 429. */
+export type RequestCounts = readonly [requests: number, retries: number, rateLimited: number]
+
+export const NO_REQUESTS: RequestCounts = [0, 0, 0]
+
+/** The format of the rows in a blob. */
+type RowFormat = 'csv' | 'json'
+
+/** Rows in a blob: their number, size and format. */
+export interface BlobFacts {
+  readonly length: number
+  readonly bytes: number
+  readonly form: RowFormat
+}
+
+/** The outcome of an item as a worker reports it: its rows are in a blob, its error is left out, because it is not data. */
+export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'error'> {
+  /** The name of the worker. */
+  readonly by: string
+  readonly rows?: BlobFacts
+  /** Absent if no request was made. */
+  readonly requestCounts?: RequestCounts
+  readonly warnings?: readonly string[]
+  /** All drift that the worker has seen in the stream so far; absent if unchanged since its last report. */
+  readonly drift?: readonly Drift[]
+}
+
+/**
+ * The job id of an item. BullMQ refuses ids that are numbers or contain a colon. The second pass has different ids, because the queue still
+ * stores the finished jobs and events of the first pass.
+ */
+export const toJobId = ({ fileName }: Item, isSecondPass = false): string =>
+  `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(fileName)}`
+
+/** The name contains length and size: a worker that was stalled may write late, and must not overwrite different rows of another worker. */
+const toBlobFile = (stream: string, { run, item }: ItemJobData, { length, bytes }: BlobFacts): string =>
+  `${run}/${stream}/${encodeURIComponent(item.fileName)}-${length}-${bytes}`
+
+/** Writes the rows to a blob; returns the outcome without them. */
+export const storeRows = async (
+  stream: string,
+  work: ItemJobData,
+  { item: _, rows, error: __, ...rest }: ItemOutcome,
+  blobs: BlobStore,
+): Promise<Omit<WorkerOutcome, 'by' | 'requestCounts'>> => {
+  if (rows.length === 0) return rest
+  const { format: form, bytes } = encodeRows(rows)
+  const facts: BlobFacts = { length: rows.length, bytes: bytes.length, form }
+  await blobs.write(toBlobFile(stream, work, facts), bytes)
+  return { ...rest, rows: facts }
+}
+
+/** The outcome of the item, with its rows from the blob. Missing or damaged rows make it an error. */
+export const loadRows = async (stream: string, work: ItemJobData, outcome: WorkerOutcome, blobs: BlobStore): Promise<ItemOutcome> => {
+  const { by: _, requestCounts: __, warnings: ___, drift: ____, rows, ...rest } = outcome
+  const { item } = work
+  if (rows === undefined) return { ...rest, item, rows: [] }
+  try {
+    const bytes = await blobs.read(toBlobFile(stream, work, rows))
+    if (bytes.length !== rows.bytes) throw new Error(`the file has ${bytes.length} bytes instead of ${rows.bytes}`)
+    return { ...rest, item, rows: decodeRows(bytes, rows.form, rows.length) }
+  } catch (error) {
+    return {
+      item,
+      status: 'error',
+      rows: [],
+      code: 'storage',
+      reason: `cannot read the rows of worker ${outcome.by} from the shared folder: ${(error as Error).message}`,
+    }
+  }
+}
+
+/** Encodes rows: as CSV lines if they have them already, else as JSON. */
+export const encodeRows = (rows: RowList): { readonly format: RowFormat; readonly bytes: Uint8Array } =>
+  rows.csv ? { format: 'csv', bytes: rows.csv } : { format: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
+
+/**
+ * Decodes the rows of a blob.
+ * @throws Error if their number is not `length`
+ */
+export const decodeRows = (bytes: Buffer, form: RowFormat, length: number): RowList => {
+  const rows = form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
+  if (rows.length !== length) throw new Error(`the file has ${rows.length} rows instead of ${length}`)
+  return rows
 }

@@ -3,9 +3,9 @@ import type { Redis } from 'ioredis'
 import { interval } from 'rxjs'
 import { formatError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
+import type { ItemJobData, WorkerOutcome } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
 import type { FleetAddress } from './options.js'
-import type { ItemJobData, WorkerOutcome } from './outcome.js'
 import type { Packages } from './redis.js'
 
 /** After this time the items of a dead or stalled worker are given to other workers. */

@@ -6,14 +6,12 @@ import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import {
-  changeOutputSizes,
   deleteFullRun,
   findChangedFile,
   markIncomplete,
   readCompleteRun,
   readIncompleteRun,
   recordFullRun,
-  recordOutputSizes,
   updateFullRun,
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
@@ -134,7 +132,6 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     await digests.open()
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
-    await changeOutputSizes(root, request.outputs, 'unknown')
     if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])
     else if (!isPartOfUnfinished) await deleteFullRun(root)
     return warning
@@ -204,10 +201,9 @@ const endRun = async (
   const isComplete = !isLeft && report?.outcome === 'complete'
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
-  const { outputs, files } = await settleOutputs(root, request)
-  if (isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks) await changeOutputSizes(root, request.outputs, 'forgotten')
+  const isWhole = isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks
+  const files = await settleOutputs(root, request, isWhole)
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
-  if (!isComplete || isPartOfUnfinished || (isPartOfEnded && report.missing !== undefined)) await recordOutputSizes(root, outputs)
   if (report && !isPartOfUnfinished) {
     const end = { run: { ...record, report }, files, isComplete }
     if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
@@ -220,11 +216,11 @@ const endRun = async (
 
 /**
  * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. Resolves to the files of the
- * outputs, and to the same with the report.
+ * outputs, with the report. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
  */
-const settleOutputs = async (root: string, { folders, outputs }: SessionRequest) => {
+const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean) => {
   await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
   const found = await statOutputFiles(root, outputs)
-  await compactOutputDigests(root, found)
-  return { outputs: found, files: { ...found, ...(await statOutputFiles(root, [REPORT_FILE])) } }
+  await compactOutputDigests(root, found, isWhole ? outputs : [])
+  return { ...found, ...(await statOutputFiles(root, [REPORT_FILE])) }
 }

@@ -119,7 +119,7 @@ export const createDigestLog = (root: string): DigestLog => {
     open: async () => {
       recorded = await readOutputDigests(root)
       fd ??= disk.openSync(statePaths(root).digests, 'a')
-      // Ends a line that a kill has cut.
+      // Ends a line that a kill has cut. After the lines of runs that ended, an empty line.
       disk.writeSync(fd, '\n')
     },
     watch: (file, base) => {
@@ -151,31 +151,47 @@ const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
 /** Returns the size and time of a file; undefined if it is missing. */
 type FindStamp = (file: string) => FileStamp | undefined
 
-/** The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. */
+/**
+ * The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. `hasUnwritten`: with
+ * missing files that are new since a run began, of which a kill or a failure may have prevented the rename.
+ */
 export const readOutputDigests = async (
   root: string,
-  findStamp: FindStamp = (file) => readStamp(join(root, file)),
+  {
+    findStamp = (file) => readStamp(join(root, file)),
+    hasUnwritten = true,
+  }: { readonly findStamp?: FindStamp; readonly hasUnwritten?: boolean } = {},
 ): Promise<Map<string, OutputDigest>> => {
   const text = (await readTextFile(statePaths(root).digests)) ?? ''
   const digests = new Map<string, OutputDigest>()
+  let hasRunEnded = true
   await forEachYielding(text.slice(0, text.lastIndexOf('\n') + 1).split('\n'), (line) => {
+    if (line === '') hasRunEnded = false
     const [, digest, bytes, modifiedAt, file] = LINE.exec(line) ?? []
     if (digest === undefined || file === undefined) return
     const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
     const earlier = digests.get(file)
-    const found = earlier && findStamp(file)
+    const found = earlier || !(hasRunEnded || hasUnwritten) ? findStamp(file) : undefined
+    if (earlier === undefined && found === undefined && !(hasRunEnded || hasUnwritten)) return
     if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
   })
   return digests
 }
 
 /**
- * Call at the end of a run, after the log is closed: leaves one line for each output that still exists. `known`: the outputs of the run, which
- * need not be looked up again.
+ * Call at the end of a run, after the log is closed: leaves one line for each output. `known`: the outputs of the run, which need not be looked
+ * up again. One that does not exist any more stays, so that `verify` names it; those of `forgotten` do not.
  */
-export const compactOutputDigests = async (root: string, known: Readonly<Record<string, FileStamp>>): Promise<void> => {
+export const compactOutputDigests = async (
+  root: string,
+  known: Readonly<Record<string, FileStamp>>,
+  forgotten: readonly string[] = [],
+): Promise<void> => {
   const findStamp = (file: string): FileStamp | undefined => known[file] ?? readStamp(join(root, file))
-  const digests = [...(await readOutputDigests(root, findStamp))].filter(([file]) => findStamp(file) !== undefined)
+  const isForgotten = createOutputMatcher(forgotten)
+  const digests = [...(await readOutputDigests(root, { findStamp, hasUnwritten: false }))].filter(
+    ([file]) => !isForgotten(file) || findStamp(file) !== undefined,
+  )
   await writeFileAtomically(
     statePaths(root).digests,
     digests.map(([file, entry]) => toLine(file, entry)),

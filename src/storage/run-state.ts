@@ -35,8 +35,6 @@ export const statePaths = (root: string) => {
     complete: join(folder, 'complete.json'),
     /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
     incomplete: join(folder, 'incomplete.json'),
-    /** The sizes of outputs that `complete` does not describe. */
-    sizes: join(folder, 'output-sizes.json'),
     /** The digest of each output. */
     digests: join(folder, 'output-digests'),
     /** The outputs before the last run. */

@@ -169,14 +169,36 @@ it('ignores a line that a kill has cut, and does not spoil the next one', async 
   expect(Object.keys(await stored())).toEqual(['a.json', 'c.json'])
 })
 
-it('leaves one line for each output that still exists', async () => {
-  const { root, log, write, path } = createFolder()
+it('leaves one line for each output, also for one that is gone, until a whole run does without it', async () => {
+  const { root, log, write, stored, path } = createFolder()
   await log.open()
-  for (const file of ['a.json', 'b.json', 'a.json']) await write(file, `${Math.random()}`)
-  rmSync(join(root, 'b.json'))
+  for (const file of ['a.json', 'b.json', 'news/c.json', 'a.json']) await write(file, `${Math.random()}`)
   log.close()
   await compactOutputDigests(root, {})
-  expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual([expect.stringMatching(/^[\da-f]{8} \d+ \S+ a\.json$/)])
+  for (const file of ['b.json', 'news/c.json']) rmSync(join(root, file))
+  await compactOutputDigests(root, {})
+  expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual(
+    ['a', 'b', 'news/c'].map((name) => expect.stringMatching(new RegExp(`^[\\da-f]{8} \\d+ \\S+ ${name}\\.json$`))),
+  )
+  await compactOutputDigests(root, {}, ['a.json', 'news/*.json'])
+  expect(Object.keys(await stored())).toEqual(['a.json', 'b.json'])
+})
+
+it('keeps no digest of a new file whose rename a kill or a failure prevented', async () => {
+  const { root, log, write, stored } = createFolder()
+  await log.open()
+  await write('a.json', 'old')
+  log.watch('new.json')?.end([3, 2_000])
+  log.close()
+  // Until the end of the run, it may also be one that somebody has deleted.
+  expect(Object.keys(await stored())).toEqual(['a.json', 'new.json'])
+  await compactOutputDigests(root, {})
+  rmSync(join(root, 'a.json'))
+  await log.open()
+  log.watch('a.json')?.end([3, 2_000])
+  log.close()
+  await compactOutputDigests(root, {})
+  expect(Object.keys(await stored())).toEqual(['a.json'])
 })
 
 it('records nothing outside a run, and no files about runs', async () => {

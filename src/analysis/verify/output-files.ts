@@ -3,7 +3,6 @@ import type { Item } from '../../model/outcome.js'
 import { isRow } from '../../model/row.js'
 import { MASTER, type Output, type StreamDefinition, toFilePath } from '../../pipeline/define-stream.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../../storage/file-system.js'
-import { type OutputSizes, readOutputSizes } from '../../storage/full-run.js'
 import { findLockHolder } from '../../storage/lock.js'
 import {
   createOutputMatcher,
@@ -83,25 +82,27 @@ const findOutputs = async (
   return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
 }
 
-/**
- * The sizes of the files that the last runs wrote. Without such a record, those are known whose digest is; null while a run is active or was
- * interrupted, which may have replaced them.
- */
-export const readRecordedSizes = async (root: string): Promise<OutputSizes> => {
-  const sizes = await readOutputSizes(root)
-  if (Object.keys(sizes).length > 0) return sizes
-  const isReplaced = statFile(statePaths(root).run.record) !== undefined
-  return Object.fromEntries(Array.from(await readOutputDigests(root), ([file, { stamp }]) => [file, isReplaced ? null : stamp[0]]))
+/** What the runs recorded about their files. */
+export interface RecordedFiles {
+  /** Whether a run replaces files now. */
+  readonly isRunning: boolean
+  /** The content of each output that was written last, by path. */
+  readonly digests: ReadonlyMap<string, OutputDigest>
 }
 
-/** Compares the files of a stream with recorded sizes. After an interrupted run, sizes may have changed: then only missing files are reported. */
-export const checkFileSizes = ({ files, owns }: StreamFiles, recorded: OutputSizes): readonly Finding[] => {
+export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
+  const holder = findLockHolder(statePaths(root).lock)
+  return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
+}
+
+/** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */
+export const checkFileSizes = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
-  return Object.entries(recorded).flatMap(([file, bytes]): Finding[] => {
-    const size = sizes.get(file)
-    if (!owns(file) || size === bytes || (size !== undefined && bytes === null)) return []
-    if (size !== undefined) return [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
-    return [createFinding(`it is missing; ${bytes === null ? 'an earlier run wrote it' : `the last run wrote ${bytes} bytes`}`, file)]
+  return [...digests].flatMap(([file, { stamp }]): Finding[] => {
+    const [size, [bytes]] = [sizes.get(file), stamp]
+    if (!owns(file) || size === bytes) return []
+    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${bytes} bytes`, file)]
+    return isRunning ? [] : [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
   })
 }
 
@@ -109,19 +110,21 @@ const createFinding = (detail: string, file: string): Finding => ({ check: 'file
 
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
-/** Reads every output and compares it with the digest of what a run wrote. Recorded outputs that do not exist are added to the sizes. */
-export const checkDigests = async (root: string, all: readonly StreamFiles[], recorded: OutputSizes) => {
-  const digests = await readOutputDigests(root)
-  const holder = findLockHolder(statePaths(root).lock)
-  const isRunning = holder !== undefined && holder !== 'stale'
-  const files = all.flatMap((stream) => stream.files.map(({ file }) => file))
+/** Reads every output and compares it with the digest of what a run wrote. */
+export const checkDigests = async (
+  root: string,
+  all: readonly StreamFiles[],
+  { digests, isRunning }: RecordedFiles,
+): Promise<readonly Finding[]> => {
   const findings: Finding[] = []
-  await forEachYielding(files, (file) => {
-    const found = compareContent(join(root, file), digests.get(file), isRunning)
-    if (found !== undefined) findings.push({ check: 'files', file, ...found })
-  })
-  const unknown = Object.fromEntries(Array.from(digests.keys(), (file) => [file, null]))
-  return { findings, sizes: { ...unknown, ...recorded } }
+  await forEachYielding(
+    all.flatMap((stream) => stream.files.map(({ file }) => file)),
+    (file) => {
+      const found = compareContent(join(root, file), digests.get(file), isRunning)
+      if (found !== undefined) findings.push({ check: 'files', file, ...found })
+    },
+  )
+  return findings
 }
 
 const compareContent = (
@@ -179,10 +182,10 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
 }
 
 /** The missing inputs of the checks of files. */
-export const describeUncheckedFiles = (root: string, sizes: OutputSizes, all: readonly StreamFiles[]): readonly Unchecked[] => {
+export const describeUncheckedFiles = (root: string, { digests }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
   const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
   const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
-    [Object.keys(sizes).length === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
+    [digests.size === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
     [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
     [
       statFile(statePaths(root).run.record) !== undefined,

@@ -33,7 +33,7 @@ import {
   findLeftovers,
   findStreamFiles,
   mergePerFile,
-  readRecordedSizes,
+  readRecordedFiles,
 } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
@@ -119,8 +119,8 @@ const checkOutputs = async (
   const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
   const report = await readReport(root)
   const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
-  const recorded = await readRecordedSizes(root)
-  const { findings: damaged, sizes } = deep ? await checkDigests(root, all, recorded) : { findings: [], sizes: recorded }
+  const recorded = await readRecordedFiles(root)
+  const damaged = deep ? await checkDigests(root, all, recorded) : []
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, all, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
@@ -134,7 +134,7 @@ const checkOutputs = async (
   })
   const history = await verifyHistory(root, { sessions: candles.sessions, streams, exchange, isWhole })
   const found = [
-    ...all.flatMap((stream) => checkFileSizes(stream, sizes)),
+    ...all.flatMap((stream) => checkFileSizes(stream, recorded)),
     ...(await findInterruptedWrites(root, all)),
     ...lists.findings,
     ...candles.findings,
@@ -144,7 +144,7 @@ const checkOutputs = async (
     ...damaged,
   ]
   const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  const unchecked = [...describeUncheckedFiles(root, sizes, all), ...candles.unchecked, ...history.unchecked]
+  const unchecked = [...describeUncheckedFiles(root, recorded, all), ...candles.unchecked, ...history.unchecked]
   return { report, files, found, candles, history, unchecked }
 }
 

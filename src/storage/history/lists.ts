@@ -4,8 +4,7 @@ import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
-import { createRowDigests, toColumns } from '../row-digest.js'
-import { type Columns, createColumns, type TableRow } from '../table-rows.js'
+import { type Columns, createColumns, createRowDigests, type TableRow, toColumns } from '../table-rows.js'
 import {
   BASES,
   describeFile,
@@ -29,6 +28,9 @@ const FURTHER: readonly ParquetColumn[] = [
 
 /** Of more changed rows than this share, a list is stored whole. */
 const MAX_CHANGED = 0.5
+
+/** With more of the first rows of a base gone, it is another list: the rest of the base, which takes long to read, is not compared. */
+const OTHER_LIST = 0.9
 
 /** Reads lists of the same files in one pass, and adds their rows to columns. Emits after some rows each. @throws DamagedFileError */
 export type ReadLists = (tables: readonly (readonly [Table, Columns])[]) => AsyncIterable<unknown>
@@ -179,7 +181,7 @@ const findChanges = async (table: Table, { bytes, keys }: WholeList, base: Buffe
     const digests = createRowDigests(table)
     digests.add(toColumns(table, rows))
     for (const [at, key] of digests.keys.entries()) if (!take(key)) gone.push(from + at)
-    if (gone.length > most) return undefined
+    if (gone.length > Math.min(most, (from + rows.length) * OTHER_LIST)) return undefined
   }
   const added = keys.flatMap((key, place) => (take(key) ? [place] : []))
   if (added.length > most) return undefined

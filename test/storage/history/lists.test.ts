@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeLists } from '../../../src/storage/history/lists.js'
 import { type History, openHistory, type RecordedList, type StoredRecord, writeRecord } from '../../../src/storage/history/record.js'
 import { readParquet, readParquetGroups } from '../../../src/storage/parquet.js'
-import { toColumns } from '../../../src/storage/row-digest.js'
-import type { TableRow, Value } from '../../../src/storage/table-rows.js'
+import { type TableRow, toColumns, type Value } from '../../../src/storage/table-rows.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { createRowText, readRecordedList } from '../../support/history.js'
 import { createTable, toHistoryFolder } from './support.js'
@@ -179,6 +178,14 @@ describe('a recorded list', () => {
       ['S0', 'removed', 0],
     ])
     expect(sortRows(await readRecordedList(root, 'rows', '2026-02-10'))).toEqual(sortRows([...later, rowOf('new')]))
+  })
+
+  it('is stored whole if the first 16,384 rows of its base are gone, whatever follows', async () => {
+    const base = rowsOf(40_000, { price: 1 })
+    const later = (count: number) => base.map((one, at) => (at < count ? { ...one, price: 2 } : one))
+    const { records, root } = await recordDays({ '2026-02-09': base, '2026-02-10': later(16_384), '2026-02-11': later(12_000) })
+    expect(records.map(describeFiles)).toEqual(['own rows.parquet', 'own rows.parquet', 'base and rows.changes.parquet'])
+    expect(sortRows(await readRecordedList(root, 'rows', '2026-02-10'))).toEqual(sortRows(later(16_384)))
   })
 
   it('is the same as its base, if an earlier version gave that one a digest of another kind', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { acquireDriverLease } from '../../src/fleet/driver-lease.js'
+import { acquireDriverLease } from '../../src/fleet/driver-connections.js'
 import { StorageError } from '../../src/model/errors.js'
 import { createTestFleet, markNeedsRedis, noRedis } from './support.js'
 

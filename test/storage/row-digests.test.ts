@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRowDigests, digestRows, toColumns } from '../../src/storage/row-digest.js'
-import type { TableRow, Value } from '../../src/storage/table-rows.js'
+import { createRowDigests, digestRows, type TableRow, toColumns, type Value } from '../../src/storage/table-rows.js'
 import { createTable } from './history/support.js'
 
 const TABLE = createTable('rows', 'rows.json', { one: ['One', 'JSON'], other: ['Other', 'JSON'] })
