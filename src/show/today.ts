@@ -32,11 +32,12 @@ const WITH = [
 
 const PARTS: Readonly<Record<keyof TodayTables, string>> = {
   results: listOf(
-    `SELECT * EXCLUDE (market_cap_cr), row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
+    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+      row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${SHOWN}`,
     'r.place',
   ),
-  actions: listOf(`SELECT * FROM actions ORDER BY day, symbol LIMIT ${SHOWN}`, 'r.day, r.symbol, r.action'),
+  actions: listOf(`SELECT symbol, name, day, action, amount FROM actions ORDER BY day, symbol LIMIT ${SHOWN}`, 'r.day, r.symbol, r.action'),
   counts: rowOf('SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions'),
 }
 
