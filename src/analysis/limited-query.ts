@@ -17,6 +17,8 @@ export interface LimitedQuery {
   readonly streams: readonly StreamDefinition[]
   /** Tables are read as they stood on this day; now if absent. */
   readonly asOf?: Day | undefined
+  /** Tables that count as empty. */
+  readonly without?: ReadonlySet<string> | undefined
 }
 
 export interface QueryLimits {
@@ -62,11 +64,11 @@ export const runLimitedQuery = (request: LimitedQuery, limits: QueryLimits, sign
 }
 
 const runToEnd = async (
-  { sql, root, streams, asOf }: LimitedQuery,
+  { sql, root, streams, asOf, without }: LimitedQuery,
   limits: QueryLimits,
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
-  const source = { out: root, tables: listTables(streams), room: ROOM, asOf }
+  const source = { out: root, tables: listTables(streams), room: ROOM, asOf, ...(without === undefined ? {} : { without }) }
   const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
   try {
     const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }

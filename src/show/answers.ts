@@ -42,8 +42,8 @@ export interface ListTable {
   readonly isCut: boolean
   /** The recorded day that answers. */
   readonly usedDay?: string
-  /** Recorded days that are damaged and left out. */
-  readonly warnings?: readonly string[]
+  /** What is missing, damaged or older than the last run, a sentence each. */
+  readonly warnings: readonly string[]
 }
 
 /** `GET /api/search?q=` */

@@ -1,13 +1,16 @@
+import { join } from 'node:path'
 import { describeFreshness } from '../analysis/brief/brief.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { RUN_LOG, toRunReport } from '../model/run-log.js'
 import { describeStale } from '../model/script-figures.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { toFilePath } from '../pipeline/define-stream.js'
 import { STATE_FOLDER } from '../pipeline/storage.js'
+import { statFile } from '../storage/file-system.js'
 import { type RunRecords, readRunRecords } from '../storage/run-records.js'
 import type { About } from './answers.js'
-import type { MarketFolder, StoredList } from './folder.js'
+import type { DataSource, MarketFolder, StoredList } from './folder.js'
 
 /** What is known about the runs of a folder. */
 export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
@@ -41,6 +44,18 @@ export const describeAbout = (facts: RunFacts, stream: string, list?: Pick<Store
     fetchedAt: fetched?.finishedAt,
     problem: list?.damage ?? describeProblem(facts, stream, list?.isMissing === true),
   })
+}
+
+/** The first of the files of a stream that is not there: such a list is not known, which is not the same as empty. */
+export const findMissingFile = ({ root, exchange, streams, day }: DataSource, stream: string): string | undefined => {
+  const { outputs = [], work } = streams.find(({ name }) => name === stream) ?? {}
+  // Files of single stocks may be missing, and those of a past day are in its record.
+  if (work === undefined || day !== undefined) return undefined
+  const parts = work.parts.length > 0 ? work.parts : [{ fileName: '' }]
+  const files = outputs.flatMap((output) =>
+    work.of !== undefined && output.file.includes('{') ? [] : parts.map((part) => toFilePath(output, exchange, part)),
+  )
+  return files.find((file) => statFile(join(root, file)) === undefined)
 }
 
 const FETCHED: readonly string[] = ['success', 'partial']

@@ -105,7 +105,7 @@ const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise
 /** The stocks at their limits, those that are new there first. */
 const readCircuits = async (
   { folder, facts, names }: ListContext,
-  { rows: changes, problem }: Changes,
+  { rows: changes, problem: notCompared }: Changes,
 ): Promise<ListsAnswer['circuits']> => {
   const entered = new Set(
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
@@ -113,13 +113,14 @@ const readCircuits = async (
   const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
   const all = joinLists(lists)
   const rows = all.rows
-    .map((row): CircuitRow => ({ ...nameStock(names, row), ...(problem === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
+    .map((row): CircuitRow => ({ ...nameStock(names, row), ...(notCompared === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
     .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
   const missing = SIDES.filter((_, place) => lists[place]?.isMissing === true || lists[place]?.damage !== undefined)
   const panel = toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
   const { about } = panel
-  const isHalf = missing.length === 1 && about.problem === undefined
-  return { ...panel, missing, about: isHalf ? { ...about, problem: `the list of stocks at their ${missing[0]} limit is missing` } : about }
+  const isLost = missing.length > 0 && about.problem === undefined
+  const problem = `the ${missing.length > 1 ? 'lists' : 'list'} of stocks at their ${missing.join(' and ')} limit ${missing.length > 1 ? 'are' : 'is'} missing`
+  return { ...panel, missing, about: isLost ? { ...about, problem } : about }
 }
 
 const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {

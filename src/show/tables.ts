@@ -43,15 +43,25 @@ export const readAnswer = async <Answer>(
   const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
     .map(([name, part]) => `'${name}', (${part})`)
     .join(', ')})`
+  const read = (without: ReadonlySet<string>) =>
+    readJson<Partial<Answer>>(sql, { out: root, tables, asOf: day, symbol, without, room: ROOM })
+  return readUndamaged({ root, tables, symbol }, read, {})
+}
+
+/** Reads again without the tables that turn out to be damaged. `nothing` is the answer where there is no DuckDB, or no data. */
+export const readUndamaged = async <Answer>(
+  { root, tables, symbol }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
+  read: (without: ReadonlySet<string>) => Promise<Answer>,
+  nothing: Answer,
+): Promise<Omit<Answered<unknown>, 'answer'> & { readonly answer: Answer }> => {
   const damage = new Map<string, string>()
   for (;;) {
-    const source = { out: root, tables, asOf: day, symbol, without: new Set(damage.keys()), room: ROOM }
     try {
-      return { answer: await readJson<Partial<Answer>>(sql, source), damage }
+      return { answer: await read(new Set(damage.keys())), damage }
     } catch (error) {
       if (error instanceof CollectError && MISSING.includes(error.code)) {
         const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
-        return { answer: {}, damage, problem }
+        return { answer: nothing, damage, problem }
       }
       const [table, path] = (await findNamedFile(formatError(error), await openFolder(root, symbol), tables)) ?? []
       if (table === undefined || path === undefined || damage.has(table)) throw error

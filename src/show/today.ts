@@ -3,7 +3,7 @@ import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
-import { describeAbout, readRunFacts } from './freshness.js'
+import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface TodayTables {
@@ -14,7 +14,7 @@ interface TodayTables {
 
 const SHOWN = 14
 /** Results of a weekend are those of its Friday evening and Saturday. */
-const RESULT_DAYS = 3
+export const RESULT_DAYS = 3
 const ACTION_DAYS = 7
 
 const DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
@@ -24,7 +24,7 @@ const WITH = [
     if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct",
     if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
-    FROM screener WHERE results_at > ${DAY} - ${RESULT_DAYS})`,
+    FROM screener WHERE CAST(results_at AS DATE) > ${DAY} - ${RESULT_DAYS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
     FROM corporate_actions AS a LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)
     WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol, ex_date, lower(action))`,
@@ -46,11 +46,15 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const facts = await readRunFacts(folder)
   const { answer, damage, problem } = await readAnswer<TodayTables>(folder, PARTS, { with: WITH })
   const { results = [], actions = [], counts = { results: 0, actions: 0 } } = answer
-  const about = (stream: string, table: string) =>
-    describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }))
+  const [broken] = damage.values()
+  const about = (stream: string) => {
+    const missing = findMissingFile(folder, stream)
+    const lost = missing === undefined ? undefined : `${missing} is missing`
+    return describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? broken ?? lost }))
+  }
   return {
-    results: { about: about('fundamental-data', 'fundamentals'), rows: results, total: counts.results },
-    actions: { about: about('corporate-actions', 'corporate_actions'), rows: actions, total: counts.actions },
+    results: { about: about('fundamental-data'), rows: results, total: counts.results },
+    actions: { about: about('corporate-actions'), rows: actions, total: counts.actions },
   }
 }
 

@@ -267,7 +267,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByRole('columnheader', { name: 'close ₹ ▴' }).waitFor()
     expect(await page.locator('tbody tr[data-row] td:first-child').allInnerTexts()).toEqual(['INFY', 'TCS', HOSTILE])
     await page.goto(`${origin}/list/none`)
-    await page.getByRole('alert').getByText('none is in no list').waitFor()
+    await page.getByRole('alert').getByText('there is no list none').waitFor()
     expect(problems.filter((text) => !text.includes('404'))).toEqual([])
   })
 

@@ -155,7 +155,11 @@ const page: PageContext = {
     return shown?.place ?? { path: '/', params: {}, query: new URLSearchParams() }
   },
   go: (to) => {
-    pushEntry(to)
+    // The day stays from view to view.
+    const day = page.place.query.get(AS_OF)
+    const url = new URL(to, location.href)
+    if (day !== null && !url.searchParams.has(AS_OF)) url.searchParams.set(AS_OF, day)
+    pushEntry(url.pathname + url.search)
     scrollTo(0, 0)
     show()
   },
@@ -188,9 +192,6 @@ const followLinks = (event: MouseEvent): void => {
   const url = new URL(link.href, location.href)
   if (url.origin !== location.origin || url.hash !== '' || url.pathname.startsWith('/api/')) return
   event.preventDefault()
-  // The day stays from view to view.
-  const day = page.place.query.get(AS_OF)
-  if (day !== null && !url.searchParams.has(AS_OF)) url.searchParams.set(AS_OF, day)
   page.go(url.pathname + url.search)
 }
 

@@ -56,13 +56,7 @@ export interface AnswerWork {
 export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
   const show = showElsewhere ?? createShowRunner(folder)
-  // While a run replaces thousands of files, the market is that before it.
-  const remembered =
-    <Kind extends 'market' | 'today' | 'documents'>(kind: Kind) =>
-    (query = new URLSearchParams()): Promise<ShowAnswers[Kind]> => {
-      const how = readAsOf(query)
-      return folder.remember(`${kind} ${how.day ?? ''}`, [REPORT, MASTER_MAP], () => show<Kind>({ show: kind, ...how }))
-    }
+  const remembered = rememberShown(folder, show)
   const [readMarket, readToday, readDocuments] = [remembered('market'), remembered('today'), remembered('documents')]
   const readLists = () => readMarketLists(folder)
   const routes: readonly Route[] = [
@@ -98,7 +92,8 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     {
       path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query }) => found(show({ show: 'list', name, ...readAsOf(query) }), name).catch(refuse),
+      answer: ({ params: { name = '' }, query }) =>
+        found(show({ show: 'list', name, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
@@ -112,6 +107,17 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
   }
 }
+
+/** Answers about the market, kept until another run has ended: while a run replaces thousands of files, the market is that before it. */
+const rememberShown =
+  (folder: MarketFolder, show: ShowRunner) =>
+  <Kind extends 'market' | 'today' | 'documents'>(kind: Kind) =>
+  (query = new URLSearchParams()): Promise<ShowAnswers[Kind]> => {
+    const how = readAsOf(query)
+    // Days of the past are asked seldom, and would fill the memory.
+    if (how.day !== undefined) return show<Kind>({ show: kind, ...how })
+    return folder.remember(kind, [REPORT, MASTER_MAP], () => show<Kind>({ show: kind }))
+  }
 
 /** Answers statements in the process of `ask`; in this one if it is absent. */
 const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
@@ -152,8 +158,12 @@ const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
 const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 
 /** The answer; none is a 404 that names what was asked for. */
-const found = async <T>(answer: Promise<T | undefined>, name: string): Promise<T> => {
+const found = async <T>(
+  answer: Promise<T | undefined>,
+  name: string,
+  missing = `${name} is in no list of this folder; search by symbol, name or ISIN`,
+): Promise<T> => {
   const value = await answer
-  if (value === undefined) throw new AnswerError(404, `${name} is in no list of this folder; search by symbol, name or ISIN`)
+  if (value === undefined) throw new AnswerError(404, missing)
   return value
 }

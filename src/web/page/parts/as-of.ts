@@ -22,7 +22,9 @@ const loadDays = (): Promise<void> => {
     (found) => {
       days = found
     },
-    () => undefined,
+    () => {
+      asked = undefined
+    },
   )
   return asked
 }
@@ -39,16 +41,19 @@ export const dayPicker = (page: PageContext): TemplateResult | typeof nothing =>
   const day = page.place.query.get(AS_OF)
   if (days.length < 2 && day === null) return nothing
   const choose = (next: string | undefined): void => page.setQuery({ [AS_OF]: next }, true)
-  const at = day === null ? 0 : days.findIndex((one) => one.day <= day)
-  const step = (text: string, label: string, place: number): TemplateResult =>
-    html`<button type="button" class="plain" aria-label=${label} ?disabled=${days[place] === undefined} @click=${() => choose(place === 0 ? undefined : days[place]?.day)}>${text}</button>`
+  const newest = days[0]?.day
+  const before = days.find((one) => one.day < (day ?? newest ?? ''))?.day
+  const after = days.findLast((one) => one.day > (day ?? newest ?? ''))?.day
+  const shown = day === null || days.some((one) => one.day === day) ? days : [{ day }, ...days]
+  const step = (text: string, label: string, to: string | undefined): TemplateResult =>
+    html`<button type="button" class="plain" aria-label=${label} ?disabled=${to === undefined} @click=${() => choose(to === newest ? undefined : to)}>${text}</button>`
   return html`<div class="day-picker">
-    ${step('◂', 'The recorded day before', at + 1)}
+    ${step('◂', 'The recorded day before', before)}
     <select aria-label="As known on" @change=${(event: Event) => choose((event.target as HTMLSelectElement).value || undefined)}>
       <option value="" .selected=${day === null}>now</option>
-      ${days.map((one) => html`<option value=${one.day} .selected=${one.day === day}>${formatDay(one.day)}</option>`)}
+      ${shown.map((one) => html`<option value=${one.day} .selected=${one.day === day}>${formatDay(one.day)}</option>`)}
     </select>
-    ${day === null ? nothing : step('▸', 'The recorded day after', at - 1)}
+    ${day === null ? nothing : step('▸', 'The recorded day after', after)}
   </div>`
 }
 

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
 import type { CandlesAnswer, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
+import { AS_OF, asOfPath } from './as-of.js'
 import { fetchJson } from './fetch-json.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'
@@ -79,12 +80,12 @@ const createCompared = (page: PageContext) => {
     problem: (): string | undefined => (answer instanceof Error ? answer.message : undefined),
     read: (query: URLSearchParams): CandlesAnswer | undefined => {
       const name = query.get('compare') ?? ''
-      const key = `${name} ${query.get('step') ?? ''}`
+      const key = `${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`
       if (asked !== key) {
         asked = key
         answer = undefined
         if (name !== '')
-          void loadCompared(name, query.get('step') ?? '')
+          void loadCompared(name, query)
             .catch((error: unknown) => error as Error)
             .then((found) => {
               if (asked === key) answer = found
@@ -96,11 +97,14 @@ const createCompared = (page: PageContext) => {
   }
 }
 
-const loadCompared = async (name: string, step: string): Promise<CandlesAnswer> => {
+const loadCompared = async (asked: string, query: URLSearchParams): Promise<CandlesAnswer> => {
+  const name = asked.toUpperCase()
   const { found } = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(name)}`)
   const [best] = found.filter(({ symbol, key }) => symbol.toUpperCase() === name || key.toUpperCase() === name)
   if (best === undefined) throw new Error(`${name} is in no list of this folder`)
-  return fetchJson<CandlesAnswer>(`/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${step}`)
+  return fetchJson<CandlesAnswer>(
+    asOfPath(`/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${query.get('step') ?? ''}`, { query }),
+  )
 }
 
 interface ChartState {

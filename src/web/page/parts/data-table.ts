@@ -9,6 +9,9 @@ import { stockLink } from './stock-link.js'
 type TableData = Pick<QueryAnswer, 'columns' | 'rows'>
 type Row = TableData['rows'][number]
 
+/** A column with the address that the first cell of its row leads to. */
+const PATH = 'path'
+
 interface TableOptions {
   /** The name of the file of an export. */
   readonly file: string
@@ -17,6 +20,8 @@ interface TableOptions {
   readonly about?: string
   /** The columns of which one value can be chosen. */
   readonly facets?: readonly string[]
+  /** Whether there are rows that are not in the table. */
+  readonly isCut?: boolean
 }
 
 /** A column as it is shown: all its numbers with the same decimals and separators, so that they line up. */
@@ -67,8 +72,18 @@ const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['column
 
 const DAY = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
 
+const WORDS: Readonly<Record<string, string>> = {
+  fno: 'F&O',
+  isin: 'ISIN',
+  pe_ttm: 'P/E, 4 quarters',
+  place_52w_pct: 'in 52 weeks %',
+  volume_x: 'volume ×',
+  url: 'document',
+}
+
 /** A name of a column as people write it: `close_inr` is `close ₹`. */
 const inWords = (name: string): string =>
+  WORDS[name] ??
   name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ cr' })[unit] ?? '').replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
@@ -94,23 +109,28 @@ let present: { readonly own: Prepared; readonly rows: readonly Row[]; readonly p
  * The one table of the page: sorted by a click on a column (`sort=close_inr`, `sort=-close_inr`), filtered by words (`find=`) and by values
  * (`is.sector=Banks`), all kept in the address. Only the rows that are seen are drawn.
  */
-export const dataTable = (table: TableData, page: PageContext, { file, label, about, facets = [] }: TableOptions): TemplateResult => {
+export const dataTable = (
+  table: TableData,
+  page: PageContext,
+  { file, label, about, facets = [], isCut = false }: TableOptions,
+): TemplateResult => {
   const { columns, rows: all } = table
   const own = prepare(table)
   const rows = chooseRows(table, own, page)
   present = { own, rows, page }
   const { query } = page.place
   const hidden = new Set((query.get('hide') ?? '').split(','))
-  const places = columns.flatMap(({ name }, place) => (hidden.has(name) ? [] : [place]))
+  const shown = columns.flatMap(({ name }, place) => (hidden.has(name) || name === PATH ? [] : [place]))
+  const places = shown.length > 0 ? shown : [0]
   const count =
     rows.length === all.length ? formatQuantity(all.length, 'row') : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
   return html`
     <section class="result" aria-label=${label}>
       <div class="head">
-        <p role="status">${about === undefined || rows.length < all.length ? count : about}</p>
+        <p role="status">${about === undefined || rows.length < all.length ? `${count}${isCut ? '; there are more, which are not loaded' : ''}` : about}</p>
         <input type="search" class="find" placeholder="Filter" aria-label="Filter the rows by words" .value=${query.get('find') ?? ''}
           @input=${(event: InputEvent) => page.setQuery({ find: (event.target as HTMLInputElement).value || undefined })}>
-        ${facets.map((name) => facetChoice(table, name, page))} ${columnChoice(columns, hidden, page)}
+        ${facets.map((name) => facetChoice(table, name, page))} ${otherFilters(table, facets, page)} ${columnChoice(columns, hidden, page)}
         <button type="button" @click=${() => saveFile(`${file}.csv`, toCsv(columns, rows))}>Export CSV</button>
       </div>
       ${rows.length === 0 ? emptyLine('No row matches.') : renderRows(table, { own, rows, places, page })}
@@ -131,10 +151,13 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
   drawnFrom = first
   const symbols = columns.findIndex(({ name }) => name === 'symbol')
   const links = columns.findIndex(({ name }) => name === 'url')
+  const paths = columns.findIndex(({ name }) => name === PATH)
   const list = symbols < 0 ? [] : rows.flatMap((row) => row[symbols] ?? [])
   const cell = (row: Row, place: number): TemplateResult => {
     const [text, column] = [row[place] ?? null, columns[place]]
     if (text !== null && place === symbols) return html`<td>${stockLink(text, { list })}</td>`
+    const path = place === places[0] ? row[paths] : undefined
+    if (text !== null && path) return html`<td><a href=${path}><bdi>${text}</bdi></a></td>`
     if (text !== null && place === links && /^https?:/.test(text))
       return html`<td><a href=${text} target="_blank" rel="noreferrer">open</a></td>`
     const tone = text === null ? ' soft' : ''
@@ -239,11 +262,17 @@ const headCell = ({ name, isNumber }: TableData['columns'][number] = { name: '',
   </th>`
 }
 
-const facetChoice = ({ columns, rows }: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+/** The values of a column with their number of rows; none where there is nothing to choose from. */
+const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<string, number> => {
   const place = columns.findIndex((column) => column.name === name)
   const counts = new Map<string, number>()
-  for (const row of rows) counts.set(row[place] ?? '', (counts.get(row[place] ?? '') ?? 0) + 1)
-  if (place < 0 || counts.size < 2 || counts.size > MAX_FACET_VALUES) return nothing
+  for (const row of place < 0 ? [] : rows) counts.set(row[place] ?? '', (counts.get(row[place] ?? '') ?? 0) + 1)
+  return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
+}
+
+const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+  const counts = facetValues(table, name)
+  if (counts.size === 0) return nothing
   const key = `is.${name}`
   const chosen = page.place.query.get(key)
   const choose = (event: Event): void => {
@@ -260,6 +289,14 @@ const facetChoice = ({ columns, rows }: TableData, name: string, page: PageConte
       )}
   </select>`
 }
+
+/** Filters of the address that no choice shows: each with a button that takes it away. */
+const otherFilters = (table: TableData, facets: readonly string[], page: PageContext): readonly TemplateResult[] =>
+  [...page.place.query].flatMap(([key, value]) => {
+    const name = key.startsWith('is.') ? key.slice(3) : undefined
+    if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
+    return [html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`]
+  })
 
 const columnChoice = (columns: TableData['columns'], hidden: ReadonlySet<string>, page: PageContext): TemplateResult => {
   const toggle = (name: string): void => {
@@ -281,7 +318,9 @@ const goToRow = (step: 1 | -1): void => {
   const table = document.querySelector('#rows')
   if (present === undefined || table === null) return
   const { own, rows, page } = present
-  own.current = Math.max(0, Math.min(rows.length - 1, (own.current ?? -1) + step))
+  // At first, the first row that is seen.
+  const seen = Math.ceil(headShift(rows.length) / ROW_HEIGHT)
+  own.current = Math.max(0, Math.min(rows.length - 1, own.current === undefined ? seen : own.current + step))
   const top = table.getBoundingClientRect().top + scrollY + own.current * ROW_HEIGHT
   if (top < scrollY + 4 * ROW_HEIGHT || top > scrollY + innerHeight - 4 * ROW_HEIGHT) scrollTo(0, top - innerHeight / 2)
   page.update()

@@ -1,18 +1,13 @@
+import { readStored, store } from './storage.js'
+
 /** The list of stocks that is kept in the browser. */
 const KEY = 'own-stocks'
 const MAX = 200
 
-export const readOwnList = (): readonly string[] => {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(list) ? [...new Set(list.filter((one) => typeof one === 'string'))].slice(0, MAX) : []
-  } catch {
-    return []
-  }
-}
+export const readOwnList = (): readonly string[] => readStored(KEY).slice(0, MAX)
 
 /** Adds a stock, or removes it if it is there. */
 export const toggleOwn = (symbol: string): void => {
   const list = readOwnList()
-  localStorage.setItem(KEY, JSON.stringify(list.includes(symbol) ? list.filter((one) => one !== symbol) : [...list, symbol]))
+  store(KEY, list.includes(symbol) ? list.filter((one) => one !== symbol) : [...list, symbol])
 }

@@ -55,8 +55,8 @@ export const describeChanges = (changes: FolderChanges | Error | undefined, path
   if (since === null) return `Nothing to compare with: ${formatDaysIn(reason)}.`
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
   const links = [
-    ...sections.map((one) => html`<a href=${`${path}#changes`} title=${one.about}>${countSection(one)}</a>`),
-    ...(notes.length > 0 ? [html`<a href=${`${path}#changes`}>not all compared</a>`] : []),
+    ...sections.map((one) => html`<a href=${path === '' ? '#changes' : path} title=${one.about}>${countSection(one)}</a>`),
+    ...(notes.length > 0 ? [html`<a href=${path === '' ? '#changes' : path}>not all compared</a>`] : []),
   ]
   return html`${sections.length === 0 ? 'No change found since' : 'Changed since'} ${before}${links.map((link, index) => html`${index === 0 ? ': ' : ' · '}${link}`)}`
 }

@@ -15,7 +15,7 @@ export const listView: View<ListTable> = {
   enter: followScroll,
   keys: rowKeys,
   render: (list, page) => {
-    const { title, about, rows, isCut, usedDay, warnings = [], facets, sql } = list
+    const { title, about, rows, isCut, usedDay, warnings, facets, sql } = list
     const count = isCut ? `The first ${formatNumber(rows.length)} rows; there are more` : formatQuantity(rows.length, 'row')
     return html`
       <div class="list-head">
@@ -23,7 +23,7 @@ export const listView: View<ListTable> = {
         <p class="soft">${about}.${usedDay === undefined ? nothing : ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
         ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
       </div>
-      ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets })}
+      ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets, isCut })}
     `
   },
 }

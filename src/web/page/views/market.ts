@@ -67,7 +67,7 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
   if (market?.breadth.listed === 0)
     return emptyState(
       'Nothing is collected here yet',
-      html`The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
+      html`${market.breadth.about.problem === undefined ? nothing : html`<b>${market.breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
     )
   const isPast = page.place.query.has(AS_OF)
   return html`

@@ -7,6 +7,7 @@ import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
 import { resultChart } from '../parts/result-chart.js'
+import { readStored, store } from '../parts/storage.js'
 import type { PageContext, View } from '../view.js'
 
 /** The statement in the box, and the last answer. */
@@ -25,17 +26,8 @@ interface QueryState {
 const HISTORY = 'query-history'
 const MAX_HISTORY = 20
 
-const readHistory = (): readonly string[] => {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(HISTORY) ?? '[]')
-    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
-  } catch {
-    return []
-  }
-}
-
 const rememberQuery = (sql: string): void =>
-  localStorage.setItem(HISTORY, JSON.stringify([sql, ...readHistory().filter((one) => one !== sql)].slice(0, MAX_HISTORY)))
+  store(HISTORY, [sql, ...readStored(HISTORY).filter((one) => one !== sql)].slice(0, MAX_HISTORY))
 
 /** A statement, as of a day if one is chosen. */
 const keyOf = (sql: string, day: string): string => `${day}\n${sql}`
@@ -61,8 +53,10 @@ const createQueryView = (): View<QueriesAnswer> => {
       const key = sql === '' ? '' : keyOf(sql, day)
       if (key !== state.asked) {
         state.text = sql
-        if (sql === '') state = begin()
-        else void run(state, sql, page)
+        if (sql === '') {
+          state.running?.abort()
+          state = begin()
+        } else void run(state, sql, page)
       }
       return renderQuery(data, state, page)
     },
@@ -77,6 +71,7 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
   const day = page.place.query.get(AS_OF) ?? ''
   Object.assign(state, { asked: keyOf(sql, day), running, suggestions: [] })
   delete state.error
+  delete state.answer
   earlier?.abort()
   const request: QueryRequest = { sql, limit: 5_000, ...(day === '' ? {} : { day }) }
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request), signal: running.signal }
@@ -87,7 +82,6 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
     } else {
-      delete state.answer
       state.error = error instanceof Error ? error.message : String(error)
     }
   }
@@ -100,7 +94,15 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
     if (sql.trim() === '') return
     state.text = sql
     if (sql === page.place.query.get('sql')) void run(state, sql, page)
-    else page.setQuery({ sql, sort: undefined, find: undefined }, true)
+    else
+      page.setQuery(
+        {
+          ...Object.fromEntries([...page.place.query.keys()].map((key) => [key, undefined])),
+          sql,
+          [AS_OF]: page.place.query.get(AS_OF) ?? undefined,
+        },
+        true,
+      )
     page.update()
   }
   const { running } = state
@@ -166,7 +168,7 @@ const statementBox = (
 
 /** The statements that were run here before. */
 const historyList = (start: (sql: string) => void): TemplateResult | typeof nothing => {
-  const all = readHistory()
+  const all = readStored(HISTORY)
   if (all.length === 0) return nothing
   return html`<section class="panel queries" aria-label="History">
     <div class="head"><h2>Run here before</h2></div>
@@ -216,6 +218,6 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
   )
   return html`
     ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${show} ${isChart ? resultChart(answer) : nothing}
-    ${dataTable(answer, page, { file: 'query', label: 'Result', about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
+    ${dataTable(answer, page, { file: 'query', label: 'Result', isCut, about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
 }

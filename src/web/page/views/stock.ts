@@ -37,12 +37,14 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
     },
     render: ({ stock, candles }, page) => html`
       ${stockHead(stock, page)} ${tabs(stock, page)}
-      ${TABS[page.place.query.get('tab') ?? '']?.(stock) ?? nothing}
-      <div class="stock" ?hidden=${page.place.query.has('tab')}>
+      ${
+        tabOf(page)?.(stock) ??
+        html`<div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
         ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
         <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
-      </div>
+      </div>`
+      }
     `,
     keys: (page) => [
       { keys: '[', about: 'the previous stock of the list you came from', act: () => goTo(page, -1) },
@@ -56,6 +58,12 @@ const TABS: Readonly<Record<string, (stock: StockAnswer) => TemplateResult>> = {
   quarters: allQuarters,
   holders: allHolders,
   checks: (stock) => findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY),
+}
+
+/** The part of the address; unknown ones are the overview. */
+const tabOf = (page: PageContext): ((stock: StockAnswer) => TemplateResult) | undefined => {
+  const tab = page.place.query.get('tab') ?? ''
+  return Object.hasOwn(TABS, tab) ? TABS[tab] : undefined
 }
 
 const tabs = ({ facts }: StockAnswer, page: PageContext): TemplateResult => {

@@ -7,7 +7,7 @@ import { formatDay, formatNumber, formatPercent, formatQuantity } from '../parts
 import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
-import { indexPath, stockLink } from '../parts/stock-link.js'
+import { indexPath, runPath, stockLink } from '../parts/stock-link.js'
 import { describeChanges, renderAnswer } from '../run/answer.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
@@ -21,6 +21,8 @@ interface TodayData {
   today?: TodayAnswer | Error
   lists?: ListsAnswer | Error
   changes?: FolderChanges | Error
+  /** The run of a past day. */
+  run?: string
   /** The stocks of the chosen list, and which list that is. */
   own?: { readonly key: string; readonly answer?: OwnStocksAnswer | Error }
 }
@@ -31,6 +33,7 @@ const SHOWN_INDICES = 6
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
   let store: LiveStore | undefined
+  let last: { readonly day: string | null; readonly data: TodayData } | undefined
   return {
     path: '/',
     title: () => 'Today',
@@ -55,23 +58,30 @@ const createTodayView = (): View<TodayData> => {
         fetchJson<FolderState>('/api/state', { signal }),
         fetchJson<TodayData['watchlists']>('/api/watchlists', { signal }),
       ])
-      const data: TodayData = { state, watchlists }
+      const day = place.query.get(AS_OF)
+      // What was there stays until its successor comes.
+      const data: TodayData = { ...(last?.day === day ? last.data : {}), state, watchlists }
+      last = { day, data }
       const later = <K extends 'market' | 'today' | 'lists' | 'changes'>(name: K, path: string): Promise<void> =>
         fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
           .catch((error: unknown) => error as Error)
           .then((answer) => {
+            if (signal.aborted) return
             Object.assign(data, { [name]: answer })
             page?.update()
           })
       if (state.last !== undefined) {
         void later('market', '/api/market').then(() => later('today', '/api/today'))
-        const day = place.query.get(AS_OF)
         if (day === null) void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
-        else void runOf(day).then((run) => later('changes', `/api/runs/${encodeURIComponent(run)}/changes`))
+        else
+          void runOf(day).then((run) => {
+            data.run = run
+            return later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
+          })
       }
       return data
     },
-    isWhole: ({ market, today, lists, changes }) => [market, today, lists, changes].every((part) => part !== undefined),
+    isWhole: ({ market, today, lists, changes, run }) => [market, today, run ?? lists, changes].every((part) => part !== undefined),
     render: (data, context) => renderToday(data, context, store),
   }
 }
@@ -101,8 +111,8 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
           panel({
             title: 'What changed',
             about: {},
-            list: '/run#changes',
-            content: html`<p class="changed">${describeChanges(answer, '/run')}</p>`,
+            list: data.run === undefined ? '/run' : runPath(data.run),
+            content: html`<p class="changed">${describeChanges(answer, data.run === undefined ? '/run' : runPath(data.run))}</p>`,
           }),
         )}
         ${
@@ -127,14 +137,14 @@ const whole = <T extends object>(part: T | Error | undefined, title: string, sho
 const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
-  const command = `scripstream run${isSimulated ? ' --simulate' : ''} --out ${folder}`
+  const command = `scripstream run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`
   const copy = (event: Event): void => {
     const button = event.currentTarget as HTMLButtonElement
     void navigator.clipboard.writeText(command).then(() => {
       button.textContent = 'Copied'
     })
   }
-  return html`<p class="fix">A run fetches it: <code>${command}</code> <button type="button" @click=${copy}>Copy</button>${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
+  return html`<p class="fix">A run fetches it: <code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${copy}>Copy</button>`}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** The indices and the market in one line. */
@@ -203,7 +213,9 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
   const symbols = chosen === BROWSER ? readOwnList() : (data.watchlists[chosen] ?? [])
   const key = symbols.join(',')
   if (data.own?.key !== key) {
-    data.own = { key, ...(key === '' ? { answer: { rows: [], unknown: [] } } : {}) }
+    // The rows of the list before stay until the new ones come.
+    const { answer } = key === '' ? { answer: { rows: [], unknown: [] } } : (data.own ?? {})
+    data.own = { key, ...(answer === undefined ? {} : { answer }) }
     if (key !== '')
       void fetchJson<OwnStocksAnswer>(asOfPath(`/api/stocks?symbols=${encodeURIComponent(key)}`, page.place))
         .catch((error: unknown) => error as Error)
@@ -223,7 +235,7 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
       ? html`<p class="loading empty soft" role="status">Loading …</p>`
       : answer instanceof Error
         ? html`<p class="problem" role="alert">${answer.message}</p>`
-        : ownTable(answer, page)
+        : ownTable(answer, page, chosen === BROWSER)
   return panel({
     title: 'Your stocks',
     about: {},
@@ -233,7 +245,14 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
   })
 }
 
-const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext): TemplateResult => {
+const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext, isOwn: boolean): TemplateResult => {
+  const remove = (symbol: string): TemplateResult | typeof nothing =>
+    isOwn
+      ? html`<button type="button" class="plain" aria-label=${`Remove ${symbol}`} @click=${() => {
+          toggleOwn(symbol)
+          page.update()
+        }}>✕</button>`
+      : nothing
   if (problem !== undefined) return html`<p class="problem">${problem}</p>`
   if (rows.length + unknown.length === 0)
     return html`<p class="soft empty">The stocks that you follow, with what happened to each. Add one here, or with ☆ on its page.</p>`
@@ -242,18 +261,12 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
     <table><tbody>${rows.map(
       (stock) => html`<tr title=${stock.name}>
         <td>${stockLink(stock.symbol, { name: stock.name, list })}</td><td class="number">${formatNumber(stock.close, 2)}</td><td class="number">${changeText(stock.changePct)}</td>
-        <td class="wide">${describeOwn(stock)}</td></tr>`,
+        <td class="wide">${describeOwn(stock)}</td><td>${remove(stock.symbol)}</td></tr>`,
     )}</tbody></table>
     ${
       unknown.length === 0
         ? nothing
-        : html`<p class="problem">In no list of this folder: ${unknown.map(
-            (symbol) =>
-              html`${symbol} <button type="button" class="plain" aria-label=${`Remove ${symbol}`} @click=${() => {
-                toggleOwn(symbol)
-                page.update()
-              }}>✕</button> `,
-          )}</p>`
+        : html`<p class="problem">In no list of this folder: ${unknown.map((symbol) => html`${symbol} ${remove(symbol)} `)}</p>`
     }
   `
 }

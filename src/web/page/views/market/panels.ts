@@ -193,7 +193,7 @@ export const newsPanel = ({ news, sentiments }: DocumentsAnswer): TemplateResult
 export const documentsPanel = (title: string, documents: Panel<AnnouncementRow>, empty: string): TemplateResult =>
   listPanel(title, documents, {
     empty,
-    list: `/list/${title.toLowerCase()}`,
+    list: `/list/${title.toLowerCase()}${documents.about.day === undefined ? '' : `?is.day=${documents.about.day}`}`,
     content: () => documentList(documents.rows, ({ kind }) => html`<bdi class="soft">${kind}</bdi>`),
   })
 
