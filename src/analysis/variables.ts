@@ -72,11 +72,11 @@ interface Variables {
   readonly recorded: Parameters<typeof readRecordedSymbols>[2]
 }
 
-/** Sets what views, and statements of ours, read besides tables. */
+/** Sets what views read besides tables. */
 export const setVariables = async (connection: DuckDBConnection, views: readonly View[], variables: Variables): Promise<void> => {
-  const { day, former, recorded } = variables
-  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
   if (views.length === 0) return
+  const { day, former, recorded } = variables
   const symbols = [...former, ...(await readRecordedSymbols(connection, views, recorded))]
+  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
   if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
 }

@@ -5,7 +5,7 @@ import { listTables } from '../pipeline/define-stream.js'
 import type { ListTable } from './answers.js'
 import { isUpToRun } from './documents.js'
 import type { MarketFolder } from './folder.js'
-import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
+import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
 import { readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
@@ -161,8 +161,11 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined
   if (list === undefined) return undefined
   const { root, streams, day } = folder
-  const { sql, streams: own, ...about } = list
+  const { sql: raw, streams: own, ...about } = list
   const facts = await readRunFacts(folder)
+  const runDay = day ?? getRunDay(facts)
+  // A statement over tables alone has no variables.
+  const sql = runDay === undefined ? raw : raw.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_ROWS, timeMs: TIME_LIMIT_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
@@ -172,15 +175,16 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
     isCut: false,
   })
   const { columns, rows, isCut, usedDay, warnings = [] } = answer
-  const described = own.map(
-    (stream) => describeAbout(facts, stream, omitUndefined({ isMissing: rows.length === 0, damage: problem })).problem,
-  )
-  const missing = own.flatMap((stream) => findMissingFile(folder, stream) ?? []).map((file) => `${file} is missing`)
+  const lacks = own.flatMap((stream) => {
+    const missing = findMissingFile(folder, stream)
+    const { problem: told } = describeAbout(facts, stream, omitUndefined({ isMissing: missing !== undefined, damage: problem }))
+    return told ?? (missing === undefined ? [] : [`${missing} is missing`])
+  })
   return {
     ...{ ...about, sql, isCut, rows: name === 'indices' ? await addPaths(folder, answer) : rows },
     columns: columns.map(({ name: column, isNumber }) => ({ name: column, isNumber })),
     ...(usedDay === undefined ? {} : { usedDay }),
-    warnings: [...new Set([...described, ...missing, ...damage.values(), ...warnings])].filter((text) => text !== undefined),
+    warnings: [...new Set([...lacks, ...damage.values(), ...warnings])],
   }
 }
 

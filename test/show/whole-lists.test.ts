@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMarketLists } from '../../src/show/index.js'
 import { readOwnStocks, readToday } from '../../src/show/today.js'
 import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
 import { collected, duckdb, objectsOf } from '../analysis/support.js'
@@ -33,6 +34,48 @@ describe.skipIf(!duckdb)('the whole lists of a collected market', () => {
   it('are none for another name, also that of a property of every object', async () => {
     const folder = openFolder(market.out)
     expect([await readWholeList(folder, 'none'), await readWholeList(folder, 'constructor')]).toEqual([undefined, undefined])
+  })
+})
+
+describe.skipIf(!duckdb)('a list that lacks something', () => {
+  const action = (sym: string, date: string) => ({ Sym: sym, CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }] })
+  const files = {
+    'master_isin_map.json': [stock('A')],
+    'history_corporate_actions.json': [action('A', '2024-01-05')],
+    'upcoming_corporate_actions.json': [action('A', '2026-02-20')],
+    '.scripstream/report.json': report({ 'circuit-stocks': ['success'], 'corporate-actions': ['success'], 'all-ohlcv': ['success'] }),
+  }
+
+  it('has the actions from the day of the run on', async () => {
+    expect((await readWholeList(marketWith(files), 'actions'))?.rows.map((row) => row[2])).toEqual(['2026-02-20'])
+  })
+
+  it('names the file that is missing: no stock at a limit is another thing than no list', async () => {
+    const one = { ...files, 'upper_circuit_stocks.json': [] }
+    expect(await readWholeList(marketWith(one), 'circuits')).toMatchObject({
+      rows: [],
+      warnings: [expect.stringMatching(/lower_circuit_stocks.json is missing|was not part of the last run/)],
+    })
+    expect((await readMarketLists(marketWith(files))).circuits).toMatchObject({
+      missing: ['upper', 'lower'],
+      about: { problem: expect.any(String) },
+    })
+    const { 'upcoming_corporate_actions.json': _, ...others } = files
+    const { actions } = await readToday(marketWith(others))
+    expect(actions.about.problem).toBe('upcoming_corporate_actions.json is missing')
+    const { circuits } = await readMarketLists(marketWith(one))
+    expect(circuits).toMatchObject({ missing: ['lower'], about: { problem: 'the list of stocks at their lower limit is missing' } })
+  })
+
+  it('leaves a damaged table out, and names it; other lists stay whole', async () => {
+    const folder = marketWith({ ...files, 'bulk_block_deals.json': '[{"date":' })
+    const damaged = 'bulk_block_deals.json is damaged; move it away and run again'
+    expect(await readWholeList(folder, 'deals')).toMatchObject({ rows: [], warnings: expect.arrayContaining([damaged]) })
+    expect((await readWholeList(folder, 'stocks'))?.rows.map(([symbol]) => symbol)).toEqual(['A'])
+  })
+
+  it('of a folder without data says so', async () => {
+    expect(await readWholeList(marketWith({}), 'stocks')).toMatchObject({ rows: [], warnings: ['there is no master list'] })
   })
 })
 
