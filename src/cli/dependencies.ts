@@ -52,9 +52,6 @@ export interface Dependencies {
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 
-/** Runs a command with its options; emits the exit code. */
-export type Command<Options> = (options: Options, io: ProcessIo, dependencies: Dependencies) => Observable<number>
-
 /** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
 export interface CommandContext {
   readonly args: readonly string[]

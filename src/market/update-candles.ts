@@ -242,7 +242,3 @@ const toStoredEnd = (text: string, asOf: number): StoredEnd | DamagedFile | unde
 /** Whether no day can be missing. Weekends and holidays get no special treatment: some of them have a session. */
 const isUpToDate = ({ last, isTruncated, isComplete }: StoredEnd, now: number): boolean =>
   last[0] * 1_000 > now || (!isTruncated && isComplete && now < toInstant(addDays(toCandleDay(last), 1), SESSION_OPENS))
-
-/** Whether a stored file has all candles, so that its item needs no request. */
-export const hasAllCandles = (file: string, tools: Pick<Tools, 'stored' | 'shared' | 'asOf'>): Observable<boolean> =>
-  readStoredEnd(file, tools).pipe(map((stored) => stored !== undefined && stored.fault === undefined && isUpToDate(stored, tools.asOf)))

@@ -9,16 +9,16 @@ export interface Tier<T> {
   readonly ask: (isLast: boolean) => Observable<T>
 }
 
-/** A tier whose answer may also be a promise, for example. */
-type LooseTier<T> = Pick<Tier<T>, 'name'> & { readonly ask: (isLast: boolean) => ObservableInput<T> }
-
 /**
  * Tries the tiers one after the other until one emits an answer, and then reports the failures of those before it. If none answers, errors
  * with `NothingAnsweredError` and all reasons; temporary if any failure was. A tier that completes without an answer is a bug.
  *
  * @example firstThatAnswers([{ name: 'api', ask: () => ask(api, {}) }, { name: 'archive', ask: () => ask(archive, {}) }])
  */
-export const firstThatAnswers = <T>(tiers: readonly LooseTier<T>[], report: (failure: string) => void = () => undefined): Observable<T> => {
+export const firstThatAnswers = <T>(
+  tiers: readonly (Pick<Tier<T>, 'name'> & { readonly ask: (isLast: boolean) => ObservableInput<T> })[],
+  report: (failure: string) => void = () => undefined,
+): Observable<T> => {
   const tryFrom = (index: number, reasons: readonly string[], failures: readonly CollectError[]): Observable<T> => {
     const tier = tiers[index]
     if (tier === undefined) return throwError(() => new NothingAnsweredError(reasons.join('; '), failures))

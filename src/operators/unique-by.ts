@@ -9,7 +9,7 @@ type Replaces<R> = (later: R, current: R) => boolean
  * @example from(rows).pipe(uniqueBy(({ id }) => id, (later, current) => later.date > current.date))
  */
 export const uniqueBy =
-  <R>(keyOf: (row: R) => string, replaces: Replaces<R> = () => false): OperatorFunction<R, readonly R[]> =>
+  <R>(keyOf: (row: R) => string, replaces: (later: R, current: R) => boolean = () => false): OperatorFunction<R, readonly R[]> =>
   (row$) =>
     defer(() => row$.pipe(reduce(addUnique(keyOf, replaces), new Map<string, R>()))).pipe(map((rows) => [...rows.values()]))
 

@@ -16,10 +16,10 @@ describe.skipIf(missing !== undefined)(`a fleet on the page${missing === undefin
     child.stderr?.on('data', (text: Buffer) => {
       printed += String(text)
     })
-    await expect.poll(() => printed, { timeout: 60_000 }).toMatch(/http:\S+\d/)
+    await expect.poll(() => printed, { timeout: 60_000 }).toMatch(/http:\S+\/run\b/)
     const browser = await startBrowser()
     onTestFinished(() => browser.close())
-    const { page, problems } = await openPage(browser, /http:\S+\d/.exec(printed)?.[0] ?? '')
+    const { page, problems } = await openPage(browser, /http:\S+\/run\b/.exec(printed)?.[0] ?? '')
     await page.getByRole('heading', { name: 'Workers' }).waitFor()
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
     await row('north').getByText('✔ connected').waitFor()
