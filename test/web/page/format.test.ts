@@ -74,6 +74,7 @@ describe('times of the page', () => {
 
   it.each([
     [4_000, 'a few seconds'],
+    [20_000, 'about half a minute'],
     [60_000, 'about a minute'],
     [100_000, '1 to 3 min'],
     [600_000, '8 to 15 min'],

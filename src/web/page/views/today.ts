@@ -200,7 +200,7 @@ const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateR
         ? emptyLine('No ex-date within seven days.', about)
         : html`<table><tbody>${rows.map(
             ({ symbol, name = '', day, action, amount }) => html`<tr>
-              <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td>${action}</td>
+              <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td class="wide">${action}</td>
               <td class="number">${amount === undefined ? '' : `₹ ${formatNumber(amount, 2)}`}</td><td class="number">${formatDay(day)}</td></tr>`,
           )}</tbody></table>`,
   })
