@@ -91,11 +91,11 @@ class ItemPool {
     subscriber.add(item$.subscribe({ next: add, error: (error: unknown) => subscriber.error(error), complete }))
   }
 
-  /** Calls `start` once there is a free worker, at once or later. The returned function leaves the queue. */
-  acquire(start: () => void): () => void {
+  /** Calls `start` once there is a free worker: at once, or later and then returns a function that leaves the queue. */
+  acquire(start: () => void): (() => void) | undefined {
     this.returning.add(start)
     this.handOut()
-    return () => this.returning.delete(start)
+    return this.returning.has(start) ? () => this.returning.delete(start) : undefined
   }
 
   release(): void {
@@ -187,7 +187,8 @@ class ActiveItem extends Subscription implements Observer<ItemResult>, WorkerSlo
   }
 
   acquire(start: () => void): (() => void) | undefined {
-    if (this.hasWorker) {
+    // A request that other items share goes on without the item that began it.
+    if (this.hasWorker || this.closed) {
       this.requests += 1
       start()
       return undefined

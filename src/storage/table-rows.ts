@@ -259,8 +259,11 @@ const createRowHash = (): ((columns: Columns, row: number) => number) => {
   const halves = new Uint32Array(double.buffer)
   let [one, other] = [0, 0]
   const mix = (part: number): void => {
+    // The shifts carry a difference in the upper bits, such as that of a sign, to all others.
     one = Math.imul(one ^ part, 2_654_435_761)
+    one ^= one >>> 15
     other = Math.imul(other ^ part, 1_597_334_677)
+    other ^= other >>> 13
   }
   const mixValue = (value: Value): void => {
     if (value === null) mix(1)

@@ -1,4 +1,4 @@
-import { defer, firstValueFrom, map, type Observable, of, throwError } from 'rxjs'
+import { defer, firstValueFrom, map, type Observable, of, tap, throwError } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createBlobStore, type WorkerOutcome } from '../../src/fleet/blobs.js'
@@ -46,12 +46,12 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
   const workerRun: WorkerRun = {
     ...{ run: 'run', asOf: 5, accept: [], settings, redact: createRedactor(settings) },
     storage: memory(),
-    transport: ({ url, body = '{}' }) => {
+    transport: ({ url, body = '{}', arrived }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }
       const call = `${new URL(url).pathname.slice(1)} ${whom}`
       return defer(() => {
         requested.push(call)
-        return answer(call)
+        return answer(call).pipe(tap(({ status: code }) => code === 200 && arrived?.()))
       })
     },
     limiters: createLimiters(settings),
@@ -219,6 +219,26 @@ describe('a request that several items share', () => {
     expect(requested).toEqual(['list all', 'list all'])
     expect(await job('A', sharing)).toMatchObject({ status: 'success' })
     expect(requested.length).toBe(2)
+  })
+})
+
+describe('a shared request whose first answer is a page', () => {
+  it('goes on for the waiting items after the first item was requeued', async () => {
+    const sharing = tiny('news', {
+      work: perStock((_, { ask, shared }) =>
+        shared('list', () => ask(createCall('list'), { of: 'all' })).pipe(map((rows) => createResult(rows))),
+      ),
+    })
+    const { job, backoffs } = bench(inTurn({ status: 200, body: Buffer.from('<!DOCTYPE html><html></html>') }, row))
+    const [first, second] = [job('A', sharing).catch((error: unknown) => error), job('B', sharing)]
+    // Another worker got a 429 meanwhile.
+    backoffs.startBackoff(STATIC, 500)
+    await vi.advanceTimersByTimeAsync(2_000)
+    backoffs.startBackoff(STATIC, 0)
+    await vi.advanceTimersByTimeAsync(30_000)
+    vi.useRealTimers()
+    expect(await second).toMatchObject({ status: 'success' })
+    expect(await first).toBeInstanceOf(RequeueError)
   })
 })
 

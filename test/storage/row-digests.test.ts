@@ -43,6 +43,14 @@ describe('the digests of rows', () => {
     expect(new Set(keysOf(rows)).size).toBe(rows.length)
   })
 
+  it('differ if two numbers change their signs, or change places', () => {
+    const pairs = Array.from({ length: 2_000 }, (_, at) => [0.25 + at, 17.3 + (at % 90)] as const)
+    const rows = pairs.flatMap(([one, other]) => [rowOf(one, other), rowOf(-one, -other), rowOf(-one, other), rowOf(one, -other)])
+    const small = Array.from({ length: 900 }, (_, at) => rowOf(Math.floor(at / 30), at % 30))
+    expect(new Set(keysOf(rows)).size).toBe(rows.length)
+    expect(new Set(keysOf(small)).size).toBe(small.length)
+  })
+
   it('are spread over 53 bits', () => {
     const rows = Array.from({ length: 200_000 }, (_, at) => rowOf(`S${at % 500}`, Math.floor(at / 500)))
     const keys = keysOf(rows)
