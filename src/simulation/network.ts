@@ -117,6 +117,16 @@ const damage = (
   }
 }
 
+/** The worker of a request is free once the reply is there, and the reply is decoded in a later turn. */
+const arrive = ({ arrived }: HttpRequest, reply$: Observable<HttpReply>): Observable<HttpReply> =>
+  reply$.pipe(
+    mergeMap((received) => {
+      if (received.status !== 200) return of(received)
+      arrived?.()
+      return timer(0).pipe(map(() => received))
+    }),
+  )
+
 const respondInOutage = (kind: (typeof OUTAGES)[number], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
   return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
@@ -197,7 +207,7 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     return made
   }
   const requestCheck = createRequestCheck(limits, kinds)
-  const transport: Transport = (request) => defer(() => requestCheck.observe(request, answer, respond(request)))
+  const transport: Transport = (request) => defer(() => arrive(request, requestCheck.observe(request, answer, respond(request))))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()

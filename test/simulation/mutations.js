@@ -49,6 +49,12 @@ const mutations = [
     replace: 'if (!isProbing)',
   },
   {
+    name: 'a request is not ended at its deadline',
+    file: 'src/pipeline/item.js',
+    find: 'return this.returning.has(start) ? () => this.returning.delete(start) : undefined;',
+    replace: 'return () => this.returning.delete(start);',
+  },
+  {
     name: 'a refused answer is stored as an empty list',
     file: 'src/http/answer.js',
     find: '|| !reportsFailure(value))',
