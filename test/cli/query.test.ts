@@ -101,6 +101,7 @@ const printRows = async (
   format: 'csv' | 'ndjson' | 'table',
   columns: readonly (readonly [name: string, type: string])[],
   rows: readonly (readonly unknown[])[],
+  most = 40,
 ): Promise<string> => {
   const result = {
     columnNames: () => columns.map(([name]) => name),
@@ -116,7 +117,7 @@ const printRows = async (
       done()
     },
   })
-  await printResult(result as unknown as DuckDBResult, { format, rows: 40 }, { stdout })
+  await printResult(result as unknown as DuckDBResult, { format, rows: most }, { stdout })
   return text
 }
 
@@ -149,6 +150,17 @@ describe('a result as csv', () => {
 })
 
 describe('a result as a table', () => {
+  it.each([
+    [1, ['0', '⋮']],
+    [2, ['0', '⋮', '4']],
+    [3, ['0', '1', '⋮', '4']],
+  ])('has the first and the last of %i rows', async (most, shown) => {
+    const rows = [0, 1, 2, 3, 4].map((one) => [one])
+    const lines = (await printRows('table', [['a', 'INTEGER']], rows, most)).split('\n').map((line) => line.trim())
+    expect(lines.slice(1, 1 + shown.length)).toEqual(shown)
+    expect(lines).toContain(`5 rows (${most} shown)`)
+  })
+
   it('has numbers that people can read, and other formats have all digits', async () => {
     const columns = [
       ['a', 'DOUBLE'],

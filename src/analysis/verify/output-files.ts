@@ -90,10 +90,9 @@ export interface RecordedFiles {
   readonly digests: ReadonlyMap<string, OutputDigest>
 }
 
-/** A file whose line was written and that a kill then prevented counts as never written. */
 export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
   const holder = findLockHolder(statePaths(root).lock)
-  return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root, { hasUnwritten: false }) }
+  return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
 }
 
 /** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */

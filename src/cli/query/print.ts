@@ -145,7 +145,10 @@ const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: read
     if (taken === chunk.count) continue
     later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
     waiting += chunk.count - taken
-    while (waiting - (later[0]?.count ?? 0) >= max - half) waiting -= later.shift()?.count ?? waiting
+    for (let [oldest] = later; oldest !== undefined && waiting - oldest.count >= max - half; [oldest] = later) {
+      waiting -= oldest.count
+      later.shift()
+    }
   }
   const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (max - half)))
   return { first, last: last.map(keep), total }
