@@ -14,6 +14,16 @@ import {
   switchMap,
   tap,
 } from 'rxjs'
+import {
+  type ArrayPerItem,
+  type CandlesPerItem,
+  type DocumentPerItem,
+  type Output,
+  type TextFile,
+  toFilePath,
+} from '../src/engine/define-stream.js'
+import type { SinkItem } from '../src/engine/storage.js'
+import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/engine/storage.js'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import type { Candles } from '../src/model/candle.js'
@@ -22,16 +32,6 @@ import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
 import { asBuffer, formatJson } from '../src/model/text.js'
-import {
-  type ArrayPerItem,
-  type CandlesPerItem,
-  type DocumentPerItem,
-  type Output,
-  type TextFile,
-  toFilePath,
-} from '../src/pipeline/define-stream.js'
-import type { SinkItem } from '../src/pipeline/storage.js'
-import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/pipeline/storage.js'
 import { type FileStore, readDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 

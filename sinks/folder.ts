@@ -1,8 +1,8 @@
 import { resolve, sep } from 'node:path'
 import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwError } from 'rxjs'
+import type { Storage, Tail } from '../src/engine/storage.js'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
-import type { Storage, Tail } from '../src/pipeline/storage.js'
 import { disk } from '../src/storage/disk.js'
 import {
   appendLine,

@@ -4,8 +4,7 @@
  * @module scripstream/sinks
  * @public
  */
-export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
-export type { Row } from '../src/model/row.js'
+
 export {
   type ArrayPerItem,
   type CandlesPerItem,
@@ -14,7 +13,7 @@ export {
   type RowsInOneFile,
   type TextFile,
   toFilePath,
-} from '../src/pipeline/define-stream.js'
+} from '../src/engine/define-stream.js'
 export type {
   CarriedRecord,
   EarlierRuns,
@@ -33,7 +32,9 @@ export type {
   Storage,
   Stored,
   Tail,
-} from '../src/pipeline/storage.js'
+} from '../src/engine/storage.js'
+export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
+export type { Row } from '../src/model/row.js'
 export type { FileChunk } from '../src/storage/file-system.js'
 export { createTail, type FileStore, parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'

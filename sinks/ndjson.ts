@@ -19,9 +19,9 @@ import {
   takeUntil,
   throwError,
 } from 'rxjs'
+import type { Sink } from '../src/engine/storage.js'
 import { StorageError } from '../src/model/errors.js'
 import type { ItemOutcome } from '../src/model/outcome.js'
-import type { Sink } from '../src/pipeline/storage.js'
 import { describeFileError } from '../src/storage/file-system.js'
 
 /**

@@ -14,13 +14,13 @@ import {
   switchMap,
   tap,
 } from 'rxjs'
+import { type RowsInOneFile, toFilePath } from '../src/engine/define-stream.js'
+import type { CarriedRecord, Sink, SinkContext, SinkItem } from '../src/engine/storage.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
 import { catchDamagedFile } from '../src/operators/catch-item-failure.js'
-import { type RowsInOneFile, toFilePath } from '../src/pipeline/define-stream.js'
-import type { CarriedRecord, Sink, SinkContext, SinkItem } from '../src/pipeline/storage.js'
 import type { FileChunk } from '../src/storage/file-system.js'
 import type { FileStore } from '../src/storage/record-file.js'
 

@@ -1,14 +1,14 @@
 import { dirname, resolve } from 'node:path'
 import stripJsonComments from 'strip-json-comments'
-import { limitNames } from './analysis/verify/finding.js'
+import type { StreamDefinition } from './engine/define-stream.js'
 import { readEnvironment } from './model/environment.js'
 import { UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
 import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
 import { createSettingsError, findSettingsIssues, isAddress, type SettingsIssue } from './model/settings-issues.js'
-import type { StreamDefinition } from './pipeline/define-stream.js'
 import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
+import { limitNames } from './verify/finding.js'
 
 export const CONFIG_FILE = 'scripstream.config.json'
 

@@ -6,17 +6,17 @@
  * @beta
  */
 import { streams as builtIn } from '../streams/registry.js'
-import { type Difference, type DiffOptions, diff as diffFolder } from './analysis/diff/diff.js'
-import { queryRows } from './analysis/query.js'
-import type { Verification } from './analysis/verify/finding.js'
-import { type VerifyOptions, verify as verifyFolder } from './analysis/verify/verify.js'
+import { listTables, type StreamDefinition } from './engine/define-stream.js'
 import { type Optional, omitUndefined, type Row } from './model/row.js'
 import type { Day } from './model/trading-day.js'
-import { listTables, type StreamDefinition } from './pipeline/define-stream.js'
+import { type Difference, type DiffOptions, diff as diffFolder } from './tables/diff/diff.js'
+import { queryRows } from './tables/query.js'
+import type { Verification } from './verify/finding.js'
+import { type VerifyOptions, verify as verifyFolder } from './verify/verify.js'
 
-export { type Change, SECTIONS, type Section } from './analysis/diff/change.js'
-export * from './analysis/export/index.js'
-export { readReport } from './analysis/output-folder.js'
+export { type Change, SECTIONS, type Section } from './tables/diff/change.js'
+export * from './tables/export/index.js'
+export { readReport } from './tables/output-folder.js'
 export {
   type Acceptance,
   type AcceptedFinding,
@@ -30,7 +30,7 @@ export {
   type Severity,
   type TrackedFinding,
   type YearCoverage,
-} from './analysis/verify/finding.js'
+} from './verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }
 
 const EXCHANGE = 'NSE'

@@ -8,6 +8,22 @@
  */
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings, type SettingsSources } from './config.js'
+export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './engine/define-stream.js'
+export {
+  defineStream,
+  once,
+  type Phase,
+  perPart,
+  perRowOf,
+  perStock,
+  type StreamDefinition,
+  type Tools,
+  type Work,
+} from './engine/define-stream.js'
+export type { FinishedRequest, Follower, LiveRun, Log, StartedRequest, Telemetry } from './engine/event-bus.js'
+export type { Engine } from './engine/run.js'
+export type { RunOptions } from './engine/run-options.js'
+export type { Storage, Stored, Tail } from './engine/storage.js'
 export { csv, json } from './http/answer.js'
 export type { Ask, AskOptions } from './http/ask.js'
 export { httpTransport } from './http/connections.js'
@@ -96,21 +112,5 @@ export type { BuiltInHost, Host, Settings, SettingsInput } from './model/setting
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
-export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './pipeline/define-stream.js'
-export {
-  defineStream,
-  once,
-  type Phase,
-  perPart,
-  perRowOf,
-  perStock,
-  type StreamDefinition,
-  type Tools,
-  type Work,
-} from './pipeline/define-stream.js'
-export type { FinishedRequest, Follower, LiveRun, Log, StartedRequest, Telemetry } from './pipeline/event-bus.js'
-export type { Engine } from './pipeline/run.js'
-export type { RunOptions } from './pipeline/run-options.js'
-export type { Storage, Stored, Tail } from './pipeline/storage.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions, type MetricsRegistry } from './telemetry/prometheus.js'

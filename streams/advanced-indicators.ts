@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
@@ -8,7 +9,6 @@ import { type Row, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, type TableColumn, textSuchAs } from '../src/model/row-schema.js'
 import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
-import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
 export const IndicatorValue = row({

@@ -1,5 +1,6 @@
 import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, once } from '../src/engine/define-stream.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { compareIdentifiers } from '../src/market/identifiers.js'
 import { readCountedRows } from '../src/market/list-sources.js'
@@ -9,7 +10,6 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { createFileNames } from '../src/model/stock.js'
-import { defineStream, once } from '../src/pipeline/define-stream.js'
 
 /** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
 export const MarketIndex = row({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { readStockActions } from '../src/market/price-actions.js'
 import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { ITEM_SYMBOL } from '../src/model/row-schema.js'
 import { requireSid } from '../src/model/stock.js'
-import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 

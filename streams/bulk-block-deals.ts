@@ -1,5 +1,6 @@
 import { concat, concatMap, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, once, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { readPages } from '../src/market/pages.js'
@@ -12,7 +13,6 @@ import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { uniqueBy } from '../src/operators/unique-by.js'
-import { defineStream, once, type Tools } from '../src/pipeline/define-stream.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S

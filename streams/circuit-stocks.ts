@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perPart } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { condition, constants, createWebSource } from '../src/market/list-sources.js'
@@ -10,7 +11,6 @@ import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
-import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes

@@ -1,5 +1,6 @@
 import { map, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
@@ -12,7 +13,6 @@ import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending } from '../src/operators/sort-descending.js'
 import { keepUnique } from '../src/operators/unique-by.js'
-import { defineStream, perStock, type Tools } from '../src/pipeline/define-stream.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const text = z.string().optional()

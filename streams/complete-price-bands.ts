@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
 import { rejectShrunk } from '../src/market/refuse.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
-import { defineStream, once } from '../src/pipeline/define-stream.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
 export const PriceBand = row({

@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perPart } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/refuse.js'
@@ -9,7 +10,6 @@ import { isRow, type Row, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
-import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 
 /** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
 export const CorporateAction = row({

@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
@@ -9,7 +10,6 @@ import { Row, readText, toNumber } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
 import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
-import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
 export type FigureTable = Readonly<Record<string, string | undefined>>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { defineStream, once } from '../src/engine/define-stream.js'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
-import { defineStream, once } from '../src/pipeline/define-stream.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export const PriceBandChange = row({

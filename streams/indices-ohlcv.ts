@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { defineStream, perRowOf } from '../src/engine/define-stream.js'
 import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
 import { ITEM_SYMBOL, type TableColumn } from '../src/model/row-schema.js'
-import { defineStream, perRowOf } from '../src/pipeline/define-stream.js'
 
 const indexCandles = createCandleEndpoint(
   'index_ohlcv',

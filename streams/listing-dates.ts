@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
 import { escapeFormulasInLine } from '../src/market/list-sources.js'
@@ -8,7 +9,6 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
 import { readDay } from '../src/model/trading-day.js'
-import { defineStream, once } from '../src/pipeline/define-stream.js'
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 

@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
@@ -9,7 +10,6 @@ import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
-import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
 export const NewsItem = row({

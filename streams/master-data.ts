@@ -1,5 +1,6 @@
 import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, MASTER, once } from '../src/engine/define-stream.js'
 import { post } from '../src/http/endpoint.js'
 import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
 import { condition, constants, exchangeCondition, readCountedRows } from '../src/market/list-sources.js'
@@ -9,7 +10,6 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
-import { defineStream, MASTER, once } from '../src/pipeline/define-stream.js'
 
 const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 

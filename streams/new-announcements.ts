@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/identifiers.js'
@@ -8,7 +9,6 @@ import { type Row, Rows, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { formatSecond } from '../src/model/trading-day.js'
-import { defineStream, perStock } from '../src/pipeline/define-stream.js'
 
 /** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
 export const Announcement = row({

@@ -4,8 +4,8 @@
  * @module scripstream/streams
  * @public
  */
-import { type StreamDefinition, sortByPosition } from '../src/pipeline/define-stream.js'
-import { isStream } from '../src/pipeline/registry.js'
+import { type StreamDefinition, sortByPosition } from '../src/engine/define-stream.js'
+import { isStream } from '../src/engine/registry.js'
 import * as scripts from './index.js'
 
 export * from './index.js'

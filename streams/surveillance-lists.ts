@@ -1,5 +1,6 @@
 import { map } from 'rxjs'
 import { z } from 'zod'
+import { defineStream, perPart } from '../src/engine/define-stream.js'
 import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
 import { createWebSource } from '../src/market/list-sources.js'
@@ -10,7 +11,6 @@ import { createResult, type ItemResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
-import { defineStream, perPart } from '../src/pipeline/define-stream.js'
 
 /** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
 export const SurveillanceEntry = row({

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { listViews } from '../src/analysis/tables/index.js'
-import { checkNames, REMEDIES } from '../src/analysis/verify/finding.js'
-import { workedQueries } from '../src/analysis/worked-queries.js'
 import { listErrorCodes } from '../src/cli/hints.js'
 import { settingRows } from '../src/config.js'
+import { listTables, type StreamDefinition } from '../src/engine/define-stream.js'
 import { groupBy } from '../src/model/map.js'
-import { listTables, type StreamDefinition } from '../src/pipeline/define-stream.js'
+import { listViews } from '../src/tables/views/index.js'
+import { workedQueries } from '../src/tables/worked-queries.js'
 import { createMetrics } from '../src/telemetry/prometheus.js'
+import { checkNames, REMEDIES } from '../src/verify/finding.js'
 import { streams } from '../streams/registry.js'
 import { readResults } from './bench/report/results.js'
 import { formatCapacity, formatMachines, formatScaleTable, formatTable } from './bench/report/table.js'
@@ -151,9 +151,9 @@ const pages = [
   'CONTRIBUTING.md',
   'src/storage/UPGRADING.md',
   'src/cli/README.md',
-  'src/analysis/README.md',
-  'src/analysis/tables/README.md',
-  'src/pipeline/README.md',
+  'src/tables/README.md',
+  'src/tables/views/README.md',
+  'src/engine/README.md',
   'src/fleet/README.md',
   'src/limiter/README.md',
   'src/market/README.md',

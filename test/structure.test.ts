@@ -15,8 +15,8 @@ const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 const MAX_IMPORTS = 15
 
-const PIPELINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'pipeline'] as const
-const REGISTRY_AND_BELOW = [...PIPELINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
+const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
+const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
 
 /** What each layer may import besides itself. A file directly in `src` is a layer by its name. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -26,24 +26,25 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['model', 'operators', 'limiter'],
   market: ['model', 'operators', 'http'],
   simulator: ['model', 'src/http/endpoint.ts'],
-  pipeline: ['model', 'operators', 'limiter', 'http', 'market'],
-  storage: PIPELINE_AND_BELOW,
-  sinks: [...PIPELINE_AND_BELOW, 'storage'],
-  streams: PIPELINE_AND_BELOW,
-  telemetry: ['model', 'pipeline'],
-  analysis: ['model', 'market', 'pipeline', 'storage', 'sinks'],
-  'folder-analysis': [...REGISTRY_AND_BELOW, 'analysis'],
+  engine: ['model', 'operators', 'limiter', 'http', 'market'],
+  storage: ENGINE_AND_BELOW,
+  sinks: [...ENGINE_AND_BELOW, 'storage'],
+  streams: ENGINE_AND_BELOW,
+  telemetry: ['model', 'engine'],
+  tables: ['model', 'market', 'engine', 'storage', 'sinks'],
+  verify: ['model', 'market', 'engine', 'storage', 'sinks', 'tables'],
+  'folder-analysis': [...REGISTRY_AND_BELOW, 'tables', 'verify'],
   fleet: REGISTRY_AND_BELOW,
   collector: REGISTRY_AND_BELOW,
-  config: [...REGISTRY_AND_BELOW, 'analysis'],
+  config: [...REGISTRY_AND_BELOW, 'tables', 'verify'],
   testing: [...REGISTRY_AND_BELOW, 'collector', 'simulation'],
-  simulation: [...REGISTRY_AND_BELOW, 'analysis', 'simulator', 'collector'],
+  simulation: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'simulator', 'collector'],
   index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],
-  show: [...REGISTRY_AND_BELOW, 'analysis'],
-  web: [...REGISTRY_AND_BELOW, 'analysis', 'show'],
-  cli: [...REGISTRY_AND_BELOW, 'analysis', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'show', 'web'],
+  show: [...REGISTRY_AND_BELOW, 'tables', 'verify'],
+  web: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'show'],
+  cli: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'show', 'web'],
 }
 
 const layerOf = (file: string): string => {
@@ -154,7 +155,7 @@ const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/
 
 const ownTime = (sources: Sources): readonly string[] =>
   Object.keys(sources)
-    .filter((file) => ['operators', 'pipeline', 'streams'].includes(layerOf(file)))
+    .filter((file) => ['operators', 'engine', 'streams'].includes(layerOf(file)))
     .flatMap((file) => {
       const text = withoutComments(sources[file] ?? '').replaceAll('clock = Date.now', '')
       return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(([what]) => `${file}: ${what}`)
@@ -228,19 +229,19 @@ describe('the checks of the repository', () => {
   it.each([
     ['src/model/a.ts', '../operators/b.js'],
     ['src/operators/a.ts', '../http/b.js'],
-    ['src/http/a.ts', '../pipeline/b.js'],
+    ['src/http/a.ts', '../engine/b.js'],
     ['src/simulator/a.ts', '../http/connections.js'],
     ['src/simulator/a.ts', '../operators/b.js'],
-    ['src/pipeline/a.ts', '../simulator/b.js'],
-    ['src/pipeline/a.ts', '../../streams/b.js'],
-    ['src/storage/a.ts', '../analysis/b.js'],
-    ['sinks/a.ts', '../src/analysis/b.js'],
+    ['src/engine/a.ts', '../simulator/b.js'],
+    ['src/engine/a.ts', '../../streams/b.js'],
+    ['src/storage/a.ts', '../tables/b.js'],
+    ['sinks/a.ts', '../src/tables/b.js'],
     ['streams/a.ts', '../src/storage/b.js'],
     ['sinks/a.ts', '../streams/b.js'],
     ['streams/a.ts', '../sinks/b.js'],
     ['streams/a.ts', '../src/collector.js'],
-    ['src/analysis/a.ts', '../../streams/b.js'],
-    ['src/pipeline/a.ts', '../analysis/b.js'],
+    ['src/tables/a.ts', '../../streams/b.js'],
+    ['src/engine/a.ts', '../tables/b.js'],
     ['src/config.ts', './collector.js'],
     ['src/collector.ts', './index.js'],
     ['src/index.ts', './cli/b.js'],
@@ -249,12 +250,12 @@ describe('the checks of the repository', () => {
     ['src/testing.ts', './simulator/b.js'],
     ['src/collector.ts', './fleet/b.js'],
     ['src/index.ts', './fleet/b.js'],
-    ['src/pipeline/a.ts', '../fleet/b.js'],
+    ['src/engine/a.ts', '../fleet/b.js'],
     ['src/fleet/a.ts', '../collector.js'],
     ['src/examples/a.ts', '../index.js'],
     ['src/fleet/a.ts', '../cli/b.js'],
     ['src/web/server/a.ts', '../../cli/b.js'],
-    ['src/analysis/a.ts', '../web/b.js'],
+    ['src/tables/a.ts', '../web/b.js'],
     ['elsewhere/a.ts', './b.js'],
   ])('detect that %s must not import %s', (file, target) => {
     expect(wrongImports({ [file]: `import { b } from '${target}'\n` })).toHaveLength(1)
@@ -262,7 +263,7 @@ describe('the checks of the repository', () => {
 
   it.each([
     ['src/simulator/a.ts', '../http/endpoint.js'],
-    ['sinks/a.ts', '../src/pipeline/b.js'],
+    ['sinks/a.ts', '../src/engine/b.js'],
     ['src/collector.ts', '../streams/registry.js'],
     ['src/cli/a.ts', '../simulator/b.js'],
     ['src/cli/a.ts', '../fleet/b.js'],
@@ -336,7 +337,7 @@ describe('the checks of the repository', () => {
   it.each(['Date.now()', 'const clock = () => Date.now', 'new Date()', 'setTimeout(f, 1)', 'setInterval(f, 1)'])('see %s', (text) => {
     expect(ownTime({ 'streams/a.ts': text })).toHaveLength(1)
     expect(ownTime({ 'src/operators/a.ts': text })).toHaveLength(1)
-    expect(ownTime({ 'src/pipeline/a.ts': text })).toHaveLength(1)
+    expect(ownTime({ 'src/engine/a.ts': text })).toHaveLength(1)
     expect(ownTime({ 'src/cli/a.ts': text })).toEqual([])
   })
 
@@ -358,6 +359,6 @@ describe('the checks of the repository', () => {
   })
 
   it('permit the real clock as a default, and dates from a given instant', () => {
-    expect(ownTime({ 'src/pipeline/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' })).toEqual([])
+    expect(ownTime({ 'src/engine/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' })).toEqual([])
   })
 })

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { findStreamModules } from '../config.js'
+import type { StreamDefinition } from '../engine/define-stream.js'
+import { checkRegistry, isStream } from '../engine/registry.js'
 import { formatError, UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
-import { checkRegistry, isStream } from '../pipeline/registry.js'
 
 const FLAG = '--streams'
 

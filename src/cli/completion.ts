@@ -1,9 +1,9 @@
 import type { Argument, Command, Option } from 'commander'
 import { firstValueFrom } from 'rxjs'
-import { sectionNames } from '../analysis/diff/change.js'
-import { checkNames } from '../analysis/verify/finding.js'
 import { readStoredStocks } from '../market/listings.js'
 import { refusalCodes } from '../market/refusal-policy.js'
+import { sectionNames } from '../tables/diff/change.js'
+import { checkNames } from '../verify/finding.js'
 import { defineCommand, type Input } from './command.js'
 import type { AddCommand } from './dependencies.js'
 import { targetForms } from './export/targets.js'
@@ -65,8 +65,8 @@ const NOTHING_KNOWN = { watchlists: [], stocks: [], queries: [] }
 const readFolder = async (flags: Parameters<typeof resolveSettings>[0], io: Input['io'], dependencies: Input['dependencies']) => {
   const settings = resolveSettings(flags, io, dependencies)
   const stocks = await firstValueFrom(readStoredStocks(dependencies.storage(settings).stored))
-  const { listSavedQueries } = await import('../analysis/saved-queries.js')
-  const { workedQueries } = await import('../analysis/worked-queries.js')
+  const { listSavedQueries } = await import('../tables/saved-queries.js')
+  const { workedQueries } = await import('../tables/worked-queries.js')
   return {
     watchlists: Object.keys(settings.watchlists).map((name) => `@${name}`),
     stocks: stocks.map(({ Symbol: symbol }) => symbol),

@@ -1,7 +1,7 @@
-import type { HistoryDay, HistorySummary } from '../analysis/history/describe-history.js'
 import { UsageError } from '../model/errors.js'
 import { formatMinute } from '../model/trading-day.js'
 import type { Deletable } from '../storage/history/delete.js'
+import type { HistoryDay, HistorySummary } from '../tables/history/describe-history.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
 import { formatBytes, formatQuantity } from './terminal/format.js'

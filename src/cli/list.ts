@@ -1,5 +1,5 @@
-import { MASTER, type StreamDefinition } from '../pipeline/define-stream.js'
-import { groupByPhase, listOutputFiles, type PhaseGroup } from '../pipeline/plan.js'
+import { MASTER, type StreamDefinition } from '../engine/define-stream.js'
+import { groupByPhase, listOutputFiles, type PhaseGroup } from '../engine/plan.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
 import { formatQuantity } from './terminal/format.js'

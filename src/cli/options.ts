@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Argument, Option } from 'commander'
 import { z } from 'zod'
+import type { StreamDefinition } from '../engine/define-stream.js'
 import { formatError, UsageError } from '../model/errors.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { describeFileError } from '../storage/file-system.js'
 
 /** An option, and for the type checker its value. */

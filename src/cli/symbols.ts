@@ -1,7 +1,7 @@
+import type { RunOptions } from '../engine/run-options.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest } from '../model/text.js'
-import type { RunOptions } from '../pipeline/run-options.js'
 import { statFile } from '../storage/file-system.js'
 import { flag, readText, trimDistinct } from './options.js'
 

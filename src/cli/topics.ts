@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander'
-import { CHECKS, checkNames } from '../analysis/verify/finding.js'
+import { CHECKS, checkNames } from '../verify/finding.js'
 import { EXIT_CODES } from './command.js'
 import type { Dependencies } from './dependencies.js'
 

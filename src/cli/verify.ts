@@ -1,3 +1,6 @@
+import { UsageError } from '../model/errors.js'
+import { groupBy } from '../model/map.js'
+import { formatMinute, toDay } from '../model/trading-day.js'
 import {
   CHECKS,
   type CheckName,
@@ -8,10 +11,7 @@ import {
   type TrackedFinding,
   type Verification,
   type YearCoverage,
-} from '../analysis/verify/finding.js'
-import { UsageError } from '../model/errors.js'
-import { groupBy } from '../model/map.js'
-import { formatMinute, toDay } from '../model/trading-day.js'
+} from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { buildFolderArgs, formatCommandLine } from './command-line.js'
 import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption } from './options.js'

@@ -1,6 +1,6 @@
 import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
+import type { Engine, Executor } from '../engine/run.js'
 import { formatError, StorageError } from '../model/errors.js'
-import type { Engine, Executor } from '../pipeline/run.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { acquireDriverLease, closeDriver, connectDriver, type Driver, type DriverLease, type DriverOptions } from './driver-connections.js'
 import { ignoreError } from './ignore-error.js'

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import { interval, type Subscription } from 'rxjs'
+import type { RunContext } from '../engine/run.js'
 import { getOrAdd } from '../model/map.js'
 import type { FleetMember, FleetState } from '../model/report.js'
-import type { RunContext } from '../pipeline/run.js'
 import { ignoreError } from './ignore-error.js'
 import type { Queues } from './queues.js'
 

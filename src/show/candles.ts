@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { keepLastOfDays, parseCandles, pickCandles } from '../analysis/verify/candle-series.js'
-import { findImpossibleCandles } from '../analysis/verify/series-checks.js'
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { getErrorCode } from '../storage/file-system.js'
+import { keepLastOfDays, parseCandles, pickCandles } from '../verify/candle-series.js'
+import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
 import type { DataSource } from './folder.js'
 

@@ -1,5 +1,5 @@
-import { RUN_DAY } from '../analysis/tables/view.js'
 import { omitUndefined } from '../model/row.js'
+import { RUN_DAY } from '../tables/views/view.js'
 import type { AnnouncementRow, DocumentsAnswer, NewsRow, Panel } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
-import { describeFreshness } from '../analysis/brief/brief.js'
+import { toFilePath } from '../engine/define-stream.js'
+import { STATE_FOLDER } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { RUN_LOG, toRunReport } from '../model/run-log.js'
 import { describeStale } from '../model/script-figures.js'
 import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
-import { toFilePath } from '../pipeline/define-stream.js'
-import { STATE_FOLDER } from '../pipeline/storage.js'
 import { statFile } from '../storage/file-system.js'
 import { type RunRecords, readRunRecords } from '../storage/run-records.js'
 import type { About } from './answers.js'
+import { describeFreshness } from './brief.js'
 import type { DataSource, MarketFolder, StoredList } from './folder.js'
 
 /** What is known about the runs of a folder. */

@@ -1,9 +1,9 @@
-import { readFormerSymbols } from '../analysis/variables.js'
+import { PREVIOUS_FOLDER } from '../engine/storage.js'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
-import { PREVIOUS_FOLDER } from '../pipeline/storage.js'
+import { readFormerSymbols } from '../tables/variables.js'
 import { type MarketFolder, readList, type StoredList } from './folder.js'
 
 /** The stocks of a folder, and the symbols that they had earlier. */

@@ -1,10 +1,10 @@
 import { relative } from 'node:path'
-import { ROOM } from '../analysis/limited-query.js'
-import { readQuery } from '../analysis/query.js'
+import { listTables } from '../engine/define-stream.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
-import { listTables } from '../pipeline/define-stream.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
+import { ROOM } from '../tables/limited-query.js'
+import { readQuery } from '../tables/query.js'
 import type { DataSource } from './folder.js'
 
 /** What statements answer, and why a table could not be read. */

@@ -1,6 +1,6 @@
-import { RUN_DAY } from '../analysis/tables/view.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
+import { RUN_DAY } from '../tables/views/view.js'
 import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'

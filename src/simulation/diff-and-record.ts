@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { diff } from '../analysis/diff/diff.js'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Day } from '../model/trading-day.js'
 import { statFile } from '../storage/file-system.js'
@@ -8,6 +7,7 @@ import { chooseEachDay } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableRow } from '../storage/table-rows.js'
+import { diff } from '../tables/diff/diff.js'
 import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */

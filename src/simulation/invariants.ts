@@ -1,8 +1,8 @@
+import { type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { type FailedItems, parseFailedItems } from '../engine/failed-items.js'
 import { getOrAdd } from '../model/map.js'
 import { isRow } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
-import { type StreamDefinition, toFilePath } from '../pipeline/define-stream.js'
-import { type FailedItems, parseFailedItems } from '../pipeline/failed-items.js'
 import type { Files, SimulatedRun } from './world.js'
 
 /** A daily run after which nothing runs any more. */

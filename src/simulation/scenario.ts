@@ -1,7 +1,7 @@
+import type { StreamDefinition } from '../engine/define-stream.js'
 import type { PlantedEvent } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
 import { type Day, toInstant } from '../model/trading-day.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'

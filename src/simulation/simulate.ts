@@ -1,6 +1,6 @@
 import { streams as allStreams } from '../../streams/registry.js'
+import type { StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
-import type { StreamDefinition } from '../pipeline/define-stream.js'
 import { SIMULATED_FAULTS, type SimulatedFault, simulateDailyRuns } from './daily-run.js'
 import type { DailyRun } from './invariants.js'
 import { createScenario, FIRST_INSTANT } from './scenario.js'

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
+import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../engine/storage.js'
+import { REPORT_FILE, STATE_FOLDER } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
-import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../pipeline/storage.js'
-import { REPORT_FILE, STATE_FOLDER } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import type { EndedRun } from '../engine/storage.js'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import type { EndedRun } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import { type FileStamp, hasStamp, readStamp, readStateDocument, statFile, writeFileAtomically } from './file-system.js'
 import { createOutputMatcher, forEachYielding, statOutputFiles } from './output-files.js'

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { type MonoTypeOperatorFunction, Observable, tap } from 'rxjs'
+import type { SortOrder } from '../engine/define-stream.js'
+import type { Journal, JournalFacts, SinkItem } from '../engine/storage.js'
 import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
-import type { SortOrder } from '../pipeline/define-stream.js'
-import type { Journal, JournalFacts, SinkItem } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import { type FileChunk, getErrorCode, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 

@@ -1,8 +1,8 @@
 import { map, type Observable } from 'rxjs'
+import type { LockedStorage, SessionRequest, Tail } from '../engine/storage.js'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
-import type { LockedStorage, SessionRequest, Tail } from '../pipeline/storage.js'
 import { disk } from './disk.js'
 import type { FileChunk } from './file-system.js'
 

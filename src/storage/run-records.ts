@@ -1,8 +1,8 @@
 import { join } from 'node:path'
+import { REPORT_FILE, toStatePath } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
-import { REPORT_FILE, toStatePath } from '../pipeline/storage.js'
 import { readStateDocument, readTextFile } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 

@@ -1,7 +1,7 @@
+import type { FinishedRequest, Follower, StartedRequest, Telemetry } from '../engine/event-bus.js'
 import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
-import type { FinishedRequest, Follower, StartedRequest, Telemetry } from '../pipeline/event-bus.js'
 
 type Attributes = Record<string, string | number | boolean>
 

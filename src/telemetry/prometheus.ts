@@ -1,12 +1,12 @@
 import type Prometheus from 'prom-client'
 import type { Registry } from 'prom-client'
+import type { FinishedRequest, Follower, LiveRun } from '../engine/event-bus.js'
 import { isSignificant } from '../model/drift.js'
 import type { RunEvent } from '../model/event.js'
 import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { countItems } from '../model/script-figures.js'
-import type { FinishedRequest, Follower, LiveRun } from '../pipeline/event-bus.js'
 
 /** The part of a registry of prom-client that is used. */
 export interface MetricsRegistry {

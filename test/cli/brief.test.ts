@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type Brief, groupByStock } from '../../src/analysis/brief/brief.js'
-import type { Change } from '../../src/analysis/diff/change.js'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
+import { type Brief, groupByStock } from '../../src/show/brief.js'
 import { readWholeMarket } from '../../src/show/index.js'
+import type { Change } from '../../src/tables/diff/change.js'
 import { marketWith } from '../show/support.js'
 
 const change = (symbol: string, section: Change['section'] = 'deals', detail = 'a deal'): Change => ({

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
 import { streams } from '../../streams/registry.js'
-import { duckdb, folderWith } from '../analysis/support.js'
+import { duckdb, folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 const sound = folderWith({ 'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021' }] })

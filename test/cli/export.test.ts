@@ -6,7 +6,7 @@ import { runProgram } from '../../src/cli/program.js'
 import { recordFullRun } from '../../src/storage/full-run.js'
 import { statOutputFiles } from '../../src/storage/output-files.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith, duckdb as isThere } from '../analysis/support.js'
+import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
 const FILES = ['A', 'B', 'C'].map((symbol) => `ohlcv_data/${symbol}.csv`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { CHECKS, countFindings, REMEDIES, type TrackedFinding, type Verification } from '../../src/analysis/verify/finding.js'
 import { width } from '../../src/cli/terminal/text.js'
 import { findingLines } from '../../src/cli/verify.js'
+import { CHECKS, countFindings, REMEDIES, type TrackedFinding, type Verification } from '../../src/verify/finding.js'
 
 const move = (symbol: string): TrackedFinding => ({
   state: 'new',

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { addTools, INSTRUCTIONS } from '../../src/cli/mcp/tools.js'
 import { runProgram } from '../../src/cli/program.js'
 import { streams } from '../../streams/registry.js'
-import { collected, duckdb, folderWith } from '../analysis/support.js'
+import { collected, duckdb, folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 /** Counts for minutes. */

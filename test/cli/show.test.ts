@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readStockView } from '../../src/analysis/stock-view.js'
 import { stockLines } from '../../src/cli/show/lines.js'
 import { measureLine } from '../../src/cli/terminal/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
+import { readStockView } from '../../src/tables/stock-view.js'
 import { streams } from '../../streams/registry.js'
-import { collected, duckdb, folderWith } from '../analysis/support.js'
+import { collected, duckdb, folderWith } from '../tables/support.js'
 
 describe.skipIf(!duckdb)('a stock at a glance', () => {
   let [out, remove] = ['', (): void => undefined]

@@ -4,7 +4,7 @@ import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings } from '../../src/model/settings.js'
-import { duckdb } from '../analysis/support.js'
+import { duckdb } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport, settingsFile } from './support.js'
 
 describe('a target', () => {

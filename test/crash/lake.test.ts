@@ -2,10 +2,10 @@ import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDuckDb } from '../../src/storage/duckdb.js'
-import { folderWith, duckdb as isThere } from '../analysis/support.js'
 import { runReport } from '../cli/support.js'
 import { run } from '../e2e/command.js'
 import { temporaryFolder } from '../support/folders.js'
+import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { killedAfter, seeded } from './support.js'
 
 /** The number of kills; set it with `npm run test:crash -- 200`. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { verify } from '../../src/analysis/verify/verify.js'
+import { verify } from '../../src/verify/verify.js'
 import { streams } from '../../streams/registry.js'
 import { endOf, start } from '../e2e/command.js'
 import { hashOutputs } from '../support/folders.js'

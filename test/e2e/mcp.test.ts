@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { collected, duckdb } from '../analysis/support.js'
+import { collected, duckdb } from '../tables/support.js'
 import { main } from './command.js'
 
 /** Counts for minutes. */

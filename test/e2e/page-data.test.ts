@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { duckdb, folderWith } from '../analysis/support.js'
 import { candleFile, candleLine, ISIN, report, stock } from '../show/support.js'
 import { describeInBrowser, findInaccessible, type Open, openFolder } from '../support/browser.js'
 import { serveFolder } from '../support/page-server.js'
+import { duckdb, folderWith } from '../tables/support.js'
 
 const HOSTILE = '<IMG SRC=X ONERROR=ALERT(1)>'
 const HEADLINE = '</p><script>document.title="taken"</script>\u202ereversed'

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest'
-import { duckdb } from '../analysis/support.js'
 import { describeInBrowser, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
+import { duckdb } from '../tables/support.js'
 import { run } from './command.js'
 
 describeInBrowser('recorded days', (open) => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { toRunLogEntry } from '../../src/model/run-log.js'
-import { folderWith } from '../analysis/support.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { describeInBrowser, openFolder } from '../support/browser.js'
 import { temporaryFolder } from '../support/folders.js'
+import { folderWith } from '../tables/support.js'
 
 describeInBrowser('the page', (open) => {
   it('changes the view by links, keys and Back, and keeps the theme that was chosen', async () => {

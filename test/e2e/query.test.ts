@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { duckdb } from '../analysis/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { duckdb } from '../tables/support.js'
 import { main } from './command.js'
 
 /** Runs a query in a shell with a pipe, a file or nothing as stdin; the command is `"$@"`. */

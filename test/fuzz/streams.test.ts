@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MASTER } from '../../src/pipeline/define-stream.js'
+import { MASTER } from '../../src/engine/define-stream.js'
 import { streams } from '../../streams/registry.js'
 import { ALPHA, BETA, collect, jsonOf, stockNamed } from '../streams/support.js'
 import { goldenAnswers } from './golden.js'

@@ -1,4 +1,5 @@
 import { catchError, defer, from, map, merge, mergeMap, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
+import { type ItemWork, workOnItems } from '../../src/engine/item.js'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { type HostLimiter, LimitedRequest } from '../../src/limiter/limiter.js'
@@ -6,7 +7,6 @@ import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-
 import type { CollectError } from '../../src/model/errors.js'
 import { createResult, type Item } from '../../src/model/outcome.js'
 import type { SettingsInput } from '../../src/model/settings.js'
-import { type ItemWork, workOnItems } from '../../src/pipeline/item.js'
 import { note, settingsOf } from '../http/support.js'
 import type { Context } from '../support/marbles.js'
 

@@ -1,10 +1,10 @@
 import { map, type Observable, of, throwError } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { z } from 'zod'
+import type { Tools } from '../../src/engine/define-stream.js'
 import { get } from '../../src/http/endpoint.js'
 import { fetchNewestFile } from '../../src/market/list-sources.js'
 import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
-import type { Tools } from '../../src/pipeline/define-stream.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const table = get({

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { EMPTY, lastValueFrom, map, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { oncePerRun } from '../../src/engine/item.js'
 import { findAction, readPriceActions, readStockActions } from '../../src/market/price-actions.js'
 import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'
-import { oncePerRun } from '../../src/pipeline/item.js'
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
 

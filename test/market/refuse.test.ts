@@ -1,11 +1,11 @@
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
+import type { Stored } from '../../src/engine/storage.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import { readStoredLines, rejectShrunk, type ShrinkOptions } from '../../src/market/refuse.js'
 import { StorageError } from '../../src/model/errors.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
-import type { Stored } from '../../src/pipeline/storage.js'
 import { failureOf } from '../http/support.js'
 import { arrayOf, withFile } from '../streams/support.js'
 

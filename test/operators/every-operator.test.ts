@@ -1,5 +1,6 @@
 import { EmptyError, map, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { workOnItems } from '../../src/engine/item.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
 import { barrier } from '../../src/operators/barrier.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
@@ -9,7 +10,6 @@ import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 import { sortDescending } from '../../src/operators/sort-descending.js'
 import { uniqueBy } from '../../src/operators/unique-by.js'
-import { workOnItems } from '../../src/pipeline/item.js'
 import { marbles } from '../support/marbles.js'
 
 interface Operator {

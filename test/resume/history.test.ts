@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listTables } from '../../src/pipeline/define-stream.js'
+import { listTables } from '../../src/engine/define-stream.js'
 import { findDamages } from '../../src/storage/history/check.js'
 import { listListedDays } from '../../src/storage/history/choose.js'
 import { openHistory } from '../../src/storage/history/record.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCandles } from '../../src/show/stock.js'
-import { collected, duckdb, objectsOf } from '../analysis/support.js'
+import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { candleFile, candleLine, marketWith, openFolder, stock } from './support.js'
 
 const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06'] as const

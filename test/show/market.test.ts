@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { addDays } from '../../src/model/trading-day.js'
 import { readMarketLists } from '../../src/show/lists.js'
 import { readMarket } from '../../src/show/market.js'
-import { duckdb } from '../analysis/support.js'
+import { duckdb } from '../tables/support.js'
 import { candleFile, marketWith, openFolder, report, stock } from './support.js'
 
 const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const

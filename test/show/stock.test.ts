@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCandles, readIndex, readIndexChart, readStock } from '../../src/show/stock.js'
-import { collected, duckdb, objectsOf } from '../analysis/support.js'
+import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { candleFile, candleLine, ISIN, marketWith, openFolder, report, stock } from './support.js'
 
 const HOSTILE = '<img src=x onerror=alert(1)>'

@@ -1,6 +1,6 @@
 import { type MarketFolder, openMarketFolder } from '../../src/show/folder.js'
 import { streams } from '../../streams/registry.js'
-import { folderWith } from '../analysis/support.js'
+import { folderWith } from '../tables/support.js'
 
 export const ISIN = 'INE009A01021'
 

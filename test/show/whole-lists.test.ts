@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMarketLists } from '../../src/show/index.js'
 import { readOwnStocks, readToday } from '../../src/show/today.js'
 import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
-import { collected, duckdb, objectsOf } from '../analysis/support.js'
+import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { marketWith, openFolder, report, stock } from './support.js'
 
 describe.skipIf(!duckdb)('the whole lists of a collected market', () => {

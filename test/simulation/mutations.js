@@ -30,7 +30,7 @@ const mutations = [
   },
   {
     name: 'the second pass loses an item',
-    file: 'src/pipeline/branch.js',
+    file: 'src/engine/branch.js',
     find: 'deferred.splice(0)',
     replace: 'deferred.splice(0).slice(1)',
   },
@@ -50,7 +50,7 @@ const mutations = [
   },
   {
     name: 'a request is not ended at its deadline',
-    file: 'src/pipeline/item.js',
+    file: 'src/engine/item.js',
     find: 'return this.returning.has(start) ? () => this.returning.delete(start) : undefined;',
     replace: 'return () => this.returning.delete(start);',
   },
@@ -68,7 +68,7 @@ const mutations = [
   },
   {
     name: "an 'items-deferred' event is lost",
-    file: 'src/pipeline/branch.js',
+    file: 'src/engine/branch.js',
     find: "run.emit({ type: 'items-deferred', stream: name, items: items.length });",
     replace: '',
   },

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
 import { allIndices } from '../../streams/index.js'
-import { duckdb } from '../analysis/support.js'
+import { duckdb } from '../tables/support.js'
 
 /** More of them: `npm run simulate -- --seeds 10000`. */
 const SEEDS = 188

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Output } from '../../src/engine/define-stream.js'
 import type { ItemOutcome } from '../../src/model/outcome.js'
-import type { Output } from '../../src/pipeline/define-stream.js'
 import { contextOf, inFolder, inMemory, isinOf, outcomeOf, type Place, sink } from './support.js'
 
 const places = [

@@ -2,10 +2,10 @@ import { firstValueFrom, from, lastValueFrom, map, ReplaySubject, switchMap, toA
 import { expect } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import type { Output } from '../../src/engine/define-stream.js'
+import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkContext, SinkItem, Storage } from '../../src/engine/storage.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import type { Output } from '../../src/pipeline/define-stream.js'
-import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkContext, SinkItem, Storage } from '../../src/pipeline/storage.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 export const NOW = toInstant('2026-02-12', '20:00')

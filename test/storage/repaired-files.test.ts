@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { buildOwnPath, createFileRepair } from '../../src/storage/repaired-files.js'
-import { duckdb } from '../analysis/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { duckdb } from '../tables/support.js'
 
 const MIB = 1 << 20
 const BROKEN = '["a \\ud83d"]\n'

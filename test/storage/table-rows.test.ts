@@ -1,18 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listTables } from '../../src/engine/define-stream.js'
 import type { TableColumn } from '../../src/model/row-schema.js'
 import { EXTRA, type Table } from '../../src/model/table.js'
-import { listTables } from '../../src/pipeline/define-stream.js'
 import { openDuckDb, quoteName, quoteText } from '../../src/storage/duckdb.js'
 import { writeParquet } from '../../src/storage/parquet.js'
 import { openFolder } from '../../src/storage/table-folder.js'
 import { readTable } from '../../src/storage/table-rows.js'
 import { buildSelect } from '../../src/storage/table-views.js'
 import { streams } from '../../streams/registry.js'
-import { collected, duckdb } from '../analysis/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { HISTORY } from '../support/recorded-run.js'
+import { collected, duckdb } from '../tables/support.js'
 
 const TABLES = HISTORY.tables.map(({ table }) => [table.name, table] as const)
 

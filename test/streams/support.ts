@@ -1,11 +1,11 @@
 import { lastValueFrom, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import type { RunOptions } from '../../src/engine/run-options.js'
 import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import type { RunOptions } from '../../src/pipeline/run-options.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 
 /** The evening of Thursday, 12 February 2026. */

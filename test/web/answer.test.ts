@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Freshness } from '../../src/analysis/brief/brief.js'
 import type { RunReport } from '../../src/model/report.js'
+import type { Freshness } from '../../src/show/brief.js'
 import { describeAnswer } from '../../src/web/server/folder-state.js'
 import { runReport, scriptReport } from '../cli/support.js'
 

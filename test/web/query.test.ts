@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createQueryRunner, listQueries } from '../../src/web/server/query.js'
-import { duckdb } from '../analysis/support.js'
 import { marketWith, stock } from '../show/support.js'
+import { duckdb } from '../tables/support.js'
 
 const folder = marketWith({
   'master_isin_map.json': [stock('A'), stock('B', 'INE000000002')],

@@ -1,7 +1,7 @@
-import type { Brief } from '../../analysis/brief/brief.js'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
 import { formatJson } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
+import type { Brief } from '../../show/brief.js'
 import { toStorageError, writeFileAtomically } from '../../storage/file-system.js'
 import { readIsSimulated, readRunRecords } from '../../storage/run-records.js'
 import { defineCommand } from '../command.js'

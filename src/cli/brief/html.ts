@@ -1,5 +1,5 @@
-import type { Brief } from '../../analysis/brief/brief.js'
 import type { Breadth, ListsAnswer, MarketAnswer, Mover, Panel } from '../../show/answers.js'
+import type { Brief } from '../../show/brief.js'
 import {
   formatChange,
   formatDay,

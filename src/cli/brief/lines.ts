@@ -1,6 +1,6 @@
-import type { Brief, Freshness, StockChanges } from '../../analysis/brief/brief.js'
-import type { Change } from '../../analysis/diff/change.js'
 import { formatMinute } from '../../model/trading-day.js'
+import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
+import type { Change } from '../../tables/diff/change.js'
 import { describeAsOfSession } from '../as-of.js'
 import { formatCommandLine } from '../command-line.js'
 import { groupRewritten } from '../run/problems.js'

@@ -13,6 +13,8 @@ import {
   tap,
   throwError,
 } from 'rxjs'
+import { MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
+import { oncePerRun } from '../../engine/item.js'
 import { createAsk, OWN_WORKER } from '../../http/ask.js'
 import { createDriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
@@ -23,8 +25,6 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { MASTER, type StreamDefinition, type Tools } from '../../pipeline/define-stream.js'
-import { oncePerRun } from '../../pipeline/item.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 /** The result of one request to an endpoint. */

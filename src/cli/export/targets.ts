@@ -1,6 +1,6 @@
 import { defer, forkJoin, type Observable, of } from 'rxjs'
-import type { Export, ExportOptions } from '../../analysis/export/export.js'
 import { UsageError } from '../../model/errors.js'
+import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
 /** Targets at a path. */
@@ -53,15 +53,15 @@ export const createExport = async (
   loadDuckDb()
   switch (kind) {
     case 'duckdb':
-      return (await import('../../analysis/export/duckdb.js')).duckdb(location, options)
+      return (await import('../../tables/export/duckdb.js')).duckdb(location, options)
     case 'parquet':
-      return (await import('../../analysis/export/parquet.js')).parquet(location, options)
+      return (await import('../../tables/export/parquet.js')).parquet(location, options)
     case 'lake':
-      return (await import('../../analysis/lake/whole-lake.js')).wholeLake(options)
+      return (await import('../../tables/lake/whole-lake.js')).wholeLake(options)
     case 'file':
-      return (await import('../../analysis/export/table-file.js')).tableFile(location, options)
+      return (await import('../../tables/export/table-file.js')).tableFile(location, options)
     case 'postgres': {
-      const { assertPostgresInstalled, postgres } = await import('../../analysis/export/postgres.js')
+      const { assertPostgresInstalled, postgres } = await import('../../tables/export/postgres.js')
       assertPostgresInstalled()
       return postgres(location, { ...options, schema })
     }

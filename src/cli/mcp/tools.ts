@@ -1,11 +1,11 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { sectionNames } from '../../analysis/diff/change.js'
+import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import { listColumns } from '../../model/table.js'
 import { escapeUnprintable, findClosest, suggest } from '../../model/text.js'
-import { listTables, type StreamDefinition } from '../../pipeline/define-stream.js'
+import { sectionNames } from '../../tables/diff/change.js'
 import { describeError } from '../hints.js'
 import { checkDay } from '../options.js'
 import { listAllTables, tableDocument } from '../query/command.js'
@@ -129,9 +129,9 @@ const tables = tool({
     'Lists the tables and views with the names of their columns, and saved statements that query takes by name. With names: the types, units and meanings of their columns.',
   input: z.object({ names: z.array(z.string()).min(1).optional().describe('only these tables, described in full') }),
   answer: async ({ names }, { out, streams }) => {
-    const { listHistoryTables } = await import('../../analysis/history/as-of.js')
-    const { listSavedQueries } = await import('../../analysis/saved-queries.js')
-    const { workedQueries } = await import('../../analysis/worked-queries.js')
+    const { listHistoryTables } = await import('../../tables/history/as-of.js')
+    const { listSavedQueries } = await import('../../tables/saved-queries.js')
+    const { workedQueries } = await import('../../tables/worked-queries.js')
     const all = await listAllTables({ streams })
     const known = all.map(({ name }) => name)
     const unknown = names?.find((name) => !known.includes(name))
@@ -155,7 +155,7 @@ const query = tool({
     limit: z.int().min(1).max(MAX_ROWS).optional().describe(`rows of the answer at most; ${DEFAULT_ROWS} by default`),
   }),
   answer: async ({ sql, as_of: asOf, limit: rows = DEFAULT_ROWS }, { out: root, streams, timeMs = TIME_LIMIT_MS }, signal) => {
-    const { runLimitedQuery } = await import('../../analysis/limited-query.js')
+    const { runLimitedQuery } = await import('../../tables/limited-query.js')
     const request = { sql, root, streams, asOf: asOf === undefined ? undefined : checkDay('as_of', asOf) }
     const found = await runLimitedQuery(request, { rows, timeMs, characters: MAX_CHARACTERS }, signal)
     const { columns, isCut, usedDay, answers, warnings } = found

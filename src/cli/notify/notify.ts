@@ -1,7 +1,7 @@
 import { catchError, concatMap, defer, from, map, type Observable, of, tap } from 'rxjs'
-import type { Brief } from '../../analysis/brief/brief.js'
 import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
+import type { Brief } from '../../show/brief.js'
 import { collectBrief } from '../brief/command.js'
 import type { EndedCommand, RunCommandContext } from '../run/context.js'
 import { readSymbols, type SymbolSelection } from '../symbols.js'

@@ -1,10 +1,10 @@
 import { defer, Observable } from 'rxjs'
-import type { QueryResult } from '../../analysis/query.js'
-import type { View } from '../../analysis/tables/view.js'
+import { listTables } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns, type Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
-import { listTables } from '../../pipeline/define-stream.js'
+import type { QueryResult } from '../../tables/query.js'
+import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import type { ProcessIo } from '../dependencies.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
@@ -89,8 +89,8 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
       if (table !== undefined) return { json: tableDocument([table]), lines: (columns) => describeTable(table, columns) }
       const { out } = settings()
       const { printResult } = await import('./print.js')
-      const { runQuery } = await import('../../analysis/query.js')
-      const { resolveQuery } = await import('../../analysis/saved-queries.js')
+      const { runQuery } = await import('../../tables/query.js')
+      const { resolveQuery } = await import('../../tables/saved-queries.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
       const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? undefined : (false as const), asOf }
       const query = await runQuery(await resolveQuery(sql, out), source, (stop) => (interrupt = stop))
@@ -118,7 +118,7 @@ const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined):
 
 /** The tables of the streams, and the views on them. */
 export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'streams'>): Promise<readonly (Table | View)[]> => {
-  const { listViews } = await import('../../analysis/tables/index.js')
+  const { listViews } = await import('../../tables/views/index.js')
   const tables = listTables(streams)
   return [...tables, ...listViews(tables)]
 }
@@ -171,8 +171,8 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
 
 /** Shows saved statements and worked ones. */
 const listQueries = async ({ settings }: Input): Promise<Answer> => {
-  const { listSavedQueries } = await import('../../analysis/saved-queries.js')
-  const { workedQueries } = await import('../../analysis/worked-queries.js')
+  const { listSavedQueries } = await import('../../tables/saved-queries.js')
+  const { workedQueries } = await import('../../tables/worked-queries.js')
   const all = [...(await listSavedQueries(settings().out)), ...workedQueries]
   const describe = ({ name, about, sql }: (typeof all)[number], columns: number): readonly TextLine[] => [
     [[clean(name), 'bold']],
@@ -185,7 +185,7 @@ const listQueries = async ({ settings }: Input): Promise<Answer> => {
 /** Saves a statement under a name. */
 const saveStatement = async (name: string, sql: string | undefined, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
   if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
-  const { saveQuery } = await import('../../analysis/saved-queries.js')
+  const { saveQuery } = await import('../../tables/saved-queries.js')
   await saveQuery({ name, sql, out: settings().out, streams })
   return { text: `Saved; to run it: scripstream query ${name}\n` }
 }

@@ -1,4 +1,5 @@
 import type { DuckDBResult } from '@duckdb/node-api'
+import { escapeFormula } from '../../model/formula.js'
 import {
   type ColumnFacts,
   cellText,
@@ -8,8 +9,7 @@ import {
   readChunks,
   toJson,
   type Value,
-} from '../../analysis/result-values.js'
-import { escapeFormula } from '../../model/formula.js'
+} from '../../tables/result-values.js'
 import type { ProcessIo } from '../dependencies.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
 import { printLines } from '../terminal/print.js'

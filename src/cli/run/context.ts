@@ -1,7 +1,7 @@
 import type { RunOptions } from '../../collector.js'
+import type { Log, Telemetry } from '../../engine/event-bus.js'
 import type { RunReport } from '../../model/report.js'
 import type { Settings } from '../../model/settings.js'
-import type { Log, Telemetry } from '../../pipeline/event-bus.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Input } from '../command.js'
 import type { ExportResult } from '../export/command.js'

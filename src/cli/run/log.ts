@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
+import type { Log } from '../../engine/event-bus.js'
 import { UsageError } from '../../model/errors.js'
 import type { Settings } from '../../model/settings.js'
-import type { Log } from '../../pipeline/event-bus.js'
 import { disk } from '../../storage/disk.js'
 import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'

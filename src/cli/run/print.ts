@@ -1,6 +1,6 @@
 import { catchError, defer, from, map, type Observable, of } from 'rxjs'
+import { listOutputFiles } from '../../engine/plan.js'
 import { CollectError } from '../../model/errors.js'
-import { listOutputFiles } from '../../pipeline/plan.js'
 import { collectBrief } from '../brief/command.js'
 import { briefLines } from '../brief/lines.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'

@@ -11,13 +11,13 @@ import {
   tap,
   throwError,
 } from 'rxjs'
+import { MASTER } from '../../engine/define-stream.js'
+import { type Storage, toStatePath } from '../../engine/storage.js'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow, readText } from '../../model/row.js'
 import { toDay } from '../../model/trading-day.js'
 import { catchDamagedFile } from '../../operators/catch-item-failure.js'
-import { MASTER } from '../../pipeline/define-stream.js'
-import { type Storage, toStatePath } from '../../pipeline/storage.js'
 import { printWarning } from '../terminal/print.js'
 import type { RunCommandContext } from './context.js'
 

@@ -1,7 +1,7 @@
+import { REPORT_FILE } from '../../engine/storage.js'
 import { isSignificant } from '../../model/drift.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
-import { REPORT_FILE } from '../../pipeline/storage.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'

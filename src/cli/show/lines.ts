@@ -1,6 +1,6 @@
-import type { StockView } from '../../analysis/stock-view.js'
-import type { Finding } from '../../analysis/verify/finding.js'
 import type { Row } from '../../model/row.js'
+import type { StockView } from '../../tables/stock-view.js'
+import type { Finding } from '../../verify/finding.js'
 import { formatCount } from '../terminal/format.js'
 import { renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'

@@ -1,4 +1,5 @@
 import { EMPTY, Observable } from 'rxjs'
+import { MASTER, type StreamDefinition } from '../../engine/define-stream.js'
 import { csv } from '../../http/answer.js'
 import { CANDLE_COLUMNS, type Candle } from '../../model/candle.js'
 import type { PublicOutcome } from '../../model/outcome.js'
@@ -6,7 +7,6 @@ import { isRow, type Row, readText } from '../../model/row.js'
 import { type Stock, toStockRecord } from '../../model/stock.js'
 import { escapeUnprintable } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
-import { MASTER, type StreamDefinition } from '../../pipeline/define-stream.js'
 import type { TerminalStream } from '../terminal/terminal.js'
 
 /**

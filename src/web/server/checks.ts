@@ -1,10 +1,10 @@
-import { readStocks } from '../../analysis/output-folder.js'
-import { CHECKS, checkNames, severities, type TrackedFinding } from '../../analysis/verify/finding.js'
-import { type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../analysis/verify/recorded-checks.js'
 import { CollectError, UsageError } from '../../model/errors.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { toDay } from '../../model/trading-day.js'
+import { readStocks } from '../../tables/output-folder.js'
+import { CHECKS, checkNames, severities, type TrackedFinding } from '../../verify/finding.js'
+import { type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../verify/recorded-checks.js'
 import type { ChecksSummary, RunChecks } from '../api/runs.js'
 import { findLastWriter, findRun, toRunRow } from './runs.js'
 

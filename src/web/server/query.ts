@@ -1,12 +1,12 @@
-import { type LimitedResult, runLimitedQuery } from '../../analysis/limited-query.js'
-import { listSavedQueries } from '../../analysis/saved-queries.js'
-import { listViews } from '../../analysis/tables/index.js'
-import { workedQueries } from '../../analysis/worked-queries.js'
+import { listTables } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
 import { readDay } from '../../model/trading-day.js'
-import { listTables } from '../../pipeline/define-stream.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
+import { type LimitedResult, runLimitedQuery } from '../../tables/limited-query.js'
+import { listSavedQueries } from '../../tables/saved-queries.js'
+import { listViews } from '../../tables/views/index.js'
+import { workedQueries } from '../../tables/worked-queries.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
 
 /** The saved and the worked queries, and the tables that they may use. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import type { StreamDefinition } from '../../engine/define-stream.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import type { Day } from '../../model/trading-day.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
 import { matchPath } from '../api/path.js'
 import type { FolderChanges } from '../api/state.js'
 import type { ChecksReader } from './checks.js'

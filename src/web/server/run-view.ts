@@ -1,12 +1,12 @@
+import type { StreamDefinition } from '../../engine/define-stream.js'
+import type { LiveRun } from '../../engine/event-bus.js'
+import { groupByPhase } from '../../engine/plan.js'
 import type { LimiterStatus } from '../../limiter/limiter-registry.js'
 import type { RunEvent } from '../../model/event.js'
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { omitUndefined } from '../../model/row.js'
 import { isSelected, MAX_MARBLES, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import type { Settings } from '../../model/settings.js'
-import type { StreamDefinition } from '../../pipeline/define-stream.js'
-import type { LiveRun } from '../../pipeline/event-bus.js'
-import { groupByPhase } from '../../pipeline/plan.js'
 import type { LiveHost, LivePause, LivePhase, LiveRunState, LiveStream, LiveSummary } from '../api/live.js'
 
 export type RunView = ReturnType<typeof createRunView>

@@ -1,5 +1,5 @@
+import type { StreamDefinition } from '../../../src/engine/define-stream.js'
 import type { SampleStock } from '../../../src/model/market.js'
-import type { StreamDefinition } from '../../../src/pipeline/define-stream.js'
 import { streams } from '../../../streams/registry.js'
 import { computeLatency, type Latency } from '../provider/conditions.js'
 import type { ProviderStats } from '../provider/request-counter.js'

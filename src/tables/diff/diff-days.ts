@@ -1,0 +1,111 @@
+import type { StreamDefinition } from '../../engine/define-stream.js'
+import { UsageError } from '../../model/errors.js'
+import type { Day } from '../../model/trading-day.js'
+import { chooseEachDay, findUsedDay, listListedDays } from '../../storage/history/choose.js'
+import { createListReader } from '../../storage/history/lists.js'
+import { describeDamage, type History, leaveOutDamaged, openHistory, type Warn } from '../../storage/history/record.js'
+import { checkFolder } from '../output-folder.js'
+import type { Change } from './change.js'
+import { compareStates, type Difference, type DiffOptions } from './diff.js'
+import { openDays } from './recorded-days.js'
+
+export interface DayDiffOptions extends DiffOptions {
+  readonly streams: readonly StreamDefinition[]
+  readonly since: Day
+  /** The present if absent. */
+  readonly until?: Day | undefined
+}
+
+/**
+ * Lists what changed in a folder since a recorded day, until another one or now. If a day has no record, the newest one before it counts. New
+ * filings and news are those that appeared on the days in between; their text is that of the present files.
+ *
+ * @throws UsageError if the history begins after one of the days, or both have the same record
+ * @throws DamagedFileError if the record of one of the two days is damaged; a note names other damaged days
+ */
+export const diffDays = async (root: string, { since, until, streams, ...options }: DayDiffOptions): Promise<Difference> => {
+  await checkFolder(root)
+  if (until !== undefined && until <= since) throw new UsageError(`${until} is not after ${since}; the earlier day comes first`)
+  const history = await openHistory(root)
+  const [from, to] = [findUsedDay(history, since), until === undefined ? undefined : findUsedDay(history, until)]
+  if (from === to) throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
+  const warnings = new Set<string>()
+  const warn = (text: string): void => void warnings.add(text)
+  const { countLost, ...states } = await openDays(history, { ...options, from, to, streams, warn })
+  for (const { day = '', ...damage } of history.damages) if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
+  const { notes, counts, changes } = await compareStates(root, states, options)
+  const days = listListedDays(history)
+  const dated = await dateListings(history, changes, { from, to, days, warn })
+  const lost = countLost()
+  const between = days.filter((day) => day > from && (to === undefined || day < to)).length
+  const ends = 'only the two ends are compared: what came and went in between is not listed'
+  return {
+    folder: root,
+    since: { day: from },
+    ...(to === undefined ? {} : { day: to }),
+    counts,
+    notes: [
+      ...notes,
+      ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]),
+      ...(between === 0 ? [] : [`${ends} (${between} recorded ${between === 1 ? 'day' : 'days'})`]),
+      ...warnings,
+    ],
+    changes: dated,
+  }
+}
+
+interface ListedDays {
+  readonly from: Day
+  readonly to: Day | undefined
+  /** The recorded days. */
+  readonly days: readonly Day[]
+  /** Gets the damaged lists, which are left out. */
+  readonly warn: Warn
+}
+
+/**
+ * Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. A new stock that was listed
+ * on an earlier day is back. Reads the recorded lists only if there is such a change, one after the other.
+ */
+const dateListings = async (
+  history: History,
+  changes: readonly Change[],
+  { from, to = '9999', days, warn }: ListedDays,
+): Promise<readonly Change[]> => {
+  const read = createListReader(history, warn)
+  const lists = new Map(chooseEachDay(history, 'master').map((chosen) => [chosen.record.day, chosen]))
+  const known = new Map<Day, ReadonlySet<string> | undefined>()
+  const isListed = async (day: Day, id: string): Promise<boolean | undefined> => {
+    const chosen = lists.get(day)
+    if (!known.has(day)) {
+      const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
+      known.set(day, rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])))
+    }
+    return known.get(day)?.has(id)
+  }
+  const date = async (change: Change): Promise<Change> => {
+    const { section, symbol, to: now = symbol, from: was = symbol } = change
+    if (section !== 'listings' && section !== 'renames') return change
+    const [isThere, id] = change.change === 'left' ? [false, was] : [true, now]
+    let since: Day | undefined
+    for (const day of days.filter((one) => one > from && one <= to)) {
+      const found = await isListed(day, id)
+      if (found !== undefined) since = found === isThere ? (since ?? day) : undefined
+    }
+    let last: Day | undefined
+    for (const day of change.change === 'new' ? days.filter((one) => one < from).toReversed() : [])
+      if (await isListed(day, id)) {
+        last = day
+        break
+      }
+    const detail = last === undefined ? change.detail : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
+    return {
+      ...change,
+      ...(last === undefined ? {} : { change: 'back' }),
+      ...(since === undefined ? { detail } : { day: since, detail: `${detail} since ${since}` }),
+    }
+  }
+  const dated: Change[] = []
+  for (const change of changes) dated.push(await date(change))
+  return dated
+}

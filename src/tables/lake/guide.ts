@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import type { Table } from '../../model/table.js'
+import { type Day, lastWeekday } from '../../model/trading-day.js'
+import { quoteName, quoteText } from '../../storage/duckdb.js'
+import { listAnswers, listListedDays } from '../../storage/history/choose.js'
+import { AS_OF_MACRO, buildListSelect, chooseFiles, selectColumns } from '../../storage/history/guide.js'
+import { type History, nameHistoryFile } from '../../storage/history/record.js'
+import { isRecorded } from '../history/as-of.js'
+import { listRewritten } from '../history/rewritten-days.js'
+import { type SymbolIsin, toFormerSql } from '../recorded-symbols.js'
+import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../views/candles.js'
+import { FIRST_SEEN_VIEW } from '../views/events.js'
+import { listViews } from '../views/index.js'
+import { RUN_DAY, type View } from '../views/view.js'
+import { nameLakeFile } from './lake.js'
+
+interface Shown {
+  readonly history: History
+  readonly tables: readonly Table[]
+  /** The names of the tables and views that have a file. */
+  readonly stored: ReadonlySet<string>
+  readonly runDay: Day | undefined
+  /** The former symbols that views read. */
+  readonly former: readonly SymbolIsin[]
+}
+
+/** What makes the lake readable without this program: names and texts of files. */
+export const listGuide = (shown: Shown): readonly (readonly [name: string, text: string])[] => [
+  ['views.sql', buildViews(shown)],
+  ['README.md', README],
+]
+
+const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
+
+/** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
+const buildViews = ({ history, tables, stored, runDay, former }: Shown): string => {
+  // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
+  const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
+  const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
+  const past = new Map([
+    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(history, table)] as const),
+    ...listViews(tables)
+      .filter(isReadable)
+      .map((view) => [view.name, buildPastView(view, stored)] as const),
+  ])
+  const names = [...tables, ...listViews(tables)].map(({ name }) => name).filter((name) => stored.has(name) || past.has(name))
+  const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewritten(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
+  const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
+  return [
+    HEAD,
+    buildRunDay(listListedDays(history), runDay),
+    rewritten,
+    ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
+    ...names.flatMap((name) => {
+      const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
+      const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
+      const own = `CREATE OR REPLACE VIEW ${quoteName(name)} AS FROM ${stored.has(name) ? `query(${chosen})` : `past.${quoteName(name)}`};`
+      const sql = past.get(name)
+      return sql === undefined ? [own] : [`CREATE OR REPLACE VIEW past.${quoteName(name)} AS ${sql};`, own]
+    }),
+  ].join('\n\n')
+}
+
+/** The day that snapshots are about. */
+const buildRunDay = (days: readonly Day[], runDay: Day | undefined): string => {
+  const now = runDay === undefined ? 'CAST(NULL AS DATE)' : `DATE '${lastWeekday(runDay)}'`
+  const cases = days.toReversed().map((day) => `WHEN as_of_day() >= DATE '${day}' THEN DATE '${lastWeekday(day)}'`)
+  const none = days.length === 0 ? 'no day is recorded' : `the history begins on ${days[0]}`
+  return `CREATE OR REPLACE MACRO run_day() AS CASE WHEN getvariable('as_of') IS NULL THEN ${now} ${cases.join(' ')} ELSE error(${quoteText(none)}) END;`
+}
+
+const buildPastTable = (history: History, table: Table): string => {
+  const { name, columns, key } = table
+  if (isRecorded(table)) {
+    const answers = listAnswers(history, name).filter(({ chosen, damage }) => chosen ?? damage)
+    const [first] = answers
+    if (first === undefined) return `FROM ${readFile(name)} WHERE false`
+    const files = chooseFiles(answers, `[${quoteText(nameLakeFile(name))}]`, (file) => join('..', nameHistoryFile(file)))
+    return `${buildListSelect(files, selectColumns(table))} AND as_of_day() >= DATE '${first.day}'`
+  }
+  const time = columns.find(({ type }) => type === 'TIMESTAMP' || type === 'DATE')
+  const until = time ? `coalesce(CAST(${quoteName(time.name)} AS DATE), as_of_day()) <= as_of_day()` : 'true'
+  return `SELECT ${key ? '* EXCLUDE (is_last)' : '*'} FROM ${readFile(name)} WHERE ${until}`
+}
+
+const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string =>
+  name === FIRST_SEEN_VIEW && stored.has(name)
+    ? `FROM ${readFile(name)} WHERE coalesce(first_seen, day) <= as_of_day()`
+    : sql
+        .replaceAll(RUN_DAY, 'run_day()')
+        .replaceAll(REWRITTEN_ROWS, '(SELECT * REPLACE (day > as_of_day() AS is_later) FROM past.rewritten_rows)')
+
+const HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
+--   FROM screener;
+--   SET VARIABLE as_of = DATE '2026-02-04';       -- from now on as of this day
+--   RESET VARIABLE as_of;                         -- now
+-- "scripstream lake" rewrites this file.
+CREATE SCHEMA IF NOT EXISTS past;
+${AS_OF_MACRO}`
+
+const README = `# The lake: tables that any tool can read
+
+Each folder is a table of \`scripstream query\`, with one Parquet file: the collected lists, and what is derived from them. Rows are sorted by symbol and day.
+
+- A file is written beside the lake and renamed, so that a reader sees the old or the new table. \`scripstream lake\` writes those that have changed, and so does a run
+  with the setting \`"lake": true\`. A query writes only what it needs.
+- Times are those of India, without a zone. The units of the columns: \`scripstream query\`. \`extra\` has the fields without a column, as JSON.
+- Of two candles of one day the last one counts: \`is_last\` in \`candles\` and \`index_candles\`. \`candles_adjusted\` has each day once.
+- As of a day, lists are those of the newest recorded day until then, and filings and news those that are dated until then: \`first_seen\` has when each was first
+  collected. \`scripstream query --as-of\` leaves out those that came later.
+- Files of other outputs than the present ones are never used by \`scripstream\`. The folder may be deleted at any time.
+
+Start in this folder. DuckDB, version 1.1 or newer:
+
+    duckdb -init views.sql
+    FROM screener;
+    SET VARIABLE as_of = DATE '2026-02-04'; FROM surveillance;
+
+pandas (packages pandas and pyarrow):
+
+    import pandas
+    screener = pandas.read_parquet('screener/screener.parquet')
+    tcs = pandas.read_parquet('candles_adjusted/candles_adjusted.parquet', filters=[('symbol', '==', 'TCS')])
+
+Polars:
+
+    import polars
+    screener = polars.read_parquet('screener/screener.parquet')
+    tcs = polars.scan_parquet('candles_adjusted/candles_adjusted.parquet').filter(polars.col('symbol') == 'TCS').collect()
+
+A recorded day from Python, as a pandas frame (\`.pl()\` for Polars):
+
+    import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
+    db.execute("SET VARIABLE as_of = DATE '2026-02-04'")
+    frame = db.sql('FROM surveillance').df()
+`

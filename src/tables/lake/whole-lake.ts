@@ -1,0 +1,42 @@
+import { listTables } from '../../engine/define-stream.js'
+import { disk } from '../../storage/disk.js'
+import { quoteName } from '../../storage/duckdb.js'
+import { writeFileAtomically } from '../../storage/file-system.js'
+import { openHistory } from '../../storage/history/record.js'
+import { deleteTemporaryFiles } from '../../storage/lock.js'
+import { countRows, defineExport, loadTables } from '../export/define-export.js'
+import type { Export, ExportOptions } from '../export/export.js'
+import { readRecordedSymbols } from '../recorded-symbols.js'
+import { readFormer, readRunDay } from '../variables.js'
+import { listViews } from '../views/index.js'
+import { deleteFormerCopies } from './former-copies.js'
+import { listGuide } from './guide.js'
+import { nameLakeFile, toLakePath } from './lake.js'
+
+/**
+ * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.
+ *
+ * @example wholeLake({ streams }).write('./data').subscribe()
+ */
+export const wholeLake = (options: ExportOptions): Export =>
+  defineExport({ ...options, name: 'lake', lake: { isRequired: true } }, async (exporting) => {
+    const { connection, root, tables } = exporting
+    const loaded = await loadTables(exporting, ({ name }) => countRows(connection, quoteName(name)))
+    const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
+    // Views cannot be stored while the day of the run is unknown, or the history is damaged.
+    for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
+    const known = listTables(options.streams)
+    const [history, runDay] = [await openHistory(root), await readRunDay(root)]
+    const views = listViews(known)
+    const former = [
+      ...(await readFormer({ root, views, mayBePast: true })),
+      // The export has warned of damaged days.
+      ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
+    ]
+    const shown = { history, tables: known, stored, runDay, former }
+    for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
+    // A query may be writing one.
+    await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
+    await deleteFormerCopies(root)
+    return loaded.map((table, place) => ({ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false }))
+  })

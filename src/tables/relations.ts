@@ -1,0 +1,164 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Columned, Table } from '../model/table.js'
+import type { Day } from '../model/trading-day.js'
+import { quoteName, quoteText } from '../storage/duckdb.js'
+import { openHistory } from '../storage/history/record.js'
+import type { TableFolder } from '../storage/table-folder.js'
+import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
+import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
+import { setRewritten } from './history/rewritten-days.js'
+import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
+import { readFormer, readRunDay, setVariables } from './variables.js'
+import { CANDLE_DAYS } from './views/candles.js'
+import { fillFirstSeen } from './views/fill-first-seen.js'
+import { addNeeded, listViews } from './views/index.js'
+import { isView } from './views/view.js'
+
+/** Where tables and views come from. */
+export interface RelationSource {
+  readonly tables: readonly Table[]
+  readonly folder: TableFolder
+  /** The use of the lake; none if absent. */
+  readonly lake?: LakeUse | undefined
+  /** The day as of which tables are read; the present if absent. */
+  readonly past?: Day | undefined
+  /** The tables and views whose rows are read; all if absent. Others are only listed. */
+  readonly used?: readonly Columned[]
+  /** Whether nothing is read, and views are only listed. */
+  readonly isListing?: boolean
+  /** Gets the damaged recorded days, which are left out. */
+  readonly warn: PastDay['warn']
+  /** Names of tables that are read as empty. */
+  readonly without?: ReadonlySet<string> | undefined
+}
+
+/** The tables and views of a statement. */
+export interface Relations {
+  /** The files to be opened. */
+  readonly files: readonly string[]
+  /** The files of the lake among them, by table. */
+  readonly stored: ReadonlyMap<string, LakeTable>
+  /** The tables without files. */
+  readonly empty: ReadonlySet<string>
+  /** The recorded day that is used. */
+  readonly usedDay?: Day
+  /** Which records answer, where they are not of the day that is asked for. */
+  readonly answers?: readonly string[]
+}
+
+/** Creates tables and views, and those that they need. Sets the variables that views read. */
+export const openRelations = async (
+  connection: DuckDBConnection,
+  chosen: readonly Columned[],
+  source: RelationSource,
+): Promise<Relations> => {
+  const { tables, folder, past } = source
+  let isDamaged = false
+  const warn: PastDay['warn'] = (text) => {
+    isDamaged = true
+    source.warn(text)
+  }
+  const isRead = chosen.some((one) => isView(one) || isHistoryTable(one))
+  const history = isRead ? await openHistory(folder.root) : { root: folder.root, records: [], deleted: [], damages: [] }
+  const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
+  const isSound = runDay !== undefined && history.damages.length === 0
+  const views = listViews(tables)
+  const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
+  const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
+  const context = isSound ? [runDay, JSON.stringify(former), ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const lake = openLake(connection, source, context)
+  for (const view of views.toReversed())
+    if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name)) await lake.read(view)
+  const needed = addNeeded(chosen, tables, lake.stored)
+  const computed = needed.views.filter(({ name }) => !lake.stored.has(name))
+  const opened = await (past === undefined
+    ? openPresent(needed.tables, source, lake)
+    : openPast(source, { tables: needed.tables, warn, day: past }, lake))
+  await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { history, tables, warn } })
+  const records = { history, until: past, warn }
+  await setRewritten(connection, computed, records)
+  const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
+  const days: (readonly [HistoryTable, TableReader])[] = []
+  for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
+  await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
+  // Views of a history that cannot be read whole are not stored: it may be repaired.
+  await createRelations(connection, isDamaged ? { ...lake, writeView: async () => undefined } : lake, [
+    ...opened.selects,
+    ...needed.views.map((view) => {
+      const own = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
+      return [view, lake.stored.get(view.name)?.select ?? own ?? view.sql] as const
+    }),
+    ...days.map(([table, { select }]) => [table, select] as const),
+  ])
+  const read = [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)]
+  const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
+  const { usedDay, answers, empty } = opened
+  return { files, empty, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
+}
+
+type Selects = readonly (readonly [relation: Columned, select: string])[]
+
+/** Creates tables and views. A shared view that another one reads is computed now, unless they are only listed. */
+const createRelations = async (connection: DuckDBConnection, { isListing, writeView }: Lake, selects: Selects): Promise<void> => {
+  const needed = new Set(isListing ? [] : selects.flatMap(([relation]) => (isView(relation) ? relation.needs : [])))
+  for (const [relation, select] of selects) {
+    const isComputed = isView(relation) && relation.isShared === true && needed.has(relation.name)
+    const name = relation.name.split('.').map(quoteName).join('.')
+    await connection.run(`CREATE ${isComputed ? 'TABLE' : 'VIEW'} ${name} AS ${select}`)
+    const file = isView(relation) ? await writeView(relation) : undefined
+    if (file && !isComputed) await connection.run(`CREATE OR REPLACE VIEW ${name} AS ${file.select}`)
+  }
+}
+
+const isHistoryTable = (relation: Columned): relation is HistoryTable => 'table' in relation
+
+interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files' | 'empty'> {
+  readonly selects: Selects
+  /** The SQL of the view with the candles, if the lake has them. */
+  readonly candleDays?: string | undefined
+}
+
+const openPresent = async (tables: readonly Table[], { folder, without }: RelationSource, lake: Lake): Promise<OpenedTables> => {
+  const selects: (readonly [Table, string])[] = []
+  const files: string[] = []
+  const empty = new Set<string>()
+  for (const table of tables) {
+    if (without?.has(table.name)) {
+      selects.push([table, buildEmptySelect(table)])
+      continue
+    }
+    const file = (await lake.read(table)) ?? (await lake.writeTable(table))
+    selects.push([table, file?.select ?? (await buildSelect(table, folder))])
+    const own = file ? [] : await listPaths([table], folder)
+    files.push(...own)
+    if (file ? file.inputs.bytes === 0 : own.length === 0) empty.add(table.name)
+  }
+  const unique = lake.stored.get('candles')?.unique
+  const candleDays = unique && `SELECT symbol, date AS day, open, high, low, close, volume FROM (${unique})`
+  return { files, empty, selects, candleDays }
+}
+
+/** Candles of the lake, if it has them, until the day; other tables as they stood then. */
+const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, lake: Lake): Promise<OpenedTables> => {
+  const { tables, day } = asked
+  const past = await openDay({ folder: source.folder, ...asked })
+  const isCandles = ({ name }: Table): boolean => name === 'candles'
+  const present = await openPresent(tables.filter(isCandles), source, lake)
+  const readers: (readonly [Table, TableReader])[] = []
+  for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
+  return {
+    files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
+    empty: new Set([...present.empty, ...readers.flatMap(([{ name }, { files }]) => (files.length === 0 ? [name] : []))]),
+    selects: [
+      ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
+      ...readers.map(([table, { select }]) => [table, select] as const),
+    ],
+    candleDays: present.candleDays && `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`,
+    answers: past.listAnswers(),
+    ...(past.used === undefined ? {} : { usedDay: past.used }),
+  }
+}
+
+/** The paths of all files of some tables. */
+export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
+  (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)

@@ -1,0 +1,45 @@
+import { listTables, type StreamDefinition } from '../engine/define-stream.js'
+import { UsageError } from '../model/errors.js'
+import type { Row } from '../model/row.js'
+import { quoteText } from '../storage/duckdb.js'
+import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
+import { queryRows } from './query.js'
+
+/** Everything that the tables say about one stock. */
+export interface StockView {
+  /** Its row of the screener. */
+  readonly facts: Row
+  /** Its newest events up to the day of the run, newest first, and those ahead, by kind. */
+  readonly events: readonly Row[]
+  /** If it was named otherwise: `OLD is now NEW`. */
+  readonly renamed?: string
+}
+
+interface ViewRequest {
+  /** A symbol, an ISIN, a former symbol or the name of the company. */
+  readonly stock: string
+  readonly streams: readonly StreamDefinition[]
+  /** Events of each kind. */
+  readonly limit: number
+}
+
+/** Reads what a folder knows about one stock. @throws UsageError for an unknown one */
+export const readStockView = async (root: string, { stock, streams, limit }: ViewRequest): Promise<StockView> => {
+  await checkFolder(root)
+  const stocks = await readStocks(root)
+  const { wanted, wrong } = await selectFolderSymbols(root, { symbols: [stock] }, { stocks })
+  const [symbol = ''] = wanted ?? []
+  const source = { out: root, tables: listTables(streams), symbol }
+  const { ISIN: isin } = stocks.find((one) => one.Symbol === symbol) ?? {}
+  // The database applies a condition on the ISIN before it joins the groups of the screener.
+  const isOfStock = `isin = ${quoteText(isin ?? '')}`
+  const [facts] = await queryRows(`FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`, source)
+  if (facts === undefined) throw new UsageError(`${symbol} is not in the master list`)
+  const events = await queryRows(
+    `SELECT * FROM events WHERE ${isOfStock} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY day DESC, happened_at DESC, title) <= ${limit}
+     ORDER BY day DESC, happened_at DESC, title`,
+    source,
+  )
+  const now = wrong.find((one) => one.now !== undefined)
+  return { facts, events, ...(now === undefined ? {} : { renamed: `${now.given} is now ${now.now}` }) }
+}

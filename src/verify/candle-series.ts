@@ -1,0 +1,88 @@
+import { type CandleArrays, readCandleFile } from '../market/candle-file.js'
+import { omitUndefined } from '../model/row.js'
+import type { Finding } from './finding.js'
+
+/** A finding about the candles of a stock or an index, without its name and file. */
+export type SeriesFinding = Omit<Finding, 'symbol' | 'other' | 'file'>
+
+/** The stock or index of a candle file. */
+export interface SeriesFile {
+  readonly symbol: string
+  readonly file: string
+}
+
+export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly SeriesFinding[]): readonly Finding[] =>
+  findings.map(({ check, severity, day, detail }) => omitUndefined({ check, severity, symbol, day, file, detail }))
+
+export interface ParsedCandles {
+  readonly candles: CandleArrays
+  /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
+  readonly fault?: string | undefined
+}
+
+/** Reads a candle file; nothing of it if it lacks the header. */
+export const parseCandles = (bytes: Buffer): ParsedCandles => {
+  const { candles, hasHeader, badLine, isTruncated } = readCandleFile(bytes)
+  if (!hasHeader) return { candles: { ...candles, length: 0 }, fault: 'its first line is not the header' }
+  if (badLine) return { candles, fault: `line ${badLine.number} is no candle` }
+  return isTruncated ? { candles, fault: 'its last line is truncated' } : { candles }
+}
+
+const isAscending = ({ day, length }: CandleArrays): boolean => {
+  for (let index = 1; index < length; index += 1) if ((day[index] as number) <= (day[index - 1] as number)) return false
+  return true
+}
+
+/** The candles in order; of several of a day the last one in the file. */
+export const keepLastOfDays = (candles: CandleArrays): CandleArrays => {
+  if (isAscending(candles)) return candles
+  const lastOf = new Map<number, number>()
+  for (let index = 0; index < candles.length; index += 1) lastOf.set(candles.day[index] as number, index)
+  return pickCandles(
+    candles,
+    [...lastOf].sort(([one], [other]) => one - other).map(([, index]) => index),
+  )
+}
+
+/** The candles at some indices. */
+export const pickCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
+  const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
+  return {
+    length: indices.length,
+    time: column(candles.time),
+    day: Int32Array.from(indices, (index) => candles.day[index] as number),
+    open: column(candles.open),
+    high: column(candles.high),
+    low: column(candles.low),
+    close: column(candles.close),
+    volume: column(candles.volume),
+  }
+}
+
+/** The newest candles of a series, and the close of a year before. */
+export interface RecentCandles {
+  readonly candles: CandleArrays
+  readonly yearAgo: number | undefined
+  /** Of a year. */
+  readonly days: Int32Array
+  readonly closes: Float64Array
+}
+
+const RECENT_CANDLES = 30
+const YEAR_CANDLES = 251
+/** Days. */
+const YEAR = 365
+
+export const getRecent = (candles: CandleArrays): RecentCandles => {
+  const { day, close, length } = candles
+  const count = Math.min(length, RECENT_CANDLES)
+  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - YEAR)
+  const indices = Array.from({ length: count }, (_, index) => length - count + index)
+  const start = Math.max(0, length - YEAR_CANDLES)
+  return {
+    candles: pickCandles(candles, indices),
+    yearAgo: close[yearAgo],
+    days: day.slice(start, length),
+    closes: close.slice(start, length),
+  }
+}

@@ -1,0 +1,240 @@
+import type { Day } from '../model/trading-day.js'
+
+/** `error`: wrong data; `warning`: data to review; `info`: good to know. */
+export type Severity = 'error' | 'warning' | 'info'
+
+export const severities: readonly Severity[] = ['error', 'warning', 'info']
+
+/** All checks with what they find, in the order of the summary. */
+export const CHECKS = {
+  files:
+    'files that are missing, shorter than the run wrote them, truncated or unreadable, or have broken texts; a deep check also finds changed content',
+  'duplicate-candles': 'days that appear twice in a candle file',
+  'unordered-candles': 'candles that precede older ones',
+  'impossible-candles':
+    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
+  'repeated-candles': 'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
+  'shifted-series': 'series that are a day late or early, or have the values of the session before or after',
+  'short-histories': 'candles that begin long after the listing, though those of other stocks reach further back',
+  'recorded-values': 'candles and results that do not fit what other lists of the same run say',
+  'spliced-series': 'prices of two stocks under one symbol',
+  'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
+  'large-moves':
+    'closes more than 30 % from the previous one, without an explanation; in the last year 20 % if the stock has a price band or the move is undone',
+  volumes: 'no volume, or a thousandfold one, of a stock that trades regularly',
+  'missing-sessions': 'sessions that a stock lacks, though it traded on all sessions around them',
+  'newest-sessions': 'stocks without the newest sessions, though they traded on all sessions before',
+  'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
+  'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
+  'price-bands': 'closes of the newest session outside the price band, and bands that the exchange does not have',
+  'duplicate-records': 'records that are in a list twice',
+  'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
+  leftovers: 'files of stocks and indices that are no longer listed',
+  'dead-columns': 'columns of a list that lost their values within the last recorded days',
+  'unchanged-lists': 'lists that used to change and have been the same for sessions',
+  'restated-figures': 'quarterly figures that differ from what an earlier day recorded',
+  'blinking-members': 'stocks and indices that left a list and came back',
+  'failing-streams': 'streams that have failed for days, or have no record for days',
+} as const
+
+/** The name of a check. */
+export type CheckName = keyof typeof CHECKS
+
+/** The names of all checks. */
+export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
+
+const FETCH_AGAIN = 'delete the file; the next run fetches its whole history'
+const COMPARE = 'compare with the exchange, and accept what it has, too'
+
+/** What to do about the findings of each check. */
+export const REMEDIES: Readonly<Record<CheckName, string>> = {
+  files: 'restore the files, or delete them; the next run fetches them again',
+  'duplicate-candles': FETCH_AGAIN,
+  'unordered-candles': FETCH_AGAIN,
+  'impossible-candles': FETCH_AGAIN,
+  'repeated-candles': FETCH_AGAIN,
+  'shifted-series': FETCH_AGAIN,
+  'short-histories': FETCH_AGAIN,
+  'recorded-values': 'compare with the exchange, and delete the file that is wrong; the next run fetches it again',
+  'spliced-series': FETCH_AGAIN,
+  'unadjusted-actions': FETCH_AGAIN,
+  'large-moves': COMPARE,
+  volumes: COMPARE,
+  'missing-sessions': `${FETCH_AGAIN}; accept sessions that the provider lacks`,
+  'newest-sessions': 'run again later, the provider may be late; accept a stock that is suspended',
+  'odd-days': "compare with the exchange's calendar; accept holidays on which only indices have candles",
+  'stale-symbols': 'accept stocks that are suspended',
+  'price-bands': COMPARE,
+  'duplicate-records': 'delete the file; the next run fetches the list again',
+  'stray-records': 'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
+  leftovers: 'delete the files, or accept them to keep them',
+  'dead-columns': 'compare with an answer of the provider; accept columns that it has dropped',
+  'unchanged-lists': "compare with the provider's page",
+  'restated-figures': 'compare with the filed results; accept restatements',
+  'blinking-members': 'accept it if the list is whole again',
+  'failing-streams': 'correct the reason that is given; the next run tries again',
+}
+
+/** One thing that a check found. */
+export interface Finding {
+  readonly check: CheckName
+  readonly severity: Severity
+  /** The stock or index; absent if it is about the market or a list. */
+  readonly symbol?: string
+  /** The other stock, if it is about two and the candles do not show which one is wrong. */
+  readonly other?: string
+  /** The trading day, `YYYY-MM-DD`; the first one where there are several. */
+  readonly day?: string
+  /** Relative to the output folder. */
+  readonly file?: string
+  readonly detail: string
+}
+
+/** A finding with its life. */
+export interface TrackedFinding extends Finding {
+  /**
+   * `new`: first found in the files of this run, or, in a report (`VerifyOptions.isReport`), in no earlier report; `open`: known from an earlier
+   * run; `gone`: no longer found, since this run.
+   */
+  readonly state: 'new' | 'open' | 'gone'
+  /** The run whose files had it first, and its day; absent without a report of a run. */
+  readonly run?: string
+  readonly since?: Day
+}
+
+/** A finding that a person has reviewed and accepted; the wording is that of the day. */
+export interface AcceptedFinding extends Finding {
+  readonly state?: 'accepted'
+  readonly since?: Day
+  readonly accepted: Day
+  readonly reason?: string
+}
+
+/** Why findings are accepted, and since when. */
+export interface Acceptance {
+  /** The day of the acceptance. */
+  readonly on: Day
+  readonly reason?: string | undefined
+}
+
+/** How many findings the settings allow, by check, `errors` or `warnings`. */
+export type FindingLimits = Readonly<Record<string, number>>
+
+/** A limit of the settings, and the findings above it. */
+export interface ExceededLimit {
+  readonly limit: string
+  readonly allowed: number
+  readonly found: number
+}
+
+/** Something that could not be checked. */
+export interface Unchecked {
+  readonly checks: readonly CheckName[]
+  /** What was not checked, the missing input, and how to get it. */
+  readonly text: string
+}
+
+/** How much of a year the candles of the stocks cover. */
+export interface YearCoverage {
+  readonly year: number
+  readonly sessions: number
+  /** With candles in this year or around it. */
+  readonly stocks: number
+  /** Candles of stocks on sessions. */
+  readonly candles: number
+  /** The candles, as a share of the sessions of each stock between its first candle and its last. */
+  readonly share: number
+}
+
+/** Recorded days: how many can be read, and the first and the last of them. */
+export interface HistoryRange {
+  readonly days: number
+  readonly first?: Day
+  readonly last?: Day
+}
+
+/** The result of the verification of a folder. */
+export interface Verification {
+  readonly folder: string
+  /** The run of the folder's report, and its "now". */
+  readonly run?: string
+  readonly asOf?: string
+  readonly stocks: number
+  readonly files: number
+  readonly candles: number
+  /** The market's sessions, derived from its candles. */
+  readonly sessions: { readonly count: number; readonly last?: string }
+  /** The recorded days on which the checks of the history rest. */
+  readonly history: HistoryRange
+  /** The coverage by the stocks' candles, the newest year first. */
+  readonly coverage: readonly YearCoverage[]
+  /** What could not be checked, and why. */
+  readonly notes: readonly string[]
+  readonly counts: Readonly<Partial<Record<CheckName, Readonly<Record<Severity, number>>>>>
+  /** Without the accepted ones: those that are new, and those that are open. */
+  readonly findings: readonly TrackedFinding[]
+  /** What the checks of the run before found, and those of this run do not. */
+  readonly gone: readonly TrackedFinding[]
+  /** Accepted findings that were found again. */
+  readonly accepted: readonly AcceptedFinding[]
+  /** Accepted findings that were no longer found. */
+  readonly stale: readonly AcceptedFinding[]
+  /** How many findings this command accepted, and how many stale ones it removed. */
+  readonly changed?: { readonly added: number; readonly removed: number }
+  /** The limits that new findings exceed; the command exits with 4 if there is one. */
+  readonly passed: readonly ExceededLimit[]
+}
+
+/** The same about so many stocks, and this share of all, is one finding about the market. */
+const MIN_MANY = 5
+const MIN_MANY_SHARE = 0.05
+
+export const isMany = (count: number, total: number): boolean => count >= MIN_MANY && count >= total * MIN_MANY_SHARE
+
+/** More than any stock: what concerns the whole market comes first. */
+const MARKET_VALUE = 1e12
+
+/**
+ * Findings in the order of checks, then of severity, then by weight: a tenfold traded value (rupees per session, by symbol) weighs as much as
+ * a year before the newest session.
+ */
+export const sortFindings = (
+  findings: readonly Finding[],
+  { tradedValues, last }: { readonly tradedValues: ReadonlyMap<string, number>; readonly last: Day | undefined },
+): readonly Finding[] => {
+  const now = Date.parse(last ?? '')
+  const weigh = ({ symbol, day }: Finding): number => {
+    const value = symbol === undefined ? MARKET_VALUE : (tradedValues.get(symbol) ?? 0)
+    const age = (now - Date.parse(day ?? '')) / YEAR_MS
+    return Math.log10(1 + value) - (Number.isNaN(age) ? 0 : age)
+  }
+  const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + severities.indexOf(severity)
+  const key = ({ symbol = '', day = '', file = '' }: Finding): string => `${symbol}\n${day}\n${file}`
+  return findings
+    .map((finding) => ({ finding, rank: rank(finding), weight: weigh(finding), key: key(finding) }))
+    .sort((one, other) => one.rank - other.rank || other.weight - one.weight || (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ finding }) => finding)
+}
+
+const YEAR_MS = 365.25 * 86_400_000
+
+export const countFindings = (findings: readonly Finding[], checks: readonly CheckName[]): Verification['counts'] =>
+  Object.fromEntries(
+    checks.map((check) => {
+      const own = findings.filter((finding) => finding.check === check)
+      const count = (severity: Severity): number => own.filter((finding) => finding.severity === severity).length
+      return [check, { error: count('error'), warning: count('warning'), info: count('info') }]
+    }),
+  )
+
+/** The limits that the findings exceed. */
+export const findExceededLimits = (findings: readonly Finding[], limits: FindingLimits): readonly ExceededLimit[] =>
+  Object.entries(limits).flatMap(([limit, allowed]) => {
+    const isCounted = ({ check, severity }: Finding): boolean =>
+      limit === check || (limit === 'errors' && severity === 'error') || (limit === 'warnings' && severity === 'warning')
+    const found = findings.filter(isCounted).length
+    return found > allowed ? [{ limit, allowed, found }] : []
+  })
+
+/** The names that a limit may have. */
+export const limitNames: readonly string[] = ['errors', 'warnings', ...checkNames]

@@ -1,0 +1,197 @@
+import { join } from 'node:path'
+import { MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import type { Item } from '../model/outcome.js'
+import { isRow } from '../model/row.js'
+import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
+import { findLockHolder } from '../storage/lock.js'
+import {
+  createOutputMatcher,
+  DAMAGED,
+  digestFile,
+  forEachYielding,
+  listOutputFiles,
+  type OutputDigest,
+  readOutputDigests,
+} from '../storage/output-files.js'
+import { statePaths } from '../storage/run-state.js'
+import { checkNames, type Finding, type Unchecked } from './finding.js'
+
+/** A file of an output. */
+export interface OutputFile {
+  readonly output: Output
+  /** Relative to the output folder. */
+  readonly file: string
+  readonly bytes: number
+  /** Its stock or index; absent if that is not listed, and for files over all items. */
+  readonly item?: Item
+}
+
+export interface StreamFiles {
+  readonly stream: StreamDefinition
+  /** Sorted by name. */
+  readonly files: readonly OutputFile[]
+  /** Whether the stream writes a file per item. */
+  readonly isPerItem: boolean
+  /** Whether a path is one of the stream's outputs, existing or not. */
+  readonly owns: (file: string) => boolean
+}
+
+/** The files of all streams, with the items that they are about. */
+export const findStreamFiles = async (
+  root: string,
+  streams: readonly StreamDefinition[],
+  { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
+): Promise<readonly StreamFiles[]> => {
+  const offered = new Map([[MASTER, items]])
+  const all: StreamFiles[] = []
+  for (const stream of streams) {
+    const { of } = stream.work
+    if (of !== undefined && !offered.has(of)) offered.set(of, await readItems(root, of, streams))
+    all.push(await findOutputs(root, stream, { exchange, items: offered.get(of ?? '') ?? [] }))
+  }
+  return all
+}
+
+/** The items that a stream offers to its followers, from its stored list. */
+const readItems = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
+  const stream = streams.find((one) => one.name === name)
+  const rows = await readStateDocument(join(root, stream?.outputs[0].file ?? ''))
+  return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
+}
+
+/** The files of a stream in a folder. `items` are its known items. */
+const findOutputs = async (
+  root: string,
+  stream: StreamDefinition,
+  { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
+): Promise<StreamFiles> => {
+  const files: OutputFile[] = []
+  const patterns: string[] = []
+  const { work } = stream
+  for (const output of stream.outputs) {
+    const parts = work.of === undefined ? work.parts : [{ fileName: '*' }]
+    for (const pattern of new Set(parts.map((part) => toFilePath(output, exchange, part)))) {
+      patterns.push(pattern)
+      const itemOf = new Map(pattern.includes('*') ? items.map((item) => [toFilePath(output, exchange, item), item]) : [])
+      await forEachYielding([...(await listOutputFiles(root, pattern))].sort(), (file) => {
+        const [found, item] = [statFile(join(root, file)), itemOf.get(file)]
+        if (found) files.push({ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) })
+      })
+    }
+  }
+  return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
+}
+
+/** What the runs recorded about their files. */
+export interface RecordedFiles {
+  /** Whether a run replaces files now. */
+  readonly isRunning: boolean
+  /** The content of each output that was written last, by path. */
+  readonly digests: ReadonlyMap<string, OutputDigest>
+}
+
+export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
+  const holder = findLockHolder(statePaths(root).lock)
+  return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
+}
+
+/** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */
+export const checkFileSizes = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
+  const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
+  return [...digests].flatMap(([file, { stamp }]): Finding[] => {
+    const [size, [bytes]] = [sizes.get(file), stamp]
+    if (!owns(file) || size === bytes) return []
+    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${bytes} bytes`, file)]
+    return isRunning ? [] : [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
+  })
+}
+
+const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
+
+const WAY_OUT = 'restore it, or delete it and fetch it again'
+
+/** Reads every output and compares it with the digest of what a run wrote. */
+export const checkDigests = async (
+  root: string,
+  all: readonly StreamFiles[],
+  { digests, isRunning }: RecordedFiles,
+): Promise<readonly Finding[]> => {
+  const findings: Finding[] = []
+  await forEachYielding(
+    all.flatMap((stream) => stream.files.map(({ file }) => file)),
+    (file) => {
+      const found = compareContent(join(root, file), digests.get(file), isRunning)
+      if (found !== undefined) findings.push({ check: 'files', file, ...found })
+    },
+  )
+  return findings
+}
+
+const compareContent = (
+  path: string,
+  wanted: OutputDigest | undefined,
+  isRunning: boolean,
+): Pick<Finding, 'severity' | 'detail'> | undefined => {
+  if (wanted === undefined)
+    return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
+  try {
+    const { digest, stamp } = digestFile(path, wanted.digest)
+    if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
+    if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
+    if (isSameStamp(wanted.stamp, stamp))
+      return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }
+    // An active run replaces files that had another digest when the list was read.
+    return isRunning ? undefined : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }
+  } catch (error) {
+    return { severity: 'error', detail: `it cannot be read: ${describeFileError(error, 'read')}; ${WAY_OUT}` }
+  }
+}
+
+/** Finds temporary files of interrupted writes. The next run removes them. */
+export const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
+  if (statFile(statePaths(root).lock)) return []
+  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
+  const names = await Promise.all(
+    [...folders].map(async (folder) => (await listNames(join(root, folder))).map((name) => join(folder, name))),
+  )
+  return names
+    .flat()
+    .filter((file) => isTemporaryName(file.slice(file.lastIndexOf('/') + 1)))
+    .sort()
+    .map((file) => ({ check: 'files', severity: 'warning', file, detail: 'a leftover of an interrupted write; the next run removes it' }))
+}
+
+/** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
+export const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
+  all
+    .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
+    .flatMap(({ stream, files }): readonly Finding[] => {
+      const detail = `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`
+      return files.flatMap(({ item, file }) => (item === undefined ? { check: 'leftovers', severity: 'info', file, detail } : []))
+    })
+
+/** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
+export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] => {
+  const first = new Map<string, Finding>()
+  for (const finding of findings) {
+    if (finding.check !== 'files' || finding.file === undefined) continue
+    const known = first.get(finding.file)
+    first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
+  }
+  return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
+}
+
+/** The missing inputs of the checks of files. */
+export const describeUncheckedFiles = (root: string, { digests }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
+  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
+  const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
+    [digests.size === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
+    [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
+    [
+      statFile(statePaths(root).run.record) !== undefined,
+      checkNames,
+      'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
+    ],
+  ]
+  return missing.flatMap(([isMissing, checks, text]) => (isMissing ? [{ checks, text }] : []))
+}

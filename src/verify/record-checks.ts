@@ -1,0 +1,180 @@
+import { join } from 'node:path'
+import { CsvError } from 'csv-parse/sync'
+import { listTables } from '../engine/define-stream.js'
+import { DamagedFileError } from '../model/errors.js'
+import { getOrAdd } from '../model/map.js'
+import { isRow, type Row, readText, toNumber } from '../model/row.js'
+import type { Stock } from '../model/stock.js'
+import { nameFirst } from '../model/text.js'
+import { disk } from '../storage/disk.js'
+import { yieldTurn } from '../storage/file-system.js'
+import { readRecords } from '../storage/record-file.js'
+import { readRepaired } from '../storage/repaired-files.js'
+import { parseCsv } from '../storage/table-rows.js'
+import type { Finding } from './finding.js'
+import type { OutputFile, StreamFiles } from './output-files.js'
+
+interface RecordContext {
+  readonly listed: StockIndex
+  readonly exchange: string
+}
+
+/** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
+const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
+
+/** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
+export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
+  const findings: Finding[] = []
+  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
+  const rows = new Map<string, readonly Row[]>()
+  for (const { stream, files } of all)
+    for (const file of files) {
+      if (file.output.shape === 'candles-per-item') continue
+      const fractions = createFractionCheck(listTables([stream]))
+      try {
+        findings.push(
+          ...(await checkFile(root, file, { ...against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...fractions.finish(file.file),
+          ...findBrokenTexts(root, file),
+        )
+      } catch (error) {
+        if (!(error instanceof SyntaxError || error instanceof DamagedFileError || error instanceof CsvError)) throw error
+        const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
+        findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
+      }
+      await yieldTurn()
+    }
+  return { findings, rows }
+}
+
+const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
+
+const BROKEN_TEXTS =
+  'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
+
+/** A file of an earlier version with texts that DuckDB refuses. */
+const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
+  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
+    ? []
+    : [{ check: 'files', severity: 'warning', ...ofItem(output), file: output.file, detail: BROKEN_TEXTS }]
+
+interface FileContext extends RecordContext {
+  readonly rows: Map<string, readonly Row[]>
+  readonly fractions: ReturnType<typeof createFractionCheck>
+  readonly isOfStocks: boolean
+}
+
+const checkFile = async (
+  root: string,
+  { output, file, item }: OutputFile,
+  { listed, exchange, rows, fractions, isOfStocks }: FileContext,
+): Promise<readonly Finding[]> => {
+  const path = join(root, file)
+  switch (output.shape) {
+    case 'rows-in-one-file': {
+      const records: Row[] = []
+      for await (const some of readRecords(path, file))
+        for (const record of some) {
+          const { Symbol: symbol, ISIN, SMA, incomeStat_cq: quarters } = record
+          fractions.add(record)
+          records.push({ Symbol: symbol, ISIN, SMA, profits: isRow(quarters) && quarters.NET_PROFIT })
+        }
+      rows.set(
+        file,
+        records.filter(({ SMA, profits }) => SMA || profits),
+      )
+      return findStrayRecords(file, records, listed)
+    }
+    case 'document-per-item': {
+      const document: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
+      return item === undefined ? [] : findStrayDocument(file, document, item.value as Stock)
+    }
+    case 'array-per-item': {
+      const list: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
+      if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
+      rows.set(file, list.filter(isRow))
+      rows.get(file)?.forEach(fractions.add)
+      return [...findDuplicateRecords(file, list), ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : [])]
+    }
+    default: {
+      const text = await disk.readFile(path, 'utf8')
+      rows.set(file, parseCsv(text))
+      rows.get(file)?.forEach(fractions.add)
+      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
+    }
+  }
+}
+
+/** The listed stocks, by symbol and by ISIN. */
+export interface StockIndex {
+  readonly bySymbol: ReadonlyMap<string, Stock>
+  readonly byIsin: ReadonlyMap<string, Stock>
+}
+
+export const createStockIndex = (stocks: readonly Stock[]): StockIndex => ({
+  bySymbol: new Map(stocks.map((stock) => [stock.Symbol, stock])),
+  byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
+})
+
+/** Finds rows of a market-wide list that are there twice, field by field. */
+const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly Finding[] => {
+  const count = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size
+  if (count === 0) return []
+  return [{ check: 'duplicate-records', severity: 'error', file, detail: `${count} of its ${rows.length} records repeat another one` }]
+}
+
+/** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
+const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
+  const strays = records
+    .map((record) => ({ symbol: readText(record.Symbol), isin: readText(record.ISIN) }))
+    .filter(({ symbol, isin }) => byIsin.get(isin)?.Symbol !== symbol && bySymbol.get(symbol)?.ISIN !== isin)
+    .map(({ symbol, isin }) => `${symbol} (${isin})`)
+  return createStrayFinding(file, strays, 'warning')
+}
+
+/** Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the severity is `info`. */
+const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }: StockIndex, exchange: string): readonly Finding[] => {
+  const strays = rows
+    .filter(({ exch }) => exch === undefined || readText(exch) === exchange)
+    .map((row) => ({ symbol: readText(row.Symbol ?? row.sym), isin: readText(row.ISIN ?? row.isin) }))
+    .filter(({ symbol, isin }) => !bySymbol.has(symbol) && !byIsin.has(isin))
+    .map(({ symbol }) => symbol)
+  return createStrayFinding(file, strays, 'info')
+}
+
+const createStrayFinding = (file: string, strays: readonly string[], severity: Finding['severity']): readonly Finding[] => {
+  const count = strays.length
+  if (count === 0) return []
+  const names = nameFirst([...new Set(strays)])
+  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${names}`
+  return [{ check: 'stray-records', severity, file, detail }]
+}
+
+/** Checks that a stock's own file names no other stock. */
+const findStrayDocument = (file: string, document: unknown, { Symbol: symbol, ISIN }: Stock): readonly Finding[] => {
+  const { ISIN: named, data } = (document ?? {}) as { readonly ISIN?: unknown; readonly data?: unknown }
+  const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(readText)
+  const other = others.find((isin) => isin !== '' && isin !== ISIN)
+  if (other === undefined) return []
+  return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it has records of ${other}, not of ${symbol} (${ISIN})` }]
+}
+
+/** Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a sum lacks them. */
+const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
+  const columns = tables.flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own)).filter(({ type }) => type === 'BIGINT')
+  const keys = new Set(columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])))
+  const found = new Map<string, string[]>()
+  return {
+    add: (row: Row): void => {
+      for (const key of keys) {
+        const text = readText(row[key])
+        if ((toNumber(text) ?? 0) % 1 !== 0) getOrAdd(found, key, (): string[] => []).push(text)
+      }
+    },
+    finish: (file: string): readonly Finding[] =>
+      [...found].map(([key, texts]) => ({
+        ...{ check: 'files', severity: 'warning', file },
+        detail: `${key}: ${texts.length === 1 ? 'a number has' : `${texts.length} numbers have`} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
+      })),
+  }
+}

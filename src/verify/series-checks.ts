@@ -1,0 +1,205 @@
+import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { median } from '../model/map.js'
+import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile, type SeriesFinding } from './candle-series.js'
+import { findConstantFactor, findPriceMoves, formatFactor, type StockFacts } from './price-moves.js'
+
+type SeriesFacts = Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean }
+
+/** The checks of one candle file alone. Indices are checked for impossible candles only: they may move freely. */
+export const checkSeries = (of: SeriesFile, { candles: all, fault }: ParsedCandles, { isStock, ...facts }: SeriesFacts) => {
+  const { findings, candles } = orderDays(all)
+  const impossible = findImpossibleCandles(all)
+  const checked = isStock ? candles : undefined
+  const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
+  const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
+  const faults: readonly SeriesFinding[] = fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
+  return {
+    findings: ofSeries(of, [...faults, ...findings, ...impossible.findings, ...moves, ...others]),
+    moves,
+    /** In order, each day once; absent if the file mixes two series. */
+    candles,
+  }
+}
+
+/** Closes of one day that differ by more than this share are not two revisions of one candle. */
+const TWO_PRICES = 0.05
+/** Fewer days at two prices may be an accident. */
+const MIN_DAYS_AT_TWO_PRICES = 3
+
+/** Two prices of one stock on a day are at the factor of an action, but for rounding. */
+const SAME_FACTOR = 0.03
+
+/**
+ * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
+ * adjusted and unadjusted prices at one factor, or two stocks after a provider renamed or reassigned a symbol.
+ */
+export const orderDays = (all: CandleArrays): { readonly findings: readonly SeriesFinding[]; readonly candles?: CandleArrays } => {
+  const candles = keepLastOfDays(all)
+  if (candles === all) return { findings: [], candles }
+  const { day, close } = all
+  const lastOf = new Map<number, number>()
+  const twice: number[] = []
+  const atTwoPrices: (readonly [day: number, earlier: number, later: number])[] = []
+  const unordered: number[] = []
+  let newest = 0
+  for (let index = 0; index < all.length; index += 1) {
+    const today = day[index] as number
+    const earlier = lastOf.get(today)
+    if (earlier !== undefined) {
+      twice.push(today)
+      const [one, other] = [close[earlier] as number, close[index] as number]
+      if (Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))) atTwoPrices.push([today, one, other])
+    } else if (today < newest) unordered.push(index)
+    lastOf.set(today, index)
+    newest = Math.max(newest, today)
+  }
+  if (atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length)
+    return { findings: [describeTwoPrices(atTwoPrices)] }
+  const findings: SeriesFinding[] = []
+  if (twice.length > 0) {
+    const on = numberToDay(twice.reduce((one, other) => Math.max(one, other)))
+    const detail = twice.length === 1 ? `${on} appears twice` : `${twice.length} candles repeat a day, the newest one ${on}`
+    findings.push({ check: 'duplicate-candles', severity: 'error', day: on, detail })
+  }
+  const [first] = unordered
+  if (first !== undefined) {
+    const on = numberToDay(day[first] as number)
+    findings.push({
+      check: 'unordered-candles',
+      severity: 'error',
+      day: on,
+      detail: `${on} follows ${numberToDay(day[first - 1] as number)}`,
+    })
+  }
+  return { findings, candles }
+}
+
+const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number, later: number])[]): SeriesFinding => {
+  const [number = 0, one, other] = all[0] ?? []
+  const day = numberToDay(number)
+  const text = `${all.length} days have two prices, such as ${day} with ${one} and ${other}`
+  const factors = all.map(([, earlier, later]) => Math.max(earlier / later, later / earlier))
+  const factor = findConstantFactor(factors, SAME_FACTOR)
+  return factor === undefined
+    ? { check: 'spliced-series', severity: 'error', day, detail: text }
+    : { check: 'unadjusted-actions', severity: 'error', day, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }
+}
+
+const countEarlier = (count: number): string => (count === 1 ? '' : `, and ${count - 1} earlier`)
+
+/** The share by which rounding to four digits may change a price. */
+const ROUNDING_SHARE = 1e-4
+
+/** Finds impossible candles and their day numbers; one finding per file, about the newest of them. */
+export const findImpossibleCandles = (candles: CandleArrays) => {
+  const { day, open, high, low, close, length } = candles
+  const days = new Set<number>()
+  let [count, newest, fault] = [0, -1, '']
+  for (let index = 0; index < length; index += 1) {
+    const found = findFault(candles, index)
+    if (found === undefined) continue
+    count += 1
+    days.add(day[index] as number)
+    if (newest < 0 || (day[index] as number) > (day[newest] as number)) [newest, fault] = [index, found]
+  }
+  if (newest < 0) return { findings: [], days }
+  const on = numberToDay(day[newest] as number)
+  const detail = `${fault} on ${on} (open ${open[newest]}, high ${high[newest]}, low ${low[newest]}, close ${close[newest]})${countEarlier(count)}`
+  return { findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies SeriesFinding], days }
+}
+
+/** What is wrong with a candle; undefined if it is possible. */
+const findFault = (candles: CandleArrays, index: number): string | undefined => {
+  const [open, close, volume] = [candles.open[index] as number, candles.close[index] as number, candles.volume[index] as number]
+  const [high, low] = [candles.high[index] as number, candles.low[index] as number]
+  if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
+  if (high < low) return 'the high is below the low'
+  if (volume < 0 || !Number.isSafeInteger(volume)) return `a volume of ${volume}, which is no number of shares,`
+  if (high > Number.MAX_SAFE_INTEGER) return 'a price that is too large'
+  const [most, least] = [high * (1 + ROUNDING_SHARE), low * (1 - ROUNDING_SHARE)]
+  if (Math.max(open, close) <= most && Math.min(open, close) >= least) return undefined
+  return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
+}
+
+/** The candles around one, on each side. */
+const AROUND = 30
+const MIN_AROUND = 20
+/** Rupees. The volumes of stocks with less trade may be anything. */
+const MIN_VALUE = 100_000
+/** This share of the candles around has a volume, if one without is a fault. */
+const TRADED_SHARE = 0.8
+/** A volume in another unit: a thousandfold of one that may be a third of the median. The greatest block deals stay below. */
+const TIMES_MEDIAN = 300
+const TIMES_GREATEST = 20
+
+/** Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per file and kind, about the newest. */
+const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly SeriesFinding[] => {
+  const [zero, great]: [number[], number[]] = [[], []]
+  for (let index = 0; index < length; index += 1) {
+    const own = volume[index] as number
+    const isZero = own === 0
+    const isGreat = own > TIMES_GREATEST * (volume[index - 1] ?? 0) && own > TIMES_GREATEST * (volume[index + 1] ?? 0)
+    if (!isZero && !isGreat) continue
+    const around = [
+      ...volume.subarray(Math.max(0, index - AROUND), index),
+      ...volume.subarray(index + 1, Math.min(length, index + 1 + AROUND)),
+    ]
+    const middle = median(around)
+    if (around.length < MIN_AROUND || middle * (close[index] as number) < MIN_VALUE) continue
+    if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
+    if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around)) great.push(index)
+  }
+  const create = (indices: readonly number[], describe: (index: number) => string): readonly SeriesFinding[] => {
+    const newest = indices.at(-1)
+    if (newest === undefined) return []
+    const on = numberToDay(day[newest] as number)
+    return [{ check: 'volumes', severity: 'warning', day: on, detail: `${describe(newest)} on ${on}${countEarlier(indices.length)}` }]
+  }
+  return [
+    ...create(zero, () => 'a volume of 0'),
+    ...create(great, (index) => {
+      const around = volume.slice(Math.max(0, index - AROUND), Math.min(length, index + AROUND))
+      return `a volume of ${volume[index]}, ${formatFactor((volume[index] as number) / median(around))} times the usual one,`
+    }),
+  ]
+}
+
+/** So many candles in a row that repeat those at a distance of up to a week are copies. */
+const MIN_REPEATED = 4
+const MAX_DISTANCE = 6
+/** Rupees. A close of so many ticks does not stay the same for a week. */
+const MIN_STEADY_CLOSE = 100
+
+/** Finds candles that repeat earlier ones: a price that stands still, or a week that was copied. One finding per file, about the newest. */
+const findRepeatedCandles = (candles: CandleArrays): readonly SeriesFinding[] => {
+  for (let distance = 1; distance <= MAX_DISTANCE; distance += 1) {
+    let [run, length, end] = [0, 0, 0]
+    for (let index = distance; index < candles.length; index += 1) {
+      run = isRepeated(candles, index, distance) ? run + 1 : 0
+      if (run >= MIN_REPEATED) [length, end] = [run, index]
+    }
+    if (length === 0) continue
+    const first = numberToDay(candles.day[end - length + (distance === 1 ? 0 : 1)] as number)
+    const day = numberToDay(candles.day[end] as number)
+    const detail =
+      distance === 1
+        ? `the close is ${candles.close[end]} on each of ${length + 1} sessions from ${first} to ${day}`
+        : `the ${length} candles from ${first} to ${day} repeat those of ${distance} sessions before`
+    return [{ check: 'repeated-candles', severity: 'error', day: first, detail }]
+  }
+  return []
+}
+
+const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, distance: number): boolean => {
+  const [price, shares] = [close[index] as number, volume[index] as number]
+  if (price !== close[index - distance] || price * shares < MIN_VALUE) return false
+  return shares === volume[index - distance] || (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
+}
+
+const VALUE_CANDLES = 60
+
+/** The median traded value of the newest candles, in rupees. */
+export const measureTradedValue = ({ close, volume, length }: CandleArrays): number => {
+  const first = Math.max(0, length - VALUE_CANDLES)
+  return median(close.slice(first, length).map((price, index) => price * (volume[first + index] as number)))
+}

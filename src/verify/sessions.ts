@@ -1,0 +1,168 @@
+import { dayToNumber, numberToDay } from '../market/candle-file.js'
+import type { DaySet } from '../market/series-days.js'
+import { type Row, readText } from '../model/row.js'
+import type { Table } from '../model/table.js'
+import type { Day } from '../model/trading-day.js'
+import type { MarketCalendar } from './calendar.js'
+import type { RecentCandles, SeriesFile, SeriesFinding } from './candle-series.js'
+import type { Finding } from './finding.js'
+import { NOTED_REST_DAYS } from './price-moves.js'
+import type { StockIndex } from './record-checks.js'
+
+/** The days of a series. */
+export interface SeriesDays extends SeriesFile {
+  readonly days: DaySet
+  /** Rupees per session: the median of the newest candles. */
+  readonly tradedValue: number
+  /** Days with a large move. It mentions the gap before it if that is long. */
+  readonly reportedDays: ReadonlySet<Day>
+  readonly recent: RecentCandles
+}
+
+export interface IndexSeries extends Pick<SeriesDays, 'symbol' | 'file' | 'days' | 'recent'> {
+  /** Its row in the list of indices. */
+  readonly row: Row
+}
+
+/** A stock with this traded value (1 crore rupees) is liquid: it trades on every session of the last year. */
+const LIQUID_VALUE = 10_000_000
+/** Its candles may lack this share of the sessions around a gap. */
+const LIQUID_SHARE = 0.05
+const LIQUID_SESSIONS = 250
+
+/** A gap counts if the stock traded on all of this many sessions before and after it. */
+const SESSIONS_AROUND = 120
+/** If its candles start or end closer to the gap, this many sessions in total are enough. */
+const MIN_SESSIONS_AROUND = 60
+
+export const STALE_SESSIONS = 20
+
+/**
+ * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
+ * other session around it is missing; of liquid stocks, some may be missing. Gaps of special sessions on weekends do not count: those are short.
+ */
+export const findMissingSessions = (
+  { days, reportedDays, tradedValue }: SeriesDays,
+  { sessions }: MarketCalendar,
+): readonly SeriesFinding[] => {
+  const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
+  const findings: SeriesFinding[] = []
+  for (let index = 0; index < own.length; index += 1) {
+    if (days.has(own[index] as number)) continue
+    const start = index
+    while (index < own.length && !days.has(own[index] as number)) index += 1
+    const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
+    const after = own.slice(index, index + SESSIONS_AROUND)
+    const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
+    if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
+    const isLiquid = tradedValue >= LIQUID_VALUE && own.length - index <= LIQUID_SESSIONS
+    if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid)) continue
+    const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
+    const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
+    findings.push({ check: 'missing-sessions', severity: 'warning', day: from, detail })
+  }
+  return findings
+}
+
+/** 1970 began on a Thursday. */
+export const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
+
+/** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
+export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly SeriesFinding[] => {
+  const next = findSessionIndex(sessions, days.last + 1)
+  const since = sessions.length - next
+  if (since === 0) return []
+  if (since > STALE_SESSIONS) {
+    const day = numberToDay(days.last)
+    const detail = `its last candle is of ${day}, ${since} sessions before the market's`
+    return [{ check: 'stale-symbols', severity: 'warning', day, detail }]
+  }
+  const before = sessions.slice(Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND), next)
+  if (sessions.slice(next).every(isWeekendNumber) || !isSteady(before, days, tradedValue >= LIQUID_VALUE)) return []
+  const day = numberToDay(sessions[next] as number)
+  const detail = since === 1 ? `the newest session, ${day}, is missing` : `the newest ${since} sessions, from ${day} on, are missing`
+  return [{ check: 'newest-sessions', severity: 'warning', day, detail }]
+}
+
+/** Days before the last one, on which a series is compared with the market. */
+const COMPARED_DAYS = 400
+const MIN_COMPARED = 20
+/** A series that is a day off has candles on one day a week without a session. */
+const MAX_OFF_SHARE = 0.1
+
+/** Finds a series whose days are those of the market, but a day later or earlier. */
+export const findShiftedSeries = (
+  { days: { first, last, has } }: Pick<SeriesDays, 'days'>,
+  isSession: (day: number) => boolean,
+): readonly SeriesFinding[] => {
+  const own: number[] = []
+  for (let day = Math.max(first, last - COMPARED_DAYS); day <= last; day += 1) if (has(day)) own.push(day)
+  const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length
+  const off = countOff(0)
+  if (own.length < MIN_COMPARED || off <= MAX_OFF_SHARE * own.length) return []
+  const by = [1, -1].find((days) => countOff(days) * 2 < off)
+  if (by === undefined) return []
+  const word = by === 1 ? 'late' : 'early'
+  const detail = `its candles are one day ${word}: ${off} of the newest ${own.length} are of days without a session, such as ${numberToDay(own.findLast((day) => !isSession(day)) ?? last)}`
+  return [{ check: 'shifted-series', severity: 'error', detail }]
+}
+
+/** The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
+export const readListingDays = (rows: readonly Row[], { bySymbol }: StockIndex, tables: readonly Table[]): ReadonlyMap<string, number> => {
+  const column = tables.flatMap(({ columns }) => columns).find(({ name }) => name === 'listed_on')
+  return new Map(
+    rows.flatMap((row) => {
+      const [symbol, isin] = [readText(row.SYMBOL), row['ISIN NUMBER']]
+      const day = column?.convert?.value(readText(row['DATE OF LISTING']))
+      return typeof day === 'string' && (isin === undefined || isin === bySymbol.get(symbol)?.ISIN)
+        ? [[symbol, dayToNumber(day)] as const]
+        : []
+    }),
+  )
+}
+
+/** Days after which a first candle is late. */
+const LATE_DAYS = 30
+const MIN_LISTINGS = 10
+/** With this share of the stocks that were listed on a day, the provider has candles of it. */
+const REACHED_SHARE = 0.9
+
+/** Finds stocks whose candles begin long after their listing, and after the day to which the candles of nearly all others reach back. */
+export const findShortHistories = (stocks: readonly SeriesDays[], listedOn: ReadonlyMap<string, number>): readonly Finding[] => {
+  const known = stocks.flatMap(({ symbol, file, days: { first } }) => {
+    const listed = listedOn.get(symbol)
+    return listed === undefined ? [] : [{ symbol, file, first, listed }]
+  })
+  const listings = known.map(({ listed }) => listed).sort((one, other) => one - other)
+  const starts = known.map(({ first, listed }) => Math.max(first - LATE_DAYS, listed)).sort((one, other) => one - other)
+  const reach = starts.find((day, index) => index + 1 >= MIN_LISTINGS && index + 1 >= REACHED_SHARE * findSessionIndex(listings, day + 1))
+  if (reach === undefined) return []
+  return known.flatMap(({ symbol, file, first, listed }): readonly Finding[] => {
+    if (first - Math.max(listed, reach) <= LATE_DAYS) return []
+    const day = numberToDay(first)
+    const detail = `its first candle is of ${day}, but it is listed since ${numberToDay(listed)}, and the candles of other stocks reach back to ${numberToDay(reach)}`
+    return [{ check: 'short-histories', severity: 'warning', symbol, day, file, detail }]
+  })
+}
+
+/** Whether a stock trades so regularly that a session without a candle is a fault. Liquid stocks may lack other sessions as well. */
+const isSteady = (around: readonly number[], days: DaySet, isLiquid: boolean): boolean => {
+  const most = isLiquid ? LIQUID_SHARE * around.length : 0
+  let missing = 0
+  for (const day of around) {
+    if (!days.has(day)) missing += 1
+    if (missing > most) return false
+  }
+  return around.length >= MIN_SESSIONS_AROUND
+}
+
+/** The index of the first session on or after a day (binary search). */
+const findSessionIndex = (sessions: readonly number[], day: number): number => {
+  let [low, high] = [0, sessions.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sessions[middle] as number) < day) low = middle + 1
+    else high = middle
+  }
+  return low
+}

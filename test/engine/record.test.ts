@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { createIdentity, findDifference, isPartOf, VERSION } from '../../src/engine/earlier-runs.js'
+import { reuseReport } from '../../src/engine/ending.js'
+import { planRun } from '../../src/engine/plan.js'
+import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { runReport, scriptReport } from '../cli/support.js'
+import { itWithMarbles } from '../support/marbles.js'
+import { tiny, tinyMaster } from '../support/tiny.js'
+
+const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+
+const holidays = new Set(['2026-02-16'])
+const streams = [tinyMaster, tiny('news'), tiny('deals')]
+const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
+  const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
+  return createIdentity({ settings, plan: planRun(streams, settings, more), ...more }).configuration
+}
+
+describe('the configuration of a run', () => {
+  it.each([
+    ['workers', { workers: { news: 3 } }],
+    ['patience', { retries: 9, backoffMs: 1, throttleMs: 1, downMs: 1, timeoutsMs: { news: 1 } }],
+    ['headers', { headers: { 'x-key': 'secret' } }],
+    ['the folder', { out: './elsewhere' }],
+  ])('is the same with other %s', (_, changes) => {
+    expect(digest(changes)).toBe(digest())
+  })
+
+  it.each([
+    ['exchange', { exchange: 'BSE' }, {}],
+    ['number of news', { newsLimit: 7 }, {}],
+    ['way to treat filings that are there', { forceUpdate: false }, {}],
+    ['address', { urls: { static: 'http://127.0.0.1:4001/static' } }, {}],
+    ['path in an address', { urls: { static: 'http://127.0.0.1:4000/other' } }, {}],
+    ['choice of streams', {}, { only: ['news'] }],
+    ['choice of stocks', {}, { symbols: ['A'] }],
+    ['embedded provider', {}, { variant: '50 simulated stocks' }],
+  ])('is another one with another %s', (_, changes, more) => {
+    expect(digest(changes, more)).not.toBe(digest())
+  })
+
+  it('is the same for a simulator on another port, and for stocks in another order', () => {
+    const variant = '50 simulated stocks'
+    const elsewhere = { urls: { static: 'http://127.0.0.1:4001/static' } }
+    expect(digest(elsewhere, { variant })).toBe(digest({}, { variant }))
+    expect(digest({}, { symbols: ['B', 'a', 'A'] })).toBe(digest({}, { symbols: ['A', 'b'] }))
+  })
+})
+
+describe('an unfinished run', () => {
+  const runTime = Date.parse('2026-02-12T20:00:00+05:30')
+  const recordAt = (asOf: number, configuration = 'c') => ({ run: 'r', asOf, configuration })
+
+  it.each([
+    ['later that evening', runTime + 3_600_000, false, undefined],
+    ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, undefined],
+    ['at midnight in India, before the next opening', Date.parse('2026-02-13T00:00:00+05:30'), false, undefined],
+    ['when the next session opens', Date.parse('2026-02-13T09:15:00+05:30'), false, 'instant'],
+    ['as of the very instant', runTime, true, undefined],
+    ['as of another instant', runTime + 1, true, 'instant'],
+  ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
+    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, holidays })).toBe(expected)
+  })
+
+  it.each([
+    ['configuration', { configuration: 'd' }, 'selection'],
+    ['configuration and other settings', { configuration: 'd', settings: 's' }, 'settings'],
+    ['version', { version: '9.9' }, 'version'],
+  ])('of another %s is not resumed', (_, changes, reason) => {
+    expect(findDifference(recordAt(runTime), { record: { ...recordAt(runTime), ...changes }, isInstantGiven: false, holidays })).toBe(
+      reason,
+    )
+  })
+
+  it('has the version of the package, without the patch', () => {
+    expect(packageVersion).toMatch(new RegExp(`^${VERSION}\\.\\d`))
+  })
+})
+
+describe('a part of a run', () => {
+  const runTime = Date.parse('2026-02-12T20:00:00+05:30')
+  const whole = { run: 'r', asOf: runTime, configuration: 'c', settings: 's', streams: ['master-data', 'news', 'deals'], chosen: {} }
+  const part = { ...whole, asOf: runTime + 60_000, configuration: 'd', streams: ['master-data', 'news'] }
+
+  it.each([
+    ['fewer streams', part, whole, true],
+    ['some stocks', { ...part, streams: whole.streams, chosen: { symbols: ['A'] } }, whole, true],
+    ['the same run again', { ...part, configuration: 'c' }, whole, false],
+    ['other settings', { ...part, settings: 't' }, whole, false],
+    ['another stream', { ...part, streams: ['candles'] }, whole, false],
+    ['an earlier instant', { ...part, asOf: runTime - 1 }, whole, false],
+    ['the next day', { ...part, asOf: runTime + 86_400_000 }, whole, false],
+    ['a run of some stocks itself', part, { ...whole, chosen: { symbols: ['A'] } }, false],
+    ['a run of some items itself', part, { ...whole, chosen: { pairs: { news: ['A'] } } }, false],
+    ['a run of another version', part, { ...whole, version: '9.9' }, false],
+    ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
+  ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
+    expect(isPartOf(wanted, other, holidays)).toBe(expected)
+  })
+})
+
+describe('a run whose files are up to date', () => {
+  itWithMarbles('reports the complete run with zero time, zero requests and every item adopted', (m) => {
+    const items = { success: 3, empty: 2, skipped: 1, rate_limit: 0, error: 0 }
+    const news = scriptReport({ durationMs: 9_000, requests: 7, retries: 2, rateLimited: 1, items, takenOver: 1, files: 3, bytes: 30 })
+    const report = runReport({ finishedAt: '2026-02-12T14:31:00.000Z', durationMs: 60_000, scripts: { news } })
+    const times = { startedAt: Date.parse('2026-02-12T15:00:00Z'), finishedAt: Date.parse('2026-02-12T15:00:00.070Z') }
+    m.expect(reuseReport(report, times)).toBeObservable('(a|)', {
+      a: {
+        type: 'run-finished',
+        report: {
+          ...report,
+          startedAt: '2026-02-12T15:00:00.000Z',
+          finishedAt: '2026-02-12T15:00:00.070Z',
+          durationMs: 70,
+          finishedBefore: '2026-02-12T14:31:00.000Z',
+          scripts: { news: { ...news, durationMs: 0, requests: 0, retries: 0, rateLimited: 0, takenOver: 6 } },
+        },
+      },
+    })
+  })
+})

@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import { defer, delay, finalize, map, of, switchMap, tap, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { perStock } from '../../src/engine/define-stream.js'
+import type { Transport } from '../../src/http/transport.js'
+import { createResult } from '../../src/model/outcome.js'
+import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
+import { recordEvents } from '../support/record-events.js'
+import { createCall, masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
+
+const five = ['A', 'B', 'C', 'D', 'E']
+
+/** The most requests in flight at the same time, of all streams and of each. */
+const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (call: string) => number, stocks: readonly string[]) => {
+  const now: Record<string, number> = {}
+  const most: Record<string, number> = {}
+  const streams = Object.keys(workers).map((name) => tiny(name, { workers: workers[name] ?? 0 }))
+  const collector = tinyCollector(m, {
+    stocks,
+    streams,
+    answers: (call) =>
+      defer(() => {
+        const name = call.split(' ')[0] ?? ''
+        now[name] = (now[name] ?? 0) + 1
+        most[name] = Math.max(most[name] ?? 0, now[name])
+        return timer(delayOf(call)).pipe(
+          map(() => row),
+          finalize(() => {
+            now[name] = (now[name] ?? 0) - 1
+          }),
+        )
+      }),
+  })
+  recordEvents(m, collector.events())
+  m.flush()
+  return { most, requests: collector.requested }
+}
+
+describe('the workers of a stream', () => {
+  itWithMarbles('request that many stocks at the same time, and the next one when one is done', (m) => {
+    const answer = m.cold('   ---(r|)', { r: row })
+    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
+    const outcome = collector.run().pipe(map((report) => report.outcome))
+
+    m.expect(outcome).toBeObservable('---------(a|)', { a: 'complete' })
+    m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
+  })
+
+  itWithMarbles('are as many as the settings specify', (m) => {
+    const answer = m.cold('---(r|)', { r: row })
+    const collector = tinyCollector(m, {
+      stocks: ['A', 'B', 'C'],
+      streams: [tiny('news', { workers: 1 })],
+      answers: () => answer,
+      settings: { workers: { news: 3 } },
+    })
+
+    m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('---(a|)', { a: 'complete' })
+    m.expect(answer).toHaveSubscriptions(['^--!', '^--!', '^--!'])
+  })
+
+  itWithMarbles('belong to one stream: a stream does not use those of another', (m) => {
+    const { most } = mostInFlight(m, { news: 2, filings: 3 }, () => 4, five)
+
+    expect(most).toStrictEqual({ news: 2, filings: 3 })
+  })
+
+  it('are all busy and never exceeded, however long each answer takes; each stock is requested once', () => {
+    const property = fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }),
+      (workers, delays) => {
+        const stocks = delays.map((_, place) => `S${place}`)
+        const delayOf = (call: string): number => delays[stocks.indexOf(call.split(' ')[1] ?? '')] ?? 0
+        const check = marbles((m) => {
+          const { most, requests } = mostInFlight(m, { news: workers }, delayOf, stocks)
+          expect(most.news).toBe(Math.min(workers, stocks.length))
+          expect(requests.map((line) => line.split(' ')[2])).toStrictEqual(['all', ...stocks])
+        })
+        check()
+      },
+    )
+    fc.assert(property)
+  })
+
+  itWithMarbles('continue if answers come synchronously after busy workers', (m) => {
+    const many = Array.from({ length: 6_000 }, (_, place) => `S${place}`)
+    const collector = tinyCollector(m, {
+      stocks: many,
+      streams: [tiny('news')],
+      answers: (call) => (call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row)),
+    })
+    const count = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => scripts.news?.items.success)
+
+    m.expect(collector.run().pipe(count)).toBeObservable('100ms (a|)', { a: 6_000 })
+  })
+
+  itWithMarbles('keep their stocks during the back-off after a 429: no request until one has succeeded', (m) => {
+    let requests = 0
+    const isFirst = (): boolean => requests++ === 0
+    const collector = tinyCollector(m, {
+      stocks: ['A', 'B', 'C'],
+      streams: [tiny('news', { workers: 2 })],
+      answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
+      settings: { retries: 0 },
+    })
+    recordEvents(m, collector.events())
+    m.flush()
+
+    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
+  })
+})
+
+describe('a worker', () => {
+  itWithMarbles('requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well', (m) => {
+    let [inFlight, most] = [0, 0]
+    const requests: string[] = []
+    const transport: Transport = ({ url, body, arrived }) =>
+      defer(() => {
+        if (url.endsWith('master-data')) return of(masterList(...five))
+        const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
+        const isFirst = !requests.some((line) => line.endsWith(stock))
+        requests.push(`${m.scheduler.now()} ${stock}`)
+        inFlight += 1
+        most = Math.max(most, inFlight)
+        return timer(10).pipe(
+          tap(() => {
+            inFlight -= 1
+            arrived?.()
+          }),
+          delay(4),
+          map(() => (isFirst && stock === 'A' ? page : row)),
+        )
+      })
+    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
+    const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
+
+    m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
+    m.flush()
+    expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
+    expect(most).toBe(2)
+  })
+
+  itWithMarbles('requests the next stocks while files are read for one, at most as many as there are workers', (m) => {
+    const requests: string[] = []
+    const news = tiny('news', {
+      workers: 2,
+      work: perStock((stock, { ask }) =>
+        timer(10).pipe(
+          switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
+          map((rows) => createResult(rows)),
+        ),
+      ),
+    })
+    const answers = (call: string) =>
+      timer(5).pipe(
+        tap({ subscribe: () => requests.push(`${m.scheduler.now()} ${call}`) }),
+        map(() => row),
+      )
+    recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
+    m.flush()
+
+    expect(requests).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
+  })
+})
