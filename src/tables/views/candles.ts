@@ -85,17 +85,16 @@ export const rewritten = defineView({
   name: REWRITTEN_VIEW,
   about:
     'candle histories that a recorded run fetched again and replaced, one row for each file and run: what was known before had other prices',
-  needs: ['master'],
+  needs: ['symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no listed stock has the symbol now'),
+    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol on that day, or name of the index', 'item'),
     col('day', 'DATE', 'day of the run'),
     col('known_at', 'TIMESTAMP', 'when the candles were replaced, India time'),
     col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
     col('reason', 'VARCHAR', 'why it was replaced'),
   ],
-  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later)
-    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) m ON m.symbol = item AND stream = 'all-ohlcv'`,
+  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later) LEFT JOIN (SELECT symbol, isin FROM symbol_isins) AS s ON s.symbol = item AND stream = 'all-ohlcv'`,
 })
 
 /** Candles with what the history knows about their prices. Apart from `candles`, whose queries need no history. */
@@ -119,7 +118,8 @@ export const candlesKnown = defineView({
     `replaced AS (
       SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,
         max(known_at) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS known_at
-      FROM (SELECT item AS symbol, day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} WHERE stream = 'all-ohlcv' GROUP BY item, day)
+      FROM (SELECT coalesce(symbol_now, item) AS symbol, r.day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+        LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL)
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
   ],

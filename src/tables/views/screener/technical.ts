@@ -63,9 +63,9 @@ export const technical: ScreenerGroup = {
 /** Since when the prices of a stock are known. */
 export const known: ScreenerGroup = {
   title: 'when the prices became known',
-  needs: ['master'],
+  needs: ['symbol_isins'],
   with: [
-    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN master ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
+    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN symbol_isins ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
   ],
   alias: 'k',
   columns: [
