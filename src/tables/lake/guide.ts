@@ -20,7 +20,6 @@ interface Shown {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
-  /** The former symbols that views read. */
   readonly former: readonly SymbolIsin[]
 }
 
