@@ -30,7 +30,7 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     // A candle twice on the last day, and one that is damaged.
     const file = join(out, 'ohlcv_data', 'TCS.csv')
     writeFileSync(file, '1770834600,1,2,0.5,1.5,10\n1770834600,2,3,1,2.5,20\nx,1,2,3,4,12.5\n', { flag: 'a' })
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   const lake = (...names: readonly string[]): string => join(out, 'lake', ...names)
@@ -147,7 +147,7 @@ describe.skipIf(!duckdb)('the whole lake', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(8, 60))
-  }, 60_000)
+  })
   afterAll(() => remove())
   const write = () => lastValueFrom(wholeLake({ streams }).write(out).pipe(toArray()))
   const inodes = () => Object.fromEntries(names.map((name) => [name, statSync(join(out, 'lake', name, `${name}.parquet`)).ino]))

@@ -82,7 +82,7 @@ describe('a deep check', () => {
       { numRuns: 12 },
     )
     expect(await filesWrong(out)).toEqual([])
-  }, 60_000)
+  })
 
   it('distinguishes damaged, changed, missing and unknown files, which other checks overlook', async () => {
     const out = temporaryFolder()
