@@ -6,7 +6,7 @@ import { compareLists } from '../tables/diff/compare.js'
 import { diff } from '../tables/diff/diff.js'
 import { ANNOUNCED_BANDS } from '../tables/diff/kinds.js'
 import type { CircuitRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
-import { joinLists, type MarketFolder, readList, type StoredList } from './folder.js'
+import { type MarketFolder, readList, type StoredList } from './folder.js'
 import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
@@ -28,13 +28,7 @@ interface ListContext {
 }
 
 const MAX_ROWS = 60
-
-/** Cuts a list and says what it is about. */
-export const toPanel = <R>({ facts }: Pick<ListContext, 'facts'>, stream: string, list: StoredList<R>, max = MAX_ROWS): Panel<R> => ({
-  about: describeAbout(facts, stream, list),
-  rows: list.rows.slice(0, max),
-  total: list.rows.length,
-})
+const MAX_CIRCUITS = 300
 
 /** A stock of a list, with the name of the master list if the list has none. */
 const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
@@ -104,16 +98,16 @@ const readCircuits = async (
     changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
   )
   const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
-  const all = joinLists(lists)
-  const rows = all.rows
+  const rows = lists
+    .flatMap((list) => list.rows)
     .map((row): CircuitRow => ({ ...nameStock(names, row), ...(notCompared === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
     .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
   const missing = SIDES.filter((_, place) => lists[place]?.isMissing === true || lists[place]?.damage !== undefined)
-  const panel = toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
-  const { about } = panel
+  const damage = lists.find((list) => list.damage !== undefined)?.damage
+  const about = describeAbout(facts, 'circuit-stocks', omitUndefined({ isMissing: lists.every(({ isMissing }) => isMissing), damage }))
   const isLost = missing.length > 0 && about.problem === undefined
   const problem = `the ${missing.length > 1 ? 'lists' : 'list'} of stocks at their ${missing.join(' and ')} limit ${missing.length > 1 ? 'are' : 'is'} missing`
-  return { ...panel, missing, about: isLost ? { ...about, problem } : about }
+  return { rows: rows.slice(0, MAX_CIRCUITS), total: rows.length, missing, about: isLost ? { ...about, problem } : about }
 }
 
 const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {

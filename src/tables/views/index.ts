@@ -12,27 +12,8 @@ import { isView, type View } from './view.js'
 
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
-  candleDays,
-  symbols,
-  symbolIsins,
-  quarters,
-  years,
-  balanceSheet,
-  shareholding,
-  ratios,
-  adjustments,
-  candlesAdjusted,
-  candlesKnown,
-  rewritten,
-  dealsValued,
-  dealsReturns,
-  filingsUnique,
-  newsUnique,
-  firstSeen,
-  events,
-  breadth,
-  indexPrices,
-  screener,
+  ...[candleDays, symbols, symbolIsins, quarters, years, balanceSheet, shareholding, ratios, adjustments, candlesAdjusted, candlesKnown],
+  ...[rewritten, dealsValued, dealsReturns, filingsUnique, newsUnique, firstSeen, events, breadth, indexPrices, screener],
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */
