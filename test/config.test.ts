@@ -54,6 +54,7 @@ describe('settings', () => {
       streams: [],
       watchlists: {},
       verify: {},
+      watch: [],
       notifyOn: 'failure',
     })
   })
