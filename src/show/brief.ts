@@ -13,7 +13,6 @@ import type { Signal } from '../tables/watch/compare-rows.js'
 import { readSignals } from '../tables/watch/record.js'
 import type { Finding } from '../verify/finding.js'
 
-/** A stream in the brief. */
 export interface Freshness {
   readonly stream: string
   /** How the stream ended in the last run; `not run` if that run did not include it, `stopped` if the run ended before it. */
@@ -26,7 +25,6 @@ export interface Freshness {
   readonly reason?: string
 }
 
-/** The changes of one stock. */
 export interface StockChanges {
   readonly symbol: string
   readonly isWatched: boolean
@@ -70,7 +68,6 @@ export interface Brief {
 
 export interface BriefOptions {
   readonly report: RunReport
-  /** The runs of the folder, oldest first. */
   readonly runs: readonly RunLogEntry[]
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string
