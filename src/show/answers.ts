@@ -38,7 +38,6 @@ export interface ListTable {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Whether there are more rows. */
   readonly isCut: boolean
   /** The recorded day that answers. */
   readonly usedDay?: string
@@ -71,7 +70,6 @@ export interface TodayAnswer {
 export interface ResultsRow {
   readonly symbol: string
   readonly name: string
-  /** When they were filed. */
   readonly day: string
   readonly quarter?: string
   readonly salesCr?: number
@@ -86,7 +84,6 @@ export interface ResultsRow {
 export interface UpcomingAction {
   readonly symbol: string
   readonly name?: string
-  /** The ex-date. */
   readonly day: string
   readonly action: string
   /** Rupees a share. */
@@ -131,7 +128,6 @@ export interface ListsAnswer {
 export interface DocumentsAnswer {
   readonly filings: Panel<AnnouncementRow>
   readonly news: Panel<NewsRow>
-  /** The news of that day by sentiment. */
   readonly sentiments: Readonly<Record<string, number>>
 }
 

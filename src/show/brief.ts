@@ -11,7 +11,6 @@ import { diff } from '../tables/diff/diff.js'
 import { readStocks, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
 import type { Finding } from '../verify/finding.js'
 
-/** A stream in the brief. */
 export interface Freshness {
   readonly stream: string
   /** How the stream ended in the last run; `not run` if that run did not include it, `stopped` if the run ended before it. */
@@ -24,7 +23,6 @@ export interface Freshness {
   readonly reason?: string
 }
 
-/** The changes of one stock. */
 export interface StockChanges {
   readonly symbol: string
   readonly isWatched: boolean
@@ -66,7 +64,6 @@ export interface Brief {
 
 export interface BriefOptions {
   readonly report: RunReport
-  /** The runs of the folder, oldest first. */
   readonly runs: readonly RunLogEntry[]
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string

@@ -25,7 +25,6 @@ export { search } from './search.js'
 export { readIndexChart } from './stock.js'
 export { readMarketLists }
 
-/** The prices and the lists of the market. */
 export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer> => ({
   ...(await readMarket(folder)),
   ...(await readMarketLists(folder)),

@@ -11,7 +11,6 @@ import { joinLists, type MarketFolder, readList, type StoredList } from './folde
 import { describeAbout, getRunDay, type RunFacts, readRunFacts } from './freshness.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
-/** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */
 export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer> => {
   const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
   const context = { folder, facts, names }
@@ -25,7 +24,6 @@ export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer
   }
 }
 
-/** What the lists of the whole market need besides themselves. */
 interface ListContext {
   readonly folder: MarketFolder
   readonly facts: RunFacts

@@ -6,7 +6,6 @@ import { type Stock, toStockItems } from '../model/stock.js'
 import { readFormerSymbols } from '../tables/variables.js'
 import { type MarketFolder, readList, type StoredList } from './folder.js'
 
-/** The stocks of a folder, and the symbols that they had earlier. */
 export interface StockNames {
   readonly items: readonly Item<Stock>[]
   /** The stock of a symbol, also of an earlier one. */

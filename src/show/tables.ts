@@ -20,7 +20,6 @@ export interface Answered<Answer> {
 export const listOf = (rows: string, order: string): string =>
   `SELECT coalesce(to_json(list(r ORDER BY ${order})), CAST('[]' AS JSON)) FROM (${rows}) AS r`
 
-/** The statement of the only row. */
 export const rowOf = (row: string): string => `SELECT to_json(r) FROM (${row}) AS r`
 
 interface AnswerOptions {

@@ -15,7 +15,6 @@ interface WholeList {
   readonly title: string
   readonly about: string
   readonly facets: readonly string[]
-  /** The streams that it is made of. */
   readonly streams: readonly string[]
   readonly sql: string
 }
@@ -33,7 +32,6 @@ const newest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
-/** The figures of the newest quarter. */
 const figures = (before: string, after: string): string =>
   ['sales_q0_cr', 'sales_yoy_pct', 'sales_qoq_pct', 'net_profit_q0_cr', 'net_profit_yoy_pct', 'net_profit_qoq_pct']
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
@@ -147,7 +145,6 @@ const LISTS: Readonly<Record<string, WholeList>> = {
   },
 }
 
-/** The names of the lists. */
 export const LIST_NAMES = Object.keys(LISTS)
 
 const MAX_ROWS = 20_000

@@ -6,7 +6,7 @@ import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { disk } from './disk.js'
-import { type FileChunk, getErrorCode, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
+import { type FileChunk, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {
@@ -239,20 +239,6 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
 
 const throwError = (error?: unknown): void => {
   if (error !== undefined) throw error
-}
-
-/** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
-export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
-  const items = new Set<string>()
-  try {
-    for await (const { item, degraded } of readJournalLines(path, root)) {
-      if (degraded === undefined) items.add(item)
-      else items.delete(item)
-    }
-  } catch (error) {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-  }
-  return items
 }
 
 /** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */

@@ -53,7 +53,6 @@ export interface SymbolOptions {
 }
 
 export interface FolderSymbols {
-  /** The symbols of the stocks; undefined for all. */
   readonly wanted: ReadonlySet<string> | undefined
   /** Symbols that are not listed, or that have changed. */
   readonly wrong: readonly WrongSymbol[]

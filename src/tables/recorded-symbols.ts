@@ -6,7 +6,6 @@ import { listHistoryTables, readAllDays } from './history/as-of.js'
 import { FORMER_VIEW } from './views/symbols.js'
 import type { View } from './views/view.js'
 
-/** A symbol and the ISIN that it means. */
 export interface SymbolIsin {
   readonly symbol: string
   readonly isin: string

@@ -14,11 +14,9 @@ import { fillFirstSeen } from './views/fill-first-seen.js'
 import { addNeeded, listViews } from './views/index.js'
 import { isView } from './views/view.js'
 
-/** Where tables and views come from. */
 export interface RelationSource {
   readonly tables: readonly Table[]
   readonly folder: TableFolder
-  /** The use of the lake; none if absent. */
   readonly lake?: LakeUse | undefined
   /** The day as of which tables are read; the present if absent. */
   readonly past?: Day | undefined
@@ -34,7 +32,6 @@ export interface RelationSource {
 
 /** The tables and views of a statement. */
 export interface Relations {
-  /** The files to be opened. */
   readonly files: readonly string[]
   /** The files of the lake among them, by table. */
   readonly stored: ReadonlyMap<string, LakeTable>
@@ -159,6 +156,5 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   }
 }
 
-/** The paths of all files of some tables. */
 export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)

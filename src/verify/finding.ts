@@ -127,11 +127,14 @@ export interface ExceededLimit {
   readonly found: number
 }
 
-/** Something that could not be checked. */
-export interface Unchecked {
-  readonly checks: readonly CheckName[]
-  /** What was not checked, the missing input, and how to get it. */
-  readonly text: string
+/** A check as data: `verify` makes all of them in one loop. */
+export interface Check<Facts> {
+  readonly names: readonly CheckName[]
+  /** What it reads. Without any candle or recorded day, `verify` says so once for all checks of them. */
+  readonly reads: 'files' | 'lists' | 'candles' | 'recorded days'
+  readonly find?: (facts: Facts) => readonly Finding[] | Promise<readonly Finding[]>
+  /** What it cannot find, the missing input, and how to get it. */
+  readonly lacks?: (facts: Facts) => string | undefined | false
 }
 
 /** How much of a year the candles of the stocks cover. */
@@ -227,7 +230,6 @@ export const countFindings = (findings: readonly Finding[], checks: readonly Che
     }),
   )
 
-/** The limits that the findings exceed. */
 export const findExceededLimits = (findings: readonly Finding[], limits: FindingLimits): readonly ExceededLimit[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
     const isCounted = ({ check, severity }: Finding): boolean =>
@@ -236,5 +238,4 @@ export const findExceededLimits = (findings: readonly Finding[], limits: Finding
     return found > allowed ? [{ limit, allowed, found }] : []
   })
 
-/** The names that a limit may have. */
 export const limitNames: readonly string[] = ['errors', 'warnings', ...checkNames]

@@ -105,7 +105,6 @@ const checkFile = async (
   }
 }
 
-/** The listed stocks, by symbol and by ISIN. */
 export interface StockIndex {
   readonly bySymbol: ReadonlyMap<string, Stock>
   readonly byIsin: ReadonlyMap<string, Stock>

@@ -51,7 +51,7 @@ describe.skipIf(!duckdb)('the MCP server', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(12, 40))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   it.each([

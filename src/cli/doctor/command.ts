@@ -12,6 +12,9 @@ import { probeEndpoints } from './probe.js'
 /** The time limit of all probes together. */
 const MAX_DOCTOR_MS = 60_000
 
+/** A list of stocks at a limit is recognised in a page from four on, and half of the first simulated stocks are at each. */
+const MIN_SIMULATED = 8
+
 export const addDoctor = defineCommand({
   name: 'doctor',
   about: 'Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.',
@@ -24,7 +27,8 @@ export const addDoctor = defineCommand({
   endsBySignal: true,
   run: (flags, { io, dependencies, settings: load }) => {
     const [loaded, origins] = [load(), resolveOrigins(flags, io, dependencies)]
-    return withProvider(flags, { settings: loaded, dependencies }, ({ settings }) => {
+    const simulate = flags.simulate && Math.max(flags.simulate, MIN_SIMULATED)
+    return withProvider({ ...flags, simulate }, { settings: loaded, dependencies }, ({ settings }) => {
       const { streams, optionalPackages: optional } = dependencies
       const local = localChecks({ settings, streams, optional, env: io.env })
       const clock = (): number => io.scheduler.now()

@@ -19,19 +19,15 @@ const FORMAT = 1
 /** The name of the key in the metadata of a file. */
 const KEY = 'scripstream'
 
-/** The path of a file in the lake. */
 export const toLakePath = (root: string, ...names: readonly string[]): string => join(root, 'lake', ...names)
 
 /** A table is one file, so that one rename replaces all of it. */
 export const nameLakeFile = (table: string): string => `${table}/${table}.parquet`
 
-/** A table or a view. */
 type Relation = Columned & Pick<Table, 'key'>
 
-/** A file of the lake. */
 export interface LakeTable {
   readonly files: readonly string[]
-  /** The SQL that reads it. */
   readonly select: string
   /** Of candles: reads each day once, the last one of the file. */
   readonly unique: string
@@ -40,9 +36,7 @@ export interface LakeTable {
   readonly ms: number
 }
 
-/** What the content of a file depends on. */
 interface Inputs {
-  /** The size of the outputs that it is made of. */
   readonly bytes: number
   readonly key: string
 }

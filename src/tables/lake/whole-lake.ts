@@ -38,5 +38,9 @@ export const wholeLake = (options: ExportOptions): Export =>
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
     await deleteFormerCopies(root)
-    return loaded.map((table, place) => ({ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false }))
+    const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'
+    return loaded.map((table, place) => ({
+      ...{ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false },
+      ...(stored.has(table.table) ? {} : { missing }),
+    }))
   })

@@ -17,7 +17,7 @@ const STOCKS = 8
 /** No candles: diff ignores them, and they take most of the time. */
 const SKIP = ['all-ohlcv', 'indices-ohlcv']
 
-beforeAll(() => runInto(first, { stocks: STOCKS, skip: SKIP }), 120_000)
+beforeAll(() => runInto(first, { stocks: STOCKS, skip: SKIP }))
 
 const again = (folder: OutputFolder, run: Parameters<typeof runInto>[1] = {}): Promise<void> =>
   runInto(folder.path, { stocks: STOCKS, fresh: true, skip: SKIP, ...run })
