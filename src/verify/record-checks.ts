@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
+import { readTradesOf, type TradesByDay } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
@@ -12,7 +13,6 @@ import { readRepaired } from '../storage/repaired-files.js'
 import { parseCsv } from '../storage/table-rows.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
-import { readTradesOf, type TradesByDay } from './witness.js'
 
 interface RecordContext {
   readonly listed: StockIndex

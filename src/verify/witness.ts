@@ -1,21 +1,11 @@
-import { posix } from 'node:path'
 import { dayToNumber } from '../market/candle-file.js'
-import { type ExchangeTrade, isSamePrice, readExchangeTrades } from '../market/witness.js'
+import { type ExchangeTrade, isSamePrice, type TradesByDay } from '../market/witness.js'
 import { groupBy } from '../model/map.js'
 import { formatThousands } from '../model/text.js'
-import { type Day, readDay } from '../model/trading-day.js'
+import type { Day } from '../model/trading-day.js'
 import { type Finding, isMany } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
-
-/** The exchange's trades of each day by symbol, oldest day first. */
-export type TradesByDay = ReadonlyMap<Day, ReadonlyMap<string, ExchangeTrade>>
-
-/** The trades of a daily file of the exchange, whose name is its day. */
-export const readTradesOf = (file: string, rows: unknown): TradesByDay => {
-  const day = readDay(posix.basename(file))
-  return new Map(day === undefined ? [] : [[day, readExchangeTrades(rows)]])
-}
 
 interface Compared {
   readonly stocks: readonly Pick<SeriesDays, 'symbol' | 'file' | 'recent' | 'days'>[]
