@@ -11,8 +11,7 @@ import { readRunDay } from './output-folder.js'
 import { setVariables } from './variables.js'
 import { CANDLE_DAYS } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
-import { addNeeded, listViews } from './views/index.js'
-import { isView } from './views/view.js'
+import { addNeeded, isView, listViews } from './views/index.js'
 
 export interface RelationSource extends LakeSource {
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
