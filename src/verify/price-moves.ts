@@ -127,23 +127,19 @@ const MIN_NEAR = 0.9
 const SAME_FACTOR = 0.1
 
 /**
- * The median of factors between prices if they are about the same; undefined if they vary. An action changes all prices of a stock by one
+ * The median of factors between prices if they are about the same; undefined if they vary, or without any. An action changes all prices of a stock by one
  * factor; two stocks are at factors that vary.
  */
 export const findConstantFactor = (factors: readonly number[], tolerance: number): number | undefined => {
   const middle = median(factors)
   const near = factors.filter((factor) => Math.abs(factor / middle - 1) <= tolerance)
-  return near.length >= MIN_NEAR * factors.length ? middle : undefined
+  return factors.length > 0 && near.length >= MIN_NEAR * factors.length ? middle : undefined
 }
 
-/** The factor of jumps between two levels; undefined if it varies, or without jumps. */
-const findFactor = (jumps: readonly Jump[]): number | undefined =>
-  jumps.length === 0
-    ? undefined
-    : findConstantFactor(
-        jumps.map(({ factor }) => factor),
-        SAME_FACTOR,
-      )
+const findFactor = (jumps: readonly Jump[]): number | undefined => {
+  const factors = jumps.map(({ factor }) => factor)
+  return findConstantFactor(factors, SAME_FACTOR)
+}
 
 export const formatFactor = (factor: number): string => String(Number(factor.toFixed(2)))
 
