@@ -34,7 +34,6 @@ export const addCompletion: AddCommand = (program, context) => {
   })(program, context)
 }
 
-/** What an option or an argument takes. */
 interface Values {
   /**
    * `list`: several words, separated by commas. `target`: a word, or a file after one that ends in a colon. `symbols`: a list, or a file
@@ -44,7 +43,6 @@ interface Values {
   readonly words: readonly string[]
 }
 
-/** The values of the placeholders of options and arguments, such as `streams` in `--only <streams>`. */
 const listKnown = async ({ io, dependencies }: Input, typed: readonly string[]): Promise<Readonly<Record<string, Values>>> => {
   const names = dependencies.streams.map(({ name }) => name)
   const [out, config] = ['--out', '--config'].map((flag) => (typed.includes(flag) ? typed[typed.indexOf(flag) + 1] : undefined))
@@ -61,7 +59,6 @@ const listKnown = async ({ io, dependencies }: Input, typed: readonly string[]):
 /** The command itself says what is wrong with settings or folder. */
 const NOTHING_KNOWN = { watchlists: [], stocks: [], queries: [] }
 
-/** The watchlists of the settings, and the symbols and statements of the folder. */
 const readFolder = async (flags: Parameters<typeof resolveSettings>[0], io: Input['io'], dependencies: Input['dependencies']) => {
   const settings = resolveSettings(flags, io, dependencies)
   const stocks = await firstValueFrom(readStoredStocks(dependencies.storage(settings).stored))
@@ -74,7 +71,6 @@ const readFolder = async (flags: Parameters<typeof resolveSettings>[0], io: Inpu
   }
 }
 
-/** What a shell offers for the word that is being typed. */
 interface Completion {
   readonly words: readonly (readonly [word: string, about: string])[]
   /** Whether it also offers files or folders, for the part of the word behind `before`. */
@@ -130,7 +126,6 @@ const findPlace = (
   return kind === 'target' ? { kind: 'files', before: `${start}${scheme}` } : {}
 }
 
-/** The answer to the script of a shell. */
 const formatCompletion = ({ words, kind, before = '' }: Completion, shell: Shell): string => {
   const lines = words.map(([word, about]) => {
     const text = shell === 'zsh' ? word.replaceAll(':', '\\:') : word

@@ -7,7 +7,6 @@ import { describeInstall } from './install.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
-/** The HTTP statuses with advice of their own. */
 type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
 
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
@@ -66,7 +65,6 @@ const toKind = (code: string): string => {
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
 
-/** Where each setting comes from, as in `findOrigins`. */
 export type Origins = ReadonlyMap<string, string>
 
 /** Where the address of a service is set, or its variable. */
@@ -84,7 +82,6 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
   }
 }
 
-/** One sentence for each kind of failure that has advice. */
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
     const same = causes.filter(({ code }) => toKind(code) === kind)
@@ -104,7 +101,6 @@ export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly s
     origins,
   )
 
-/** Advice for one error, if there is any. */
 export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined => describeCauses(causes, origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */

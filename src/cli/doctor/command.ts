@@ -9,7 +9,6 @@ import { doctorLines, listSettings } from './lines.js'
 import { hasProvider, type LocalCheck, localChecks } from './local.js'
 import { probeEndpoints } from './probe.js'
 
-/** The time limit of all probes together. */
 const MAX_DOCTOR_MS = 60_000
 
 export const addDoctor = defineCommand({

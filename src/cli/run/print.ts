@@ -1,5 +1,4 @@
 import { catchError, defer, from, map, type Observable, of } from 'rxjs'
-import { listOutputFiles } from '../../engine/plan.js'
 import { CollectError } from '../../model/errors.js'
 import { collectBrief } from '../brief/command.js'
 import { briefLines } from '../brief/lines.js'
@@ -48,13 +47,11 @@ const printSummary = ({ report, signal, error }: RunEnding, context: EndedContex
   }
 }
 
-const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, dependencies, sinks }: EndedContext) => {
+const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, sinks }: EndedContext) => {
   const { columns } = readSize(io.stdout)
   return {
     ...{ origins, columns, args, isReportStored, out: settings.out },
     isSimulated: flags.simulate !== undefined,
-    isVerbose: flags.verbose === true,
-    files: new Map(dependencies.streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
     sinks: sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]),
   }
 }

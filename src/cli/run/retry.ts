@@ -19,7 +19,6 @@ interface RetryContext {
   readonly stored: Storage['stored']
   readonly streams: readonly StreamDefinition[]
   readonly settings: Pick<Settings, 'fetchOhlcv' | 'out'>
-  /** The current instant, epoch milliseconds. */
   readonly now: number
 }
 
@@ -58,17 +57,13 @@ export const planRetry = (run: RunOptions, { stored, streams, settings, now }: R
 const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
   endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
 
-/** Represents an unreadable document. */
 const UNREADABLE = Symbol('damaged')
 
-/** Whether items are missing according to a report. */
 const hasLoss = (report: unknown): boolean =>
   isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
 
-/** Whether nothing is missing according to a report. */
 const hasNoLoss = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
 
-/** A run of the failed items of the selected, enabled streams. */
 const createRetry = (
   { only, skip = [], ...run }: RunOptions,
   missing: FailedItems,

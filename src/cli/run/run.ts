@@ -13,7 +13,6 @@ import { openMetrics } from './metrics.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { whileTracing } from './tracing.js'
 
-/** Runs the graph, shows the progress, prints the outcome, logs it and sends the notification. */
 export const runCommand = (flags: RunFlags, { io, dependencies, args }: Input): Observable<number> =>
   defer(() => {
     warnOfMisspeltVariables(io, dependencies)
