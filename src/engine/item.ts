@@ -19,9 +19,8 @@ import {
 } from 'rxjs'
 import { createAsk, type WorkerSlot } from '../http/ask.js'
 import { CollectError, formatError, isItemError, nameBug } from '../model/errors.js'
-import { getOrAdd } from '../model/map.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
-import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
+import { isListWork, type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
 import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type Stage } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */
@@ -289,7 +288,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     stream: stream.name,
     limiters: context.limiters,
     timeoutMs: context.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
-    isList: stream.work.of === undefined,
+    isList: isListWork(stream.work),
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
@@ -321,10 +320,13 @@ const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools
 /** Runs each request once per run: the first caller sends it, later callers get the same answer or the same error. */
 export const oncePerRun = (): Tools['shared'] => {
   const answers = new Map<string, Observable<unknown>>()
-  return <T>(key: string, make: () => Observable<T>): Observable<T> =>
-    getOrAdd(answers, key, () =>
-      defer(make).pipe(share({ connector: () => new AsyncSubject(), resetOnError: false, resetOnComplete: false })),
-    ) as Observable<T>
+  return <T>(key: string, make: () => Observable<T>): Observable<T> => {
+    const known = answers.get(key)
+    if (known) return known as Observable<T>
+    const answer$ = defer(make).pipe(share({ connector: () => new AsyncSubject<T>(), resetOnError: false, resetOnComplete: false }))
+    answers.set(key, answer$)
+    return answer$
+  }
 }
 
 /** The same for second passes: reuses the answers of the first pass, and sends a request again if it failed for a temporary reason. */

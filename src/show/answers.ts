@@ -38,7 +38,6 @@ export interface ListTable {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Whether there are more rows. */
   readonly isCut: boolean
   /** The recorded day that answers. */
   readonly usedDay?: string
@@ -71,7 +70,6 @@ export interface TodayAnswer {
 export interface ResultsRow {
   readonly symbol: string
   readonly name: string
-  /** When they were filed. */
   readonly day: string
   readonly quarter?: string
   readonly salesCr?: number
@@ -86,7 +84,6 @@ export interface ResultsRow {
 export interface UpcomingAction {
   readonly symbol: string
   readonly name?: string
-  /** The ex-date. */
   readonly day: string
   readonly action: string
   /** Rupees a share. */
@@ -123,15 +120,14 @@ export interface ListsAnswer {
   readonly circuits: Panel<CircuitRow> & { readonly missing: readonly CircuitRow['side'][] }
   readonly surveillance: Panel<ListChange>
   readonly bands: Panel<ListChange>
-  readonly deals: Panel<DealRow>
-  readonly announcements: Panel<AnnouncementRow>
 }
 
-/** `GET /api/market/documents`: filings and news of the newest day, which are in a file per stock. */
+/** `GET /api/market/documents`: filings, news, announcements and deals, each of the newest day that has some. */
 export interface DocumentsAnswer {
+  readonly deals: Panel<DealRow>
+  readonly announcements: Panel<AnnouncementRow>
   readonly filings: Panel<AnnouncementRow>
   readonly news: Panel<NewsRow>
-  /** The news of that day by sentiment. */
   readonly sentiments: Readonly<Record<string, number>>
 }
 

@@ -7,7 +7,7 @@ import { isUpToRun } from './documents.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged } from './tables.js'
+import { NAMES, readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
 
 /** A whole list of the market: one statement over the tables, and the columns of which one value can be chosen. */
@@ -15,17 +15,15 @@ interface WholeList {
   readonly title: string
   readonly about: string
   readonly facets: readonly string[]
-  /** The streams that it is made of. */
   readonly streams: readonly string[]
   readonly sql: string
 }
 
-/** The names of stocks, for lists without them. */
-const NAMED = 'LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)'
+const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
 const DAYS = 7
 
-/** The rows of the last week that has any, up to the day of the run: news that the provider dates ahead would hide the others. */
+/** The rows of the last days that have any, up to the day of the run. */
 const newest = (
   days: number,
   table: string,
@@ -33,7 +31,6 @@ const newest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
-/** The figures of the newest quarter. */
 const figures = (before: string, after: string): string =>
   ['sales_q0_cr', 'sales_yoy_pct', 'sales_qoq_pct', 'net_profit_q0_cr', 'net_profit_yoy_pct', 'net_profit_qoq_pct']
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
@@ -147,7 +144,6 @@ const LISTS: Readonly<Record<string, WholeList>> = {
   },
 }
 
-/** The names of the lists. */
 export const LIST_NAMES = Object.keys(LISTS)
 
 const MAX_ROWS = 20_000

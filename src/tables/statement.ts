@@ -5,12 +5,10 @@ import type { Columned } from '../model/table.js'
 import { HISTORY_SCHEMA } from './history/as-of.js'
 import { isView } from './views/view.js'
 
-/** A read-only statement. */
 export interface Statement {
   readonly sql: string
   /** The tables that it may use, with the columns that it may use. */
   readonly tables: readonly Columned[]
-  /** The tables that it names. */
   readonly used: readonly Columned[]
   /** Whether the tables are there to be listed. */
   readonly isListing: boolean

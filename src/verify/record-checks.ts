@@ -1,11 +1,13 @@
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
-import { listTables } from '../engine/define-stream.js'
+import { DAYS, listTables } from '../engine/define-stream.js'
+import { type ExchangeTrade, readExchangeTrades } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { nameFirst } from '../model/text.js'
+import { type Day, readDay } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
@@ -22,13 +24,18 @@ interface RecordContext {
 /** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
 const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
 
+/** Older files of single days are left as they are. */
+const MAX_DAYS = 31
+
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
 export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
   const findings: Finding[] = []
   /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   const rows = new Map<string, readonly Row[]>()
+  /** What the exchange's files of the last days have: candles are compared with them. */
+  const trades = new Map<Day, ReadonlyMap<string, ExchangeTrade>>()
   for (const { stream, files } of all)
-    for (const file of files) {
+    for (const file of stream.work.of === DAYS ? files.slice(-MAX_DAYS) : files) {
       if (file.output.shape === 'candles-per-item') continue
       const fractions = createFractionCheck(listTables([stream]))
       try {
@@ -42,9 +49,13 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
         const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
         findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
+      const day = stream.name === 'exchange-daily' ? readDay(posix.basename(file.file)) : undefined
+      if (day !== undefined) trades.set(day, readExchangeTrades(rows.get(file.file)))
+      // Other checks do not need the rows of single days.
+      if (stream.work.of === DAYS) rows.delete(file.file)
       await yieldTurn()
     }
-  return { findings, rows }
+  return { findings, rows, trades }
 }
 
 const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
@@ -105,7 +116,6 @@ const checkFile = async (
   }
 }
 
-/** The listed stocks, by symbol and by ISIN. */
 export interface StockIndex {
   readonly bySymbol: ReadonlyMap<string, Stock>
   readonly byIsin: ReadonlyMap<string, Stock>

@@ -135,17 +135,6 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     expect(copies()).toEqual([])
   })
 
-  it('takes the place of the copies that an earlier version kept', async () => {
-    const [copy, other] = ['candles-0123.parquet', 'market.json'].map((name) => join(out, '.scripstream', 'cache', name)) as [
-      string,
-      string,
-    ]
-    mkdirSync(dirname(copy), { recursive: true })
-    for (const path of [copy, other]) writeFileSync(path, 'x')
-    await rowsOf('select count(*) from candles', out, 0)
-    expect([existsSync(copy), existsSync(other)]).toEqual([false, true])
-  })
-
   it('is not needed: without a place for it the files are read', async () => {
     rmSync(lake(), { recursive: true })
     writeFileSync(lake(), '')
@@ -200,8 +189,6 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     expect(await lake.ask('select count(*) from screener')).toEqual([['8']])
     expect(await lake.ask("select view_name from duckdb_views() where not internal and schema_name = 'main' order by 1")).toEqual([
       ['master'],
-      // It reads the master list only.
-      ['rewritten'],
       ['screener'],
       ['surveillance'],
     ])
@@ -223,6 +210,22 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     expect(changed).not.toEqual(expect.arrayContaining(['candles']))
     // Another process may be writing the newer one.
     expect([left, written].map((path) => existsSync(path as string))).toEqual([false, true])
+  })
+
+  it('without a report has the collected tables, says what is missing and why, and names only what is there', async () => {
+    const some = mkdtempSync(join(tmpdir(), 'scripstream-no-report-'))
+    cpSync(out, some, { recursive: true })
+    const text = () => ['README.md', 'views.sql'].map((name) => readFileSync(join(some, 'lake', name), 'utf8')).join('')
+    expect(text()).toContain("SET VARIABLE as_of = DATE '2026-02-12'")
+    rmSync(join(some, '.scripstream/report.json'))
+    const loaded = await lastValueFrom(wholeLake({ streams }).write(some).pipe(toArray()))
+    const missing = loaded.filter((one) => one.missing !== undefined)
+    expect(missing.map(({ table }) => table)).toEqual(listViews(tables).map(({ name }) => name))
+    expect(missing[0]?.missing).toBe('the folder has no report of a run')
+    const named = [...text().matchAll(/'(\w+\/\w+\.parquet)'/g)].map(([, file]) => String(file))
+    expect(new Set(named).size).toBeGreaterThan(10)
+    expect(named.filter((file) => !existsSync(join(some, 'lake', file)))).toEqual([])
+    rmSync(some, { recursive: true })
   })
 
   it('stays as it is if an output is damaged, and says which', async () => {

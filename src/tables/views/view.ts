@@ -16,7 +16,6 @@ export interface ViewFacts {
   readonly columns: readonly ViewColumn[]
   /** Common table expressions, without WITH. */
   readonly with?: readonly string[]
-  /** The SQL after the columns. */
   readonly from: string
   /** Whether it is computed once for a statement, because views read it several times. It must be small. */
   readonly isShared?: boolean
