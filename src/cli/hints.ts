@@ -23,10 +23,8 @@ const refused =
   () =>
     `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
 
-const noHint = undefined
-
 /** What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the message says it all. */
-export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
+export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
   rate_limit: (services, { maxRate }) => `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
   'http_401, http_403': (services, { headers }) => `${services} denied access (401, 403); check ${headers} and your permissions.`,
   http_3xx: (services, { address }) => `${services} redirected to another address; set ${address} to that address.`,
@@ -54,9 +52,6 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   reset: (services, { address }) =>
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
-  ...{ 'newer-folder': noHint, 'http_<other>': noHint, 'all-empty': noHint, empty: noHint, parse: noHint, schema: noHint },
-  ...{ encoding: noHint, 'other-stock': noHint, truncated: noHint, slow: noHint, protocol: noHint, too_large: noHint, fd: noHint },
-  ...{ 'host-down': noHint, 'no-answer': noHint, storage: noHint, usage: noHint, 'missing-package': noHint },
 }
 
 const toKind = (code: string): string => {
