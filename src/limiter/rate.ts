@@ -1,7 +1,6 @@
 /** An adaptive limit of the rate (requests a second) or of the concurrency (requests in flight). It grows until the host refuses again. */
 interface AdaptiveLimit {
   readonly level: number
-  /** When it was set. */
   readonly since: number
   /** Whether the host's limit is known. Until then the limit doubles each second (slow start). */
   readonly isKnown: boolean
@@ -33,7 +32,6 @@ export interface RateState {
   /** The rate in the settings; infinite if there is none. */
   readonly maxPerSecond: number
   readonly inFlight: AdaptiveLimit
-  /** When the next request may be sent. */
   nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
   recoveredAt: number
@@ -95,7 +93,6 @@ const SMOOTHING = 2
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
   inFlight >= Math.max(1, Math.floor(computeLimit(rate.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
 
-/** Requests a second now. */
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
   Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))
 
@@ -193,7 +190,6 @@ const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now
   return { ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited, signs: { ...forget(signs), accidents } }
 }
 
-/** Records the first refusal. */
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => {
   rollWindow(rate.granted, now)
   return { ...rate, refusal: { at: now, inFlight, granted: 0, refused: 0 } }
