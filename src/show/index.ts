@@ -1,9 +1,8 @@
 import type { Day } from '../model/trading-day.js'
 import type {
   CandlesAnswer,
-  DocumentsAnswer,
+  FeedAnswer,
   IndexAnswer,
-  ListsAnswer,
   ListTable,
   MarketAnswer,
   OwnStocksAnswer,
@@ -11,7 +10,7 @@ import type {
   TodayAnswer,
 } from './answers.js'
 import type { ChartWishes } from './candles.js'
-import { readDocuments } from './documents.js'
+import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
 import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
@@ -25,16 +24,26 @@ export { search } from './search.js'
 export { readIndexChart } from './stock.js'
 export { readMarketLists }
 
-/** The prices and the lists of the market. */
-export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer> => ({
-  ...(await readMarket(folder)),
-  ...(await readMarketLists(folder)),
+/** What the morning's page shows of the market, in every format. */
+export interface MorningMarket {
+  readonly market: MarketAnswer
+  readonly today: TodayAnswer
+  readonly own: OwnStocksAnswer
+  readonly feed: FeedAnswer
+}
+
+/** Reads the market of the last run, with the stocks of a watchlist. */
+export const readMorning = async (folder: MarketFolder, watched: readonly string[]): Promise<MorningMarket> => ({
+  market: await readMarket(folder),
+  today: await readToday(folder),
+  own: await readOwnStocks(folder, watched.join(',')),
+  feed: await readFeed(folder),
 })
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
 export interface ShowAnswers {
   readonly market: MarketAnswer
-  readonly documents: DocumentsAnswer
+  readonly feed: FeedAnswer
   readonly stock: StockAnswer | undefined
   readonly candles: CandlesAnswer | undefined
   readonly index: IndexAnswer | undefined
@@ -63,7 +72,7 @@ const readers: {
   readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<ShowAnswers[Kind]>
 } = {
   market: readMarket,
-  documents: readDocuments,
+  feed: readFeed,
   stock: readStock,
   candles: readCandles,
   index: readIndex,

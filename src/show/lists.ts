@@ -1,45 +1,31 @@
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../engine/storage.js'
 import { CollectError } from '../model/errors.js'
-import { omitUndefined, type Row, readText } from '../model/row.js'
-import { readDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
 import { compareLists } from '../tables/diff/compare.js'
 import { diff } from '../tables/diff/diff.js'
 import { ANNOUNCED_BANDS } from '../tables/diff/kinds.js'
-import type { AnnouncementRow, CircuitRow, DealRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
-import { joinLists, type MarketFolder, readList, type StoredList } from './folder.js'
-import { describeAbout, getRunDay, type RunFacts, readRunFacts } from './freshness.js'
+import type { ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
+import { type MarketFolder, readList } from './folder.js'
+import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
-/** What the lists of the market say: circuits, surveillance, bands, deals and announcements. */
+/** What changed in the lists of the market: surveillance and price bands. */
 export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer> => {
   const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
-  const context = { folder, facts, names }
-  const [changes, deals, announcements] = await Promise.all([readChanges(folder), readDeals(folder), readAnnouncements(folder)])
+  const [context, changes] = [{ facts, names }, await readChanges(folder)]
   return {
-    circuits: await readCircuits(context, changes),
     surveillance: toChangePanel(context, changes, { section: 'surveillance', stream: 'surveillance-lists' }),
     bands: toChangePanel(context, await readBandChanges(folder, changes), { section: 'bands', stream: 'complete-price-bands' }),
-    deals: toDealPanel(context, deals),
-    announcements: toAnnouncementPanel(context, announcements),
   }
 }
 
 /** What the lists of the whole market need besides themselves. */
 interface ListContext {
-  readonly folder: MarketFolder
   readonly facts: RunFacts
   readonly names: StockNames
 }
 
 const MAX_ROWS = 60
-
-/** Cuts a list and says what it is about. */
-export const toPanel = <R>({ facts }: Pick<ListContext, 'facts'>, stream: string, list: StoredList<R>, max = MAX_ROWS): Panel<R> => ({
-  about: describeAbout(facts, stream, list),
-  rows: list.rows.slice(0, max),
-  total: list.rows.length,
-})
 
 /** A stock of a list, with the name of the master list if the list has none. */
 const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
@@ -47,16 +33,9 @@ const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
   return listed === undefined ? { ...row, hasNoPage: true } : { ...row, name: row.name || listed.value.Name }
 }
 
-const nameOf = ({ find }: StockNames, symbol: string): string => find(symbol)?.value.Name ?? ''
-
-const toNumber = (value: unknown): number | undefined => {
-  const number = typeof value === 'number' ? value : Number(readText(value).replaceAll(',', '') || Number.NaN)
-  return Number.isFinite(number) ? number : undefined
-}
-
 type Changes = { readonly rows: readonly Change[]; readonly problem?: string }
 
-const SECTIONS: readonly Section[] = ['surveillance', 'bands', 'circuits']
+const SECTIONS: readonly Section[] = ['surveillance', 'bands']
 
 /** What the last run changed in the lists of the market. */
 const readChanges = ({ root, exchange, remember }: MarketFolder): Promise<Changes> =>
@@ -95,95 +74,4 @@ const readBandChanges = async (folder: MarketFolder, changes: Changes): Promise<
   if (changes.problem === undefined) return changes
   const { rows } = await readList(folder, 'incremental_price_bands.json', (all) => all)
   return rows.length === 0 ? changes : { rows: compareLists(ANNOUNCED_BANDS, { before: [], after: rows }) }
-}
-
-const SIDES = ['upper', 'lower'] as const
-
-const readCircuitList = (folder: MarketFolder, side: 'upper' | 'lower'): Promise<StoredList<CircuitRow>> =>
-  readList<CircuitRow>(folder, `${side}_circuit_stocks.json`, (rows) => rows.flatMap((row) => toCircuit(row, side)))
-
-/** The stocks at their limits, those that are new there first. */
-const readCircuits = async (
-  { folder, facts, names }: ListContext,
-  { rows: changes, problem: notCompared }: Changes,
-): Promise<ListsAnswer['circuits']> => {
-  const entered = new Set(
-    changes.flatMap(({ section, change, symbol }) => (section === 'circuits' && change === 'entered' ? [symbol] : [])),
-  )
-  const lists = await Promise.all(SIDES.map((side) => readCircuitList(folder, side)))
-  const all = joinLists(lists)
-  const rows = all.rows
-    .map((row): CircuitRow => ({ ...nameStock(names, row), ...(notCompared === undefined ? { isNew: entered.has(row.symbol) } : {}) }))
-    .toSorted((one, other) => Number(other.isNew ?? false) - Number(one.isNew ?? false))
-  const missing = SIDES.filter((_, place) => lists[place]?.isMissing === true || lists[place]?.damage !== undefined)
-  const panel = toPanel({ facts }, 'circuit-stocks', { ...all, rows }, 300)
-  const { about } = panel
-  const isLost = missing.length > 0 && about.problem === undefined
-  const problem = `the ${missing.length > 1 ? 'lists' : 'list'} of stocks at their ${missing.join(' and ')} limit ${missing.length > 1 ? 'are' : 'is'} missing`
-  return { ...panel, missing, about: isLost ? { ...about, problem } : about }
-}
-
-const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => {
-  const symbol = readText(row.Symbol)
-  const [price, changePct] = [toNumber(row.LTP), toNumber(row.ChangePercent)]
-  return symbol === '' ? [] : [omitUndefined({ symbol, name: readText(row.Name), side, price, changePct })]
-}
-
-/** A deal with its day. */
-type StoredDeal = DealRow & { readonly day: string; readonly isin: string }
-
-const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>> =>
-  readList<StoredDeal>(folder, 'bulk_block_deals.json', (rows) =>
-    rows.flatMap((row) => {
-      const [day, quantity, price] = [readDay(row.date), toNumber(row.qty), toNumber(row.avgprice)]
-      if (day === undefined || quantity === undefined || price === undefined) return []
-      const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
-      const names = {
-        symbol: readText(row.sym),
-        isin: readText(row.isin),
-        name: readText(row.csym) || readText(row.scname),
-        client: readText(row.cname),
-      }
-      return [{ ...names, day, side, kind: readText(row.deal).toLowerCase(), quantity, price, valueCr: (quantity * price) / 1e7 } as const]
-    }),
-  )
-
-/** The deals of the newest day that has some, by value. */
-const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
-  const day = newestOf(deals.rows.map((deal) => deal.day))
-  const rows = deals.rows
-    .filter((deal) => deal.day === day)
-    .toSorted((one, other) => other.valueCr - one.valueCr)
-    .map((deal) => nameStock(context.names, deal))
-  return ofDay(toPanel(context, 'bulk-block-deals', { ...deals, rows }), day)
-}
-
-/** A panel that is about another day than its stream. */
-export const ofDay = <R>(panel: Panel<R>, day: string | undefined): Panel<R> =>
-  day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
-
-const newestOf = (days: readonly string[]): string | undefined =>
-  days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
-
-const readAnnouncements = (folder: MarketFolder): Promise<StoredList<AnnouncementRow>> =>
-  readList<AnnouncementRow>(folder, 'all_company_announcements.json', (rows) =>
-    rows.flatMap((row) => {
-      const at = readText(row.date).slice(0, 16)
-      if (readDay(at) === undefined) return []
-      return [{ symbol: readText(row.Symbol), name: '', at, title: readText(row.events), kind: readText(row.type) }]
-    }),
-  )
-
-/** The announcements of the newest day. */
-const toAnnouncementPanel = (context: ListContext, list: StoredList<AnnouncementRow>): Panel<AnnouncementRow> => {
-  const { day, rows } = takeNewestDay(list.rows, getRunDay(context.facts))
-  const named = rows.map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
-  return ofDay(toPanel(context, 'new-announcements', { ...list, rows: named }), day)
-}
-
-/** The records of the newest day up to that of the run, newest first. News that the provider dates ahead would hide the others. */
-export const takeNewestDay = <R extends AnnouncementRow>(all: readonly R[], runDay = '9999') => {
-  const day = newestOf(all.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
-  const rows = all.filter(({ at }) => at.startsWith(day ?? '-')).toSorted((one, other) => (one.at < other.at ? 1 : -1))
-  return { day, rows }
 }

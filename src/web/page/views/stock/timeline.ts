@@ -2,9 +2,8 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
 import type { EventKind, StockAnswer, StockEvent } from '../../../../show/answers.js'
 import { formatDay, formatNumber, formatSigned } from '../../parts/format.js'
-import { emptyLine } from '../../parts/panel.js'
+import { emptyLine, sentimentText } from '../../parts/panel.js'
 import type { PageContext } from '../../view.js'
-import { sentimentText } from '../market/panels.js'
 
 const KINDS: readonly (readonly [kind: EventKind, title: string])[] = [
   ['action', 'Actions'],
