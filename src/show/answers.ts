@@ -114,12 +114,6 @@ export interface OwnStock {
   readonly notes?: readonly { readonly day: string; readonly kind: string; readonly title: string }[]
 }
 
-/** `GET /api/market/lists`: what changed in the lists of the market. */
-export interface ListsAnswer {
-  readonly surveillance: Panel<ListChange>
-  readonly bands: Panel<ListChange>
-}
-
 /** `GET /api/market/feed`: what happened on the newest day, grouped by stock, the largest stocks first. */
 export interface FeedAnswer {
   readonly day?: string
@@ -184,20 +178,6 @@ export interface IndexRow {
   readonly changePct?: number
   /** The closes of the last 60 sessions, oldest first. */
   readonly closes: readonly number[]
-}
-
-/** A stock of a list of the whole market. */
-export interface NamedStock {
-  readonly symbol: string
-  readonly name: string
-  /** It is not in the master list of the folder. */
-  readonly hasNoPage?: true
-}
-
-/** A stock that entered a list, left it, or changed its place in it. */
-export interface ListChange extends NamedStock {
-  readonly change: string
-  readonly detail: string
 }
 
 /** `GET /api/stock/SYMBOL` */

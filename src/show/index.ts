@@ -12,7 +12,6 @@ import type {
 import type { ChartWishes } from './candles.js'
 import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
-import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
 import { readOwnStocks, readToday } from './today.js'
@@ -22,7 +21,6 @@ export { type DataSource, type MarketFolder, openMarketFolder } from './folder.j
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
-export { readMarketLists }
 
 /** What the morning's page shows of the market, in every format. */
 export interface MorningMarket {

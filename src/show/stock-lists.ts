@@ -45,11 +45,11 @@ const STOCK_LISTS: Readonly<Record<string, WholeList>> = {
   },
   documents: {
     title: 'Documents',
-    about: 'Filings, announcements and news, each once, the newest first',
+    about: 'Filings, announcements, news, deals and corporate actions, each once, the newest first',
     facets: ['kind'],
-    streams: ['company-filings', 'new-announcements', 'market-news'],
+    streams: ['company-filings', 'new-announcements', 'market-news', 'corporate-actions'],
     sql: `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, url, detail FROM events
-      WHERE {own} AND kind IN ('filing', 'announcement', 'news') ORDER BY day DESC, happened_at DESC`,
+      WHERE {own} ORDER BY day DESC, happened_at DESC`,
   },
   deals: {
     ...{

@@ -13,7 +13,6 @@ import { type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { briefHtml } from './html.js'
 import { briefLines, briefMarkdown } from './lines.js'
-import { marketLines } from './market.js'
 
 export const addBrief = defineCommand({
   name: 'brief',
@@ -69,7 +68,7 @@ const formatBrief = async (
   const market = await readMorning(openMarketFolder({ root, exchange, streams }), watched)
   if (format === 'md') return briefMarkdown(brief, market, watched)
   if (format === 'html') return briefHtml(brief, market, watched)
-  return (columns) => [...briefLines(brief, columns), ...marketLines(market, { ...brief, watched }, columns)]
+  return (columns) => briefLines(brief, columns, { morning: market, watched })
 }
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */

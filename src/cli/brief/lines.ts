@@ -9,7 +9,7 @@ import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean, cut, padEnd, wrap } from '../terminal/text.js'
-import { describeBreadth, marketTables } from './market.js'
+import { describeBreadth, marketLines, marketTables } from './market.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
 export interface BriefPart {
@@ -102,8 +102,12 @@ const describeChange = ({ section, detail }: Change, index: number, all: readonl
 
 const INDENT = 6
 
-/** For a terminal. */
-export const briefLines = (brief: Brief, columns: number): readonly TextLine[] => {
+/** For a terminal, with the market below if it is given. */
+export const briefLines = (
+  brief: Brief,
+  columns: number,
+  market?: { readonly morning: MorningMarket; readonly watched: readonly string[] },
+): readonly TextLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
     ...wrapTitled([word, style], briefHead(brief).slice(word.length), columns),
@@ -113,6 +117,7 @@ export const briefLines = (brief: Brief, columns: number): readonly TextLine[] =
         .flatMap((line) => wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns))
         .map((line): TextLine => [[cut(line, columns)]]),
     ]),
+    ...(market === undefined ? [] : marketLines(market.morning, { ...brief, watched: market.watched }, columns)),
   ]
 }
 

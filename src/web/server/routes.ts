@@ -10,7 +10,6 @@ import {
   openMarketFolder,
   REPORT,
   readIndexChart,
-  readMarketLists,
   type ShowAnswers,
   type ShowRunner,
   search,
@@ -59,7 +58,6 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const remembered = rememberShown(folder, show)
   const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
   const readStocks = remembered('list', 'stocks')
-  const readLists = () => readMarketLists(folder)
   const routes: readonly Route[] = [
     ...runRoutes,
     { path: '/api/days', answer: () => listRecordedDays(folder.root) },
@@ -71,32 +69,9 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     { path: '/api/market', answer: ({ query }) => readMarket(query).catch(refuse) },
-    { path: '/api/market/lists', answer: readLists },
     { path: '/api/market/feed', answer: ({ query }) => readFeed(query).catch(refuse) },
     { path: '/api/market/stocks', answer: ({ query }) => readStocks(query).catch(refuse) },
-    {
-      path: '/api/stock/:symbol',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
-    },
-    {
-      path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
-    },
-    {
-      path: '/api/stock/:symbol/list/:name',
-      answer: ({ params: { symbol = '', name = '' }, query }) =>
-        found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
-    },
-    {
-      path: '/api/index/:name',
-      answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
-    },
-    {
-      path: '/api/index/:name/candles',
-      answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
-    },
+    ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query }) =>
@@ -110,10 +85,36 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     routes,
     /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
     prepare: async () => {
-      for (const read of [readMarket, readStocks, readToday, readLists, readFeed]) await read().catch(() => undefined)
+      for (const read of [readMarket, readStocks, readToday, readFeed]) await read().catch(() => undefined)
     },
   }
 }
+
+/** One stock, or one index. */
+const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Route[] => [
+  {
+    path: '/api/stock/:symbol',
+    answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
+  },
+  {
+    path: '/api/stock/:symbol/candles',
+    answer: ({ params: { symbol = '' }, query }) =>
+      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
+  },
+  {
+    path: '/api/stock/:symbol/list/:name',
+    answer: ({ params: { symbol = '', name = '' }, query }) =>
+      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
+  },
+  {
+    path: '/api/index/:name',
+    answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
+  },
+  {
+    path: '/api/index/:name/candles',
+    answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
+  },
+]
 
 /** Answers about the market, kept until another run has ended: while a run replaces thousands of files, the market is that before it. */
 const rememberShown =

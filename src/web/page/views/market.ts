@@ -6,7 +6,7 @@ import { fetchJson } from '../parts/fetch-json.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
 import { readOwnList } from '../parts/own-list.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
-import { balanceChart, shareBar } from '../parts/small-charts.js'
+import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
 import type { PageContext, View } from '../view.js'
@@ -152,25 +152,14 @@ const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): Templat
 
 /** The sentence of the day, and the numbers behind it. */
 const renderBreadth = (breadth: Breadth): TemplateResult => {
-  const { about, listed, traded, advances, declines, unchanged, sessions } = breadth
+  const { about, listed, traded, sessions } = breadth
   if (traded === 0)
     return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
       <h1>${describeMarket(breadth)}</h1>
       <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
-      <div class="balances">
-        ${shareBar([
-          ['up', advances],
-          ['flat', unchanged],
-          ['down', declines],
-        ])}
-        ${
-          sessions.length < 2
-            ? nothing
-            : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`
-        }
-      </div>
+      ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
       <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
     </div>
   `

@@ -8,13 +8,21 @@ import { formatNumber } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
-import type { PageContext, View } from '../view.js'
+import type { PageContext, Place, View } from '../view.js'
 import { figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
-import { createTimeline, type Timeline } from './stock/timeline.js'
+import { renderTimeline } from './stock/timeline.js'
+
+/** A stock or an index with its candles. */
+const loadInstrument = <T>(path: string, { query }: Place, signal: AbortSignal): Promise<[T, CandlesAnswer]> => {
+  const wishes = Object.fromEntries(['adjusted', 'step', AS_OF].map((key) => [key, query.get(key) ?? undefined]))
+  return Promise.all([
+    fetchJson<T>(asOfPath(path, { query }), { signal }),
+    fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), wishes)}`, { signal }),
+  ])
+}
 
 const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles: CandlesAnswer }> => {
   let chart: ChartPanel | undefined
-  let timeline: Timeline | undefined
   let list: Later<ListTable> | undefined
   return {
     path: '/stock/:symbol',
@@ -23,22 +31,18 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
     loadsOn: ['adjusted', 'step'],
     enter: (page) => {
       chart = createChartPanel(page)
-      timeline = createTimeline()
       list = createLater(page.update)
       const parts = [chart.leave, list.stop, followScroll(page)]
       return () => {
         for (const leave of parts) leave()
       }
     },
-    load: async ({ params, query }, signal) => {
-      const path = `/api/stock/${encodeURIComponent(params.symbol ?? '')}`
-      const [stock, candles] = await Promise.all([
-        fetchJson<StockAnswer>(asOfPath(path, { query }), { signal }),
-        fetchJson<CandlesAnswer>(
-          `${path}/candles${changeQuery(new URLSearchParams(), { adjusted: query.get('adjusted') ?? undefined, step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
-          { signal },
-        ),
-      ])
+    load: async (place, signal) => {
+      const [stock, candles] = await loadInstrument<StockAnswer>(
+        `/api/stock/${encodeURIComponent(place.params.symbol ?? '')}`,
+        place,
+        signal,
+      )
       return { stock, candles }
     },
     render: ({ stock, candles }, page) => {
@@ -49,7 +53,7 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
         return html`${head}${renderList(list?.read(asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place)), tab, page)}`
       return html`${head}<div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
-        ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
+        ${stock.problem === undefined ? html`${renderTimeline(stock.events, page)}${figuresPanels(stock)}` : nothing}
         <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>`
     },
@@ -80,7 +84,7 @@ const renderList = (list: ListTable | Error | undefined, tab: string, page: Page
   if (list === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
   if (list instanceof Error) return html`<p class="problem" role="alert">${list.message}</p>`
   return html`
-    <p class="soft">${list.about}. <a href=${`/query?sql=${encodeURIComponent(list.sql)}`}>As a query</a></p>
+    <p class="list-head soft">${list.about}. <a href=${`/query?sql=${encodeURIComponent(list.sql)}`}>As a query</a></p>
     ${list.warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
     ${dataTable(list, page, { file: `${page.place.params.symbol ?? ''}-${tab}`, label: list.title, facets: list.facets, isCut: list.isCut, isNamed: true })}
   `
@@ -105,17 +109,8 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
       chart = createChartPanel(page)
       return chart.leave
     },
-    load: async ({ params, query }, signal) => {
-      const path = `/api/index/${encodeURIComponent(params.name ?? '')}`
-      const [index, candles] = await Promise.all([
-        fetchJson<IndexAnswer>(asOfPath(path, { query }), { signal }),
-        fetchJson<CandlesAnswer>(
-          `${path}/candles${changeQuery(new URLSearchParams(), { step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
-          {
-            signal,
-          },
-        ),
-      ])
+    load: async (place, signal) => {
+      const [index, candles] = await loadInstrument<IndexAnswer>(`/api/index/${encodeURIComponent(place.params.name ?? '')}`, place, signal)
       return { index, candles }
     },
     render: ({ index: { name, symbol, price, findings }, candles }, page) => html`

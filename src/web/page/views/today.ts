@@ -1,18 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type {
-  IndexRow,
-  ListChange,
-  ListsAnswer,
-  MarketAnswer,
-  OwnStock,
-  OwnStocksAnswer,
-  Panel,
-  TodayAnswer,
-} from '../../../show/answers.js'
+import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { AS_OF, asOfPath, listsOfDay, runOf } from '../parts/as-of.js'
+import { AS_OF, asOfPath, runOf } from '../parts/as-of.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
-import { formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
+import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
@@ -27,7 +18,6 @@ interface TodayData {
   readonly watchlists: Readonly<Record<string, readonly string[]>>
   market?: MarketAnswer | Error
   today?: TodayAnswer | Error
-  lists?: ListsAnswer | Error
   changes?: FolderChanges | Error
   /** The run of a past day. */
   run?: string
@@ -73,7 +63,7 @@ const createTodayView = (): View<TodayData> => {
       // What was there stays until its successor comes.
       const data: TodayData = { ...(last?.day === day ? last.data : {}), state, watchlists }
       last = { day, data }
-      const later = <K extends 'market' | 'today' | 'lists' | 'changes'>(name: K, path: string): Promise<void> =>
+      const later = <K extends 'market' | 'today' | 'changes'>(name: K, path: string): Promise<void> =>
         fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
           .catch((error: unknown) => error as Error)
           .then((answer) => {
@@ -83,7 +73,7 @@ const createTodayView = (): View<TodayData> => {
           })
       if (state.last !== undefined) {
         void later('market', '/api/market').then(() => later('today', '/api/today'))
-        if (day === null) void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
+        if (day === null) void later('changes', '/api/changes')
         else
           void runOf(day).then((run) => {
             data.run = run
@@ -92,7 +82,7 @@ const createTodayView = (): View<TodayData> => {
       }
       return data
     },
-    isWhole: ({ market, today, lists, changes, run }) => [market, today, run ?? lists, changes].every((part) => part !== undefined),
+    isWhole: ({ market, today, changes }) => [market, today, changes].every((part) => part !== undefined),
     render: (data, context) => renderToday(data, context, store),
   }
 }
@@ -100,7 +90,7 @@ const createTodayView = (): View<TodayData> => {
 export const todayView = createTodayView()
 
 const renderToday = (data: TodayData, page: PageContext, store: LiveStore | undefined): TemplateResult => {
-  const { state, market, today, lists, changes } = data
+  const { state, market, today, changes } = data
   const run = store?.run()
   const isPast = page.place.query.has(AS_OF)
   const active = run && run.outcome === undefined ? run : undefined
@@ -118,20 +108,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
         ${whole(today, 'Ex-dates of the week', ({ actions }) => actionsPanel(actions))}
       </div>
       <div>
-        ${whole(changes, 'What changed', (answer) =>
-          panel({
-            title: 'What changed',
-            about: {},
-            list: data.run === undefined ? '/run' : runPath(data.run),
-            content: html`<p class="changed">${describeChanges(answer, data.run === undefined ? '/run' : runPath(data.run))}</p>`,
-          }),
-        )}
-        ${
-          isPast
-            ? listsOfDay()
-            : html`${whole(lists, 'Surveillance', ({ surveillance }) => changesPanel('Surveillance', surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' }))}
-        ${whole(lists, 'Price bands', ({ bands }) => changesPanel('Price bands', bands, { path: '/list/bands', nothingChanged: 'No band changed.' }))}`
-        }
+        ${whole(changes, 'What changed', (answer) => changesPanel(answer, data.run === undefined ? '/run' : runPath(data.run)))}
       </div>
     </div>`
     }
@@ -307,21 +284,18 @@ const addForm = (page: PageContext): TemplateResult => html`
   }}><input name="symbol" placeholder="TCS, INFY" aria-label="Symbols to follow" autocomplete="off"> <button type="submit">Add</button></form>
 `
 
-const changesPanel = (
-  title: string,
-  { about, rows, total }: Panel<ListChange>,
-  { path, nothingChanged }: { readonly path: string; readonly nothingChanged: string },
-): TemplateResult => {
-  const list = listLinked(rows)
+const SHOWN_CHANGES = 12
+
+/** What changed, stock by stock, the rarest changes first. */
+const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
+  const list = listLinked(changes.stocks)
   return panel({
-    ...{ title, about, list: path },
-    ...(total === 0 ? {} : { total }),
-    content:
-      rows.length === 0
-        ? emptyLine(nothingChanged, about)
-        : html`<table><tbody>${rows.map(
-            ({ detail, ...stock }) =>
-              html`<tr><td>${stockLink(stock.symbol, { ...stock, list })}</td><td class="wide"><bdi>${detail}</bdi></td></tr>`,
-          )}</tbody></table>`,
+    ...{ title: 'What changed', about: {}, list: path },
+    content: html`<p class="changed">${describeChanges(changes, path)}</p>
+      <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
+        ({ symbol, hasNoPage, changes: own }) => html`<tr>
+          <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
+          <td class="wide">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</td></tr>`,
+      )}</tbody></table>`,
   })
 }
