@@ -40,7 +40,7 @@ export {
 export type { HttpDispatcher } from './http/exchange.js'
 export type { HttpReply, HttpRequest, RequestEnd, RequestFollower, RequestStart, Transport } from './http/transport.js'
 export type { LimiterStatus } from './limiter/limiter-registry.js'
-export { assertSameIsin } from './market/identifiers.js'
+export { assertSameIsin } from './market/listings.js'
 export { type RefusalCode, RefusedError } from './market/refusal-policy.js'
 export type { Candle, Candles } from './model/candle.js'
 export {

@@ -11,8 +11,7 @@ import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
 import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { sortDescending } from '../src/operators/sort-descending.js'
-import { uniqueBy } from '../src/operators/unique-by.js'
+import { sortDescending, uniqueBy } from '../src/operators/row-lists.js'
 
 /**
  * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { assertSameIsin } from '../src/market/identifiers.js'
+import { assertSameIsin } from '../src/market/listings.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
@@ -11,8 +11,7 @@ import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { sortDescending } from '../src/operators/sort-descending.js'
-import { keepUnique } from '../src/operators/unique-by.js'
+import { keepUnique, sortDescending } from '../src/operators/row-lists.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const text = z.string().optional()
@@ -74,11 +73,16 @@ interface PathResult {
   readonly failure?: { readonly reason: string; readonly error: CollectError }
 }
 
-const fetchPath = (endpoint: typeof legacy, isin: string, { ask }: Tools): Observable<PathResult> =>
-  ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(
-    map((rows) => ({ rows })),
-    catchItemFailure((reason, error) => of({ rows: [], failure: { reason: `${endpoint.name}: ${reason}`, error } })),
+const createFetch = (endpoint: typeof legacy) => {
+  const toResult = map((rows: readonly Filing[]): PathResult => ({ rows }))
+  const catchFailure = catchItemFailure<PathResult, PathResult>((reason, error) =>
+    of({ rows: [], failure: { reason: `${endpoint.name}: ${reason}`, error } }),
   )
+  return (isin: string, { ask }: Tools): Observable<PathResult> =>
+    ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(toResult, catchFailure)
+}
+
+const [fetchLegacy, fetchLodr] = [createFetch(legacy), createFetch(lodr)]
 
 /** Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other one are written. */
 const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
@@ -101,7 +105,7 @@ export const companyFilings = defineStream({
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
     // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until the next major GC.
-    const both$ = zip(fetchPath(legacy, stock.ISIN, tools), fetchPath(lodr, stock.ISIN, tools)).pipe(
+    const both$ = zip(fetchLegacy(stock.ISIN, tools), fetchLodr(stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
         const failures = paths.flatMap((path) => path.failure ?? [])

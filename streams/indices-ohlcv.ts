@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStream, perRowOf } from '../src/engine/define-stream.js'
-import { createCandleEndpoint } from '../src/market/candle-answer.js'
+import { createCandleEndpoint } from '../src/market/candle-file.js'
 import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { readText } from '../src/model/row.js'
@@ -23,6 +23,7 @@ export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',
   phase: 'candles',
+  position: 17,
   workers: 15,
   timeoutMs: 30_000,
   followsAsOf: true,

@@ -2,9 +2,15 @@ import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, MASTER, once } from '../src/engine/define-stream.js'
 import { post } from '../src/http/endpoint.js'
-import { compareIdentifiers, findIdentifierProblems } from '../src/market/identifiers.js'
 import { condition, constants, exchangeCondition, readCountedRows } from '../src/market/list-sources.js'
-import { listingWarnings, MASTER_FIGURES, MASTER_MAP, readStoredStocks } from '../src/market/listings.js'
+import {
+  compareIdentifiers,
+  findIdentifierProblems,
+  listingWarnings,
+  MASTER_FIGURES,
+  MASTER_MAP,
+  readStoredStocks,
+} from '../src/market/listings.js'
 import { keepUnits, refuse, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { isRow } from '../src/model/row.js'

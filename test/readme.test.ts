@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { listErrorCodes } from '../src/cli/hints.js'
 import { settingRows } from '../src/config.js'
-import { listTables, type StreamDefinition } from '../src/engine/define-stream.js'
+import { isListWork, listTables, type StreamDefinition } from '../src/engine/define-stream.js'
 import { groupBy } from '../src/model/map.js'
 import { listViews } from '../src/tables/views/index.js'
 import { workedQueries } from '../src/tables/worked-queries.js'
@@ -92,12 +92,12 @@ const blocks = (): Readonly<Record<string, string>> => ({
     phase('2.5: candles, beside phase 2', 'candles', '\n    '),
     '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
     '  first --> candles --> second',
-    ...streams.flatMap(({ name, work }) => (work.of === undefined || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
+    ...streams.flatMap(({ name, work }) => (isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
     '```',
   ].join('\n'),
   outputs: table(
     ['stream', 'writes', 'what'],
-    streams.map((stream) => [code(stream.name), names(stream), stream.summary]),
+    streams.map((stream) => [code(stream.name), names(stream), `${stream.summary}${stream.optional ? '; optional: `--with`' : ''}`]),
   ),
   settings: table(
     ['setting', 'environment', 'default', 'what'],
@@ -110,7 +110,6 @@ const blocks = (): Readonly<Record<string, string>> => ({
   speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
-  example: `\`\`\`ts\n${readExample('01-one-stream.ts').trim()}\n\`\`\``,
   examples: listExamples(),
   queries: table(
     ['name', 'answers'],
@@ -149,6 +148,10 @@ const ROOT = new URL('../', import.meta.url)
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'src/guides/excel-and-sql.md',
+  'src/guides/node.md',
+  'src/guides/operator.md',
+  'src/guides/python.md',
   'src/storage/UPGRADING.md',
   'src/cli/README.md',
   'src/tables/README.md',
@@ -188,7 +191,9 @@ it('checks the page of every folder', () => {
   const found = ['src', 'streams', 'sinks', 'test'].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
   )
-  expect(found.filter((file) => /(README|UPGRADING)\.md$/.test(file)).sort()).toEqual(pages.filter((page) => page.includes('/')).sort())
+  expect(found.filter((file) => file.endsWith('.md') && !file.endsWith('FAULTS.md')).sort()).toEqual(
+    pages.filter((page) => page.includes('/')).sort(),
+  )
 })
 
 it.each(pages.filter((page) => page.includes('/')))('%s names source files that exist', (page) => {

@@ -14,6 +14,8 @@ type Sources = Readonly<Record<string, string>>
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 const MAX_IMPORTS = 15
+/** Growth is paid for by deletion: these only go down. */
+const MAX_SIZE = { lines: 55_000, files: 440, sharedNames: 280 }
 
 const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
 const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
@@ -129,6 +131,14 @@ const filesWithManyImports = (sources: Sources): Readonly<Record<string, number>
       .filter(([, imports]) => imports > MAX_IMPORTS),
   )
 
+/** Top-level names that several files define: a reader cannot tell which one is meant. */
+const sharedNames = (sources: Sources): readonly string[] => {
+  const names = Object.values(sources).flatMap((text) => [
+    ...new Set([...text.matchAll(/^(?:export )?(?:const|function|class|interface|type|let) (\w+)/gm)].map(([, name = '']) => name)),
+  ])
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+}
+
 const httpClients = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
 
@@ -200,6 +210,14 @@ describe('the repository', () => {
     const layers = new Set(Object.keys(sources).map(layerOf))
     expect([...layers].sort()).toEqual(Object.keys(MAY_IMPORT).sort())
     expect(brokenImports(sources)).toEqual([])
+  })
+
+  it('does not grow', () => {
+    const own = Object.fromEntries(Object.entries(sources).filter(([file]) => layerOf(file) !== 'examples'))
+    const lines = Object.values(sources).reduce((sum, text) => sum + linesOf(text), 0)
+    expect(lines).toBeLessThanOrEqual(MAX_SIZE.lines)
+    expect(Object.keys(sources).length).toBeLessThanOrEqual(MAX_SIZE.files)
+    expect(sharedNames(own).length).toBeLessThanOrEqual(MAX_SIZE.sharedNames)
   })
 
   it('imports downwards only', () => expect(wrongImports(sources)).toEqual([]))
@@ -287,6 +305,12 @@ describe('the checks of the repository', () => {
     expect(circles(ring)).toEqual(['src/model/a.ts > src/model/b.ts > src/model/c.ts > src/model/a.ts'])
     expect(circles({ 'src/model/a.ts': "from './a.js'" })).toHaveLength(1)
     expect(circles({ ...ring, 'src/model/c.ts': '' })).toEqual([])
+  })
+
+  it('detect a name that two files define', () => {
+    expect(sharedNames({ a: 'const x = 1\ntype y = 2', b: 'export const x = () => {\n  const y = 1\n}', c: 'interface z {}' })).toEqual([
+      'x',
+    ])
   })
 
   it('detect a file of 401 lines, but not one of 400', () => {

@@ -41,7 +41,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
   deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
   ...{ shrink: refused('shrink'), count: refused('count'), fields: refused('fields'), prices: refused('prices') },
-  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units') },
+  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units'), witness: refused('witness') },
   http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
   http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>
@@ -123,14 +123,17 @@ export const describeError = (error: unknown): readonly string[] => {
   return [...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
 }
 
+const LIST_LENGTH = 500
+
 /** Prints an error and what to do about it, and returns the exit code. */
 export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
   const [first = '', ...more] = describeError(error)
   const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
-  // A `^` points at a position in the line above. In a log, each line stays whole.
+  // A `^` points at a position in the line above. In a log, each line stays whole, but for a long list of names.
   const isWhole = (index: number): boolean =>
-    stderr.isTTY !== true || [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
+    (stderr.isTTY !== true && (lines[index] ?? '').length < LIST_LENGTH) ||
+    [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
   stderr.write(`${lines.flatMap((line, index) => (isWhole(index) ? [line] : wrap(line, columns))).join('\n')}\n`)
   return error instanceof UsageError ? 2 : 1
 }

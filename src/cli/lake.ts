@@ -1,5 +1,5 @@
 import { defineCommand } from './command.js'
-import { INTERRUPTED, loadFlags, loadTables } from './export/command.js'
+import { EXIT_MISSING, INTERRUPTED, loadFlags, loadTables } from './export/command.js'
 import { LAKE } from './export/targets.js'
 
 export const addLake = defineCommand({
@@ -14,6 +14,7 @@ export const addLake = defineCommand({
     'One file for each table, with views.sql for DuckDB and a README for pandas and Polars. With the setting "lake": true each run does this.',
   ],
   needs: ['@duckdb/node-api'],
+  exits: { [EXIT_MISSING]: 'tables are missing, because no run has finished or recorded days are damaged' },
   endsBySignal: true,
   interrupted: INTERRUPTED,
   run: (flags, input) => loadTables([LAKE], flags, input),

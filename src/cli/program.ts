@@ -57,7 +57,8 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
   }
   try {
     const { rest: typed, values: files } = takeStreamsOption(args)
-    const rest = renameCommand(typed, io)
+    // A statement may begin with a comment of SQL, which is no option.
+    const rest = renameCommand(typed, io).map((arg) => (/^--\s/.test(arg) ? ` ${arg}` : arg))
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)

@@ -143,7 +143,6 @@ const formatFindingsHead = (
     [errors > 0, 'Errors', 'red'],
     [fresh.length > 0, 'Review', 'yellow'],
     [open > 0, 'Open', 'yellow'],
-    [notes.length > 0, 'OK so far', 'green'],
   ]
   const [, word, style] = states.find(([isSo]) => isSo) ?? [true, 'OK', 'green']
   const until = sessions.last === undefined ? '' : ` of ${formatQuantity(sessions.count, 'session')} to ${sessions.last}`
@@ -155,7 +154,8 @@ const formatFindingsHead = (
   const some = errors > 0 ? `${formatQuantity(errors, `${isNew}error`)}${others}` : formatQuantity(fresh.length, `${isNew}finding`)
   const count = fresh.length === 0 ? `no ${isNew}findings` : some
   const found = known.length === 0 ? count : `${count} (${known.map(([state, number]) => `${formatCount(number)} ${state}`).join(', ')})`
-  return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).`, columns)
+  const rest = notes.length === 0 ? '' : ' Not everything could be checked: see "Not checked".'
+  return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).${rest}`, columns)
 }
 
 const createChecksTable = (checks: readonly CheckFindings[], columns: number): readonly TextLine[] => {

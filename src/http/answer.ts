@@ -205,20 +205,24 @@ const findNextData = (page: string): string | undefined => {
   return undefined
 }
 
-/**
- * Whether a parsed value is nested deeper than a number of levels; never recurses deeper itself. A call for each text and number, or
- * `Object.values`, would take three times as long.
- */
+/** Whether a parsed value is nested deeper than a number of levels: level by level, without recursion. */
 const isDeeperThan = (levels: number, value: unknown): boolean => {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const inner of value) if (typeof inner === 'object' && isDeeperThan(levels - 1, inner)) return true
-    return false
-  }
-  for (const name in value) {
-    const inner = (value as Row)[name]
-    if (typeof inner === 'object' && isDeeperThan(levels - 1, inner)) return true
+  let level: readonly unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: object[] = []
+    for (const container of level) {
+      if (typeof container !== 'object' || container === null) continue
+      if (depth === levels) return true
+      if (Array.isArray(container)) {
+        for (const inner of container) if (typeof inner === 'object' && inner !== null) next.push(inner)
+        continue
+      }
+      for (const name in container) {
+        const inner = (container as Row)[name]
+        if (typeof inner === 'object' && inner !== null) next.push(inner)
+      }
+    }
+    level = next
   }
   return false
 }

@@ -70,6 +70,7 @@ interface Route<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
   readonly limiter: HostLimiter
   readonly toRequest: (input: Input) => HttpRequest
+  readonly drift: ShapeWatch | undefined
   readonly shared: SharedDependencies
 }
 
@@ -88,7 +89,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
   const routes = new Map<AnyEndpoint, Route<unknown, unknown>>()
   const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => {
     const toRequest = createRequestBuilder(endpoint, settings, timeoutMs)
-    const route = { endpoint, limiter: limiters.forEndpoint(endpoint), shared, toRequest }
+    const route = { endpoint, limiter: limiters.forEndpoint(endpoint), shared, toRequest, drift: shared.drift?.(endpoint) }
     routes.set(endpoint, route)
     return route
   }
@@ -235,8 +236,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   }
 
   private read(reply: HttpReply): Answer {
-    const { endpoint, shared } = this.route
-    const drift = shared.drift?.(endpoint)
+    const { endpoint, drift } = this.route
     const answer = endpoint.readBytes?.(reply.body)
     if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), this.given.input, drift?.forItem(this.item))
     drift?.countAsExpected()

@@ -32,6 +32,8 @@ export interface RateState {
   perSecond: AdaptiveLimit
   /** The rate in the settings; infinite if there is none. */
   readonly maxPerSecond: number
+  /** The concurrency in the settings; infinite if there is none. */
+  readonly maxInFlight: number
   readonly inFlight: AdaptiveLimit
   /** When the next request may be sent. */
   nextAt: number
@@ -72,9 +74,10 @@ interface Refusal {
   readonly refused: number
 }
 
-export const createRateState = (maxPerSecond: number): RateState => ({
+export const createRateState = (maxPerSecond: number, maxInFlight = Number.POSITIVE_INFINITY): RateState => ({
   perSecond: unlimited,
   maxPerSecond,
+  maxInFlight,
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
@@ -93,7 +96,11 @@ const SMOOTHING = 2
 
 /** Milliseconds until the next request may be sent; infinite while concurrency is exhausted. */
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
-  inFlight >= Math.max(1, Math.floor(computeLimit(rate.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+  inFlight >= Math.max(1, Math.floor(computeMaxInFlight(rate, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+
+/** Requests in flight now. */
+export const computeMaxInFlight = ({ inFlight, maxInFlight }: RateState, now: number): number =>
+  Math.min(maxInFlight, computeLimit(inFlight, now))
 
 /** Requests a second now. */
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>

@@ -24,11 +24,14 @@ type Records = readonly unknown[]
  * half of a list, each record twice, must not pass for the whole one.
  */
 export const withoutCopies = <R>(rows: readonly R[], { warn }: Pick<Tools, 'warn'>, list = 'the list'): readonly R[] => {
-  const texts = new Set<string>()
-  const distinct = rows.filter((row) => texts.size < texts.add(JSON.stringify(row)).size)
-  const copies = rows.length - distinct.length
+  const distinct = new Map<string, R>()
+  for (const row of rows) {
+    const text = JSON.stringify(row)
+    if (!distinct.has(text)) distinct.set(text, row)
+  }
+  const copies = rows.length - distinct.size
   if (copies > 0) warn(`${list}: left out ${formatThousands(copies)} of ${formatThousands(rows.length)} records, exact copies of others`)
-  return distinct
+  return [...distinct.values()]
 }
 
 /** How to read and count the stored records of a list, if the file is not a JSON array or not every record counts. */
@@ -153,10 +156,11 @@ const MORE_MAY_EXIST = ', the maximum of one request; more may exist'
 export const findUnitChange = (stored: readonly Row[], rows: readonly Row[]): string | undefined => {
   const before = new Map(stored.map((row) => [readText(row.Sym), row]))
   for (const [field, { name, most }] of Object.entries(thresholds.units.figures)) {
-    const ratios = rows.flatMap((row) => {
+    const ratios: number[] = []
+    for (const row of rows) {
       const [then, now] = [before.get(readText(row.Sym ?? row.sym))?.[field], row[field]]
-      return typeof then === 'number' && typeof now === 'number' && then > 0 && now > 0 ? [now / then] : []
-    })
+      if (typeof then === 'number' && typeof now === 'number' && then > 0 && now > 0) ratios.push(now / then)
+    }
     const factor = median(ratios)
     if (ratios.length >= thresholds.units.minStocks && (factor > most || factor < 1 / most))
       return `the ${name} of ${ratios.length} stocks is ${Number(factor.toPrecision(3))} times the stored one (median)`

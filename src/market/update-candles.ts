@@ -1,4 +1,4 @@
-import { map, type Observable, of, switchMap } from 'rxjs'
+import { identity, map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
@@ -6,8 +6,7 @@ import { REPORT_FILE } from '../model/stored.js'
 import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
-import type { createCandleEndpoint } from './candle-answer.js'
-import { candleAt, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
+import { candleAt, type createCandleEndpoint, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { createRescaleDetector, type RescaleDetector } from './refusal-policy.js'
 import {
@@ -21,6 +20,7 @@ import {
   type RefetchReason,
 } from './replace-history.js'
 import type { Tools } from './tools.js'
+import { checkWitness } from './witness.js'
 
 /** The start, in epoch seconds, that requests the full history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
@@ -62,10 +62,14 @@ export const updateCandles = (series: Series, tools: Tools): Observable<ItemResu
         watch.track(
           readStoredEnd(series.file, tools).pipe(
             switchMap((stored) => (stored === undefined ? fetchFirst(series, tools) : updateStored(stored, { series, tools, watch }))),
+            isWitnessed(series, tools) ? switchMap(checkWitness(series.instrument.SYM, tools, watch)) : identity,
           ),
         ),
       ),
     )
+
+/** The exchange's file has stocks alone. */
+const isWitnessed = ({ isIndex }: Series, { settings }: Tools): boolean => isIndex !== true && settings.with.includes('exchange-daily')
 
 const fetchFirst = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   fetchCandles(FIRST_CANDLE, series, tools).pipe(

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { RowList } from './outcome.js'
 import { column, row } from './row-schema.js'
-import { asBuffer } from './text.js'
 import { toDay } from './trading-day.js'
 
 /** Timestamp (epoch seconds), open, high, low, close, volume. */
@@ -15,27 +14,6 @@ export interface Candles extends RowList<Candle> {
   /** The first or the last candle. */
   at(index: 0 | -1): Candle | undefined
 }
-
-const LINE_FEED = 10
-
-/** Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and ends in `\n`. */
-export const createCsvCandles = (lines: Uint8Array, length: number): Candles => {
-  const csv = asBuffer(lines)
-  return {
-    csv,
-    length,
-    at: (index) => {
-      if (length === 0) return undefined
-      return parseCandle(csv, index === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
-    },
-    *[Symbol.iterator]() {
-      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield parseCandle(csv, from)
-    },
-  }
-}
-
-const parseCandle = (csv: Buffer, from: number): Candle =>
-  csv.toString('latin1', from, csv.indexOf(LINE_FEED, from)).split(',').map(Number) as unknown as Candle
 
 const price = (sql: string) => column(z.number(), { about: 'rupees, or points of an index', sql })
 

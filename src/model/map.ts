@@ -10,7 +10,12 @@ export const getOrAdd = <K, V extends object>(map: Map<K, V>, key: K, create: ()
 /** The elements of a list by a key, in the order of the list. */
 export const groupBy = <T>(list: Iterable<T>, keyOf: (element: T) => string): ReadonlyMap<string, readonly T[]> => {
   const groups = new Map<string, T[]>()
-  for (const element of list) getOrAdd(groups, keyOf(element), () => []).push(element)
+  for (const element of list) {
+    const key = keyOf(element)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [element])
+    else group.push(element)
+  }
   return groups
 }
 

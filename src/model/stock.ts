@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { NothingAnsweredError } from './errors.js'
-import { getOrAdd } from './map.js'
+import { groupBy } from './map.js'
 import type { Item } from './outcome.js'
 import { type Row, readText } from './row.js'
 import { type BuiltRowOf, column, row } from './row-schema.js'
@@ -98,11 +98,8 @@ export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = f
 
 /** The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if there is just one. */
 const findOwners = (forms: readonly (string | undefined)[], entries: readonly NamedEntry[]): ReadonlySet<number> => {
-  const indices = new Map<string, number[]>()
-  for (const [index, form] of forms.entries()) {
-    if (form !== undefined) getOrAdd(indices, fold(form), () => []).push(index)
-  }
-  const owners = [...indices.values()].flatMap((sharing) => {
+  const indices = forms.flatMap((form, index) => (form === undefined ? [] : [index]))
+  const owners = [...groupBy(indices, (index) => fold(forms[index] ?? '')).values()].flatMap((sharing) => {
     if (sharing.length === 1) return sharing
     const inCapitals = sharing.filter((index) => entries[index]?.key === forms[index] && forms[index] === forms[index]?.toUpperCase())
     return inCapitals.length === 1 ? inCapitals : []

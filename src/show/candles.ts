@@ -8,7 +8,6 @@ import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
 import type { DataSource } from './folder.js'
 
-/** A candle file, put in order for display. */
 export interface ShownCandles {
   /** Ascending by day, each day once, without impossible ones, as stored. */
   readonly stored: CandleArrays
@@ -61,7 +60,6 @@ const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: 
 /** The factors by which the view `candles_adjusted` divides stored prices, each with the last day that it counts for; oldest first. */
 export type Factors = readonly { readonly until: string; readonly factor: number }[]
 
-/** How a chart wants its candles. */
 export interface ChartWishes {
   /** Whether prices are as stored, not adjusted for splits and bonuses. */
   readonly isStored?: boolean
@@ -75,7 +73,6 @@ interface ChartOptions extends ChartWishes {
   readonly factors?: Factors
 }
 
-/** The candles as columns for a chart. */
 export const toCandlesAnswer = (
   { stored, cleaned, fault }: ShownCandles,
   { about, factors = [], isStored = false, isWeekly = false }: ChartOptions,

@@ -7,9 +7,7 @@ import { disk } from '../storage/disk.js'
 import { describeFileError, getErrorCode, statFile } from '../storage/file-system.js'
 import { parseRecords } from '../storage/record-file.js'
 
-/** Where the data comes from. */
 export interface DataSource {
-  /** The output folder. */
   readonly root: string
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]

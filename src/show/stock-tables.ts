@@ -4,7 +4,6 @@ import type { Holding, PriceFacts, Quarter, StockEvent, StockFacts } from './ans
 import type { DataSource } from './folder.js'
 import { type Answered, listOf, readAnswer, rowOf } from './tables.js'
 
-/** What the tables say about one stock. */
 export interface StockTables {
   readonly facts: Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> & {
     readonly price: Omit<PriceFacts, 'about'>

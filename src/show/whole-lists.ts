@@ -8,15 +8,15 @@ import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { findStockList, type WholeList } from './stock-lists.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged } from './tables.js'
+import { NAMES, readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
 
 /** The names of stocks, for lists without them. */
-const NAMED = 'LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)'
+const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
 const DAYS = 7
 
-/** The rows of the last week that has any, up to the day of the run: news that the provider dates ahead would hide the others. */
+/** The rows of the last days that have any, up to the day of the run. */
 const newest = (
   days: number,
   table: string,
@@ -24,7 +24,6 @@ const newest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
-/** The figures of the newest quarter. */
 const figures = (before: string, after: string): string =>
   ['sales_q0_cr', 'sales_yoy_pct', 'sales_qoq_pct', 'net_profit_q0_cr', 'net_profit_yoy_pct', 'net_profit_qoq_pct']
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
@@ -35,6 +34,10 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
       circuit || ' limit', if(asm_stage IS NULL, NULL, 'ASM'), if(gsm_stage IS NULL, NULL, 'GSM'), if(band_before_pct IS NULL, NULL, 'band changed'),
       if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL), if(next_action_day <= ${RUN_DAY} + 7, 'ex-date', NULL), if(deals_7d > 0, 'deals', NULL)), '')`
 
+/** The indices of each stock, where an optional stream collects them. */
+const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
+const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
+
 const LISTS: Readonly<Record<string, WholeList>> = {
   stocks: {
     title: 'Stocks',
@@ -43,8 +46,8 @@ const LISTS: Readonly<Record<string, WholeList>> = {
     streams: ['all-ohlcv'],
     sql: `SELECT symbol, name, close_inr, change_pct, rvol AS volume_x, turnover_cr,
       100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, ${TAGS} AS tags, sector, return_1m_pct AS month_pct,
-      return_1y_pct AS year_pct, market_cap_cr, pe_ttm, price_day, board, if(fno = 1, 'F&O', NULL) AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
-      FROM screener ORDER BY turnover_cr DESC NULLS LAST, symbol`,
+      return_1y_pct AS year_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
+      FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
   sectors: {
     title: 'Sectors',
@@ -142,7 +145,6 @@ const LISTS: Readonly<Record<string, WholeList>> = {
   },
 }
 
-/** The names of the lists. */
 export const LIST_NAMES = Object.keys(LISTS)
 
 const MAX_ROWS = 20_000
@@ -160,7 +162,8 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.
-  const sql = runDay === undefined ? raw : raw.replaceAll(RUN_DAY, `DATE '${runDay}'`)
+  const known = listTables(streams).some(({ name: table }) => table === 'index_spells') ? raw : raw.replace(MEMBERS, NO_MEMBERS)
+  const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_ROWS, timeMs: TIME_LIMIT_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)

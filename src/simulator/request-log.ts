@@ -1,4 +1,3 @@
-import { getOrAdd } from '../model/map.js'
 /** Requests to one endpoint. `statuses` counts HTTP statuses, and `reset`, `truncated` and `closed` (by the client, before the answer). */
 export interface EndpointStats {
   requests: number
@@ -27,8 +26,11 @@ export const createRequestLog = () => {
   const violations: string[] = []
   const unknown: string[] = []
   const note = (list: string[], text: string) => void (list.length < MAX_NOTES && list.push(text))
-  const statsOf = (name: string) =>
-    getOrAdd(endpoints, name, (): EndpointStats => ({ requests: 0, inFlight: 0, maxInFlight: 0, statuses: {}, items: {} }))
+  const statsOf = (name: string): EndpointStats => {
+    const stats = endpoints.get(name) ?? { requests: 0, inFlight: 0, maxInFlight: 0, statuses: {}, items: {} }
+    endpoints.set(name, stats)
+    return stats
+  }
   return {
     /** Counts the start of a request; the returned function counts its end, once. */
     begin: (name: string, key: string): ((status: number | string) => void) => {

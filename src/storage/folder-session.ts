@@ -15,7 +15,7 @@ import {
   updateFullRun,
 } from './full-run.js'
 import { recordDay } from './history/record-day.js'
-import { createFolderJournal, type FolderJournal, readStoredItems } from './journal.js'
+import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
 import { compactOutputDigests, type DigestLog, statOutputFiles } from './output-files.js'
 import { savePreviousOutputs } from './previous-outputs.js'
@@ -84,16 +84,6 @@ export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
 }
 
 const findPaths = (root: string, { isPartOfUnfinished }: SessionChoice): RunPaths => statePaths(root)[isPartOfUnfinished ? 'part' : 'run']
-
-/** The items that a run finds in the journals that it resumes, as `stream/file name`. Read-only. */
-export const listStoredItems = async (root: string, { streams }: SessionRequest, choice: SessionChoice): Promise<ReadonlySet<string>> => {
-  const folders = choice.isContinued ? [findPaths(root, choice).journals, statePaths(root).part.journals] : []
-  const stored = new Set<string>()
-  for (const folder of folders)
-    for (const { stream } of streams)
-      for (const item of await readStoredItems(join(folder, `${stream}.ndjson`), root)) stored.add(`${stream}/${item}`)
-  return stored
-}
 
 /** A run in a folder. */
 interface FolderRun {

@@ -6,7 +6,7 @@ import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { disk } from './disk.js'
-import { type FileChunk, getErrorCode, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
+import { type FileChunk, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {
@@ -241,20 +241,6 @@ const throwError = (error?: unknown): void => {
   if (error !== undefined) throw error
 }
 
-/** Reads the items, by file name, that a resumed run would find stored. Read-only: the journal may vanish when its run ends. */
-export const readStoredItems = async (path: string, root: string): Promise<ReadonlySet<string>> => {
-  const items = new Set<string>()
-  try {
-    for await (const { item, degraded } of readJournalLines(path, root)) {
-      if (degraded === undefined) items.add(item)
-      else items.delete(item)
-    }
-  } catch (error) {
-    if (getErrorCode(error) !== 'ENOENT') throw error
-  }
-  return items
-}
-
 /** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */
 type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times?: readonly (number | null)[] }
 
@@ -296,7 +282,7 @@ interface JournalFile extends LineStore<RecordsPlace> {
 }
 
 interface PendingLine {
-  readonly text: string
+  readonly bytes: Buffer
   readonly done: (error?: unknown) => void
 }
 
@@ -321,9 +307,9 @@ export const createJournalFile = (path: string): JournalFile => {
   }
   return {
     append: (line, records, done) => {
-      const { text, place, length } = formatLine(line, records, end)
-      end += length
-      waiting.push({ text, done })
+      const { bytes, place } = formatLine(line, records, end)
+      end += bytes.length
+      waiting.push({ bytes, done })
       scheduled ??= setImmediate(flush)
       return place
     },
@@ -346,22 +332,22 @@ export const createJournalFile = (path: string): JournalFile => {
 const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
   let failure: unknown
   try {
-    writeWhole(fd, Buffer.from(batch.map(({ text }) => text).join('')))
+    writeWhole(fd, Buffer.concat(batch.map(({ bytes }) => bytes)))
   } catch (error) {
     failure = toStorageError(error, 'written', path)
   }
   for (const { done } of batch) done(failure)
 }
 
-/** Formats a line with its records, and computes its length in bytes and their positions in the file if the line starts at `start`. */
+/** Formats a line with its records, and computes their positions in the file if the line starts at `start`. */
 const formatLine = (line: object, records: readonly string[] | undefined, start: number) => {
   const head = JSON.stringify(line)
   const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
   const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
-  const length = Buffer.byteLength(text)
+  const bytes = Buffer.from(text)
   // In most lines each character is one byte: then the length of a text is its number of bytes.
-  const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  const lengthOf = bytes.length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
   let end = -1
   const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
-  return { text, length, place: { at: start + Buffer.byteLength(before), ends } }
+  return { bytes, place: { at: start + Buffer.byteLength(before), ends } }
 }

@@ -80,14 +80,14 @@ export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly T
 }
 
 const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Value[] | undefined, rows: number): unknown[] => {
-  const encode = ENCODERS[type] ?? ((value: Value): unknown => value)
+  const encode = ENCODERS[type]
   // Many rows have the same day or time as the one before.
   let [last, encoded]: readonly unknown[] = [null, null]
-  const values: unknown[] = []
+  const values = new Array<unknown>(rows)
   for (let row = 0; row < rows; row++) {
     const value = own?.[row] ?? constant
-    if (value !== last) [last, encoded] = [value, value === null ? null : encode(value)]
-    values.push(encoded)
+    if (value !== last) [last, encoded] = [value, value === null || encode === undefined ? value : encode(value)]
+    values[row] = encoded
   }
   return values
 }

@@ -12,18 +12,15 @@ import { resolveQuery } from './saved-queries.js'
 export interface LimitedQuery {
   /** A statement, or the name of a saved or worked one. */
   readonly sql: string
-  /** The output folder. */
   readonly root: string
   readonly streams: readonly StreamDefinition[]
   /** Tables are read as they stood on this day; now if absent. */
   readonly asOf?: Day | undefined
-  /** Tables that count as empty. */
   readonly without?: ReadonlySet<string> | undefined
 }
 
 export interface QueryLimits {
   readonly rows: number
-  /** After this time the query is ended. */
   readonly timeMs: number
   /** Characters of all cells together. */
   readonly characters?: number

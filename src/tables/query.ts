@@ -16,7 +16,6 @@ import { listViews } from './views/index.js'
 
 /** What is queried. */
 export interface Source {
-  /** The output folder. */
   readonly out: string
   readonly tables: readonly Table[]
   /** Bytes of outputs from which on a table is written to the lake; `false` does not use the lake. */
@@ -33,7 +32,6 @@ export interface Source {
 
 /** A running statement. */
 export interface QueryResult {
-  /** Its rows, streamed. */
   readonly result: DuckDBResult
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day

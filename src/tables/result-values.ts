@@ -6,7 +6,6 @@ export type Value = unknown
 export interface ColumnFacts {
   readonly name: string
   readonly isNumber: boolean
-  /** Whether its texts are JSON. */
   readonly isJson: boolean
 }
 
@@ -16,7 +15,6 @@ export interface RowChunk {
   readonly rows: () => readonly (readonly Value[])[]
 }
 
-/** Rows as they arrive, in chunks. */
 export type RowChunks = AsyncIterable<RowChunk>
 
 /** A value as exact text; undefined for NULL. Lists and structures become JSON. */
@@ -49,7 +47,6 @@ const toFields = (value: object): readonly (readonly [string, Value])[] | undefi
   return value.entries.map(({ key, value: field }: { readonly key: Value; readonly value: Value }) => [cellText(key) ?? 'null', field])
 }
 
-/** The columns of a result. */
 export const describeResultColumns = (result: DuckDBResult): readonly ColumnFacts[] =>
   result.columnNames().map((name, index) => {
     const type = result.columnType(index)
@@ -60,7 +57,6 @@ export const describeResultColumns = (result: DuckDBResult): readonly ColumnFact
     }
   })
 
-/** The rows of a result as they arrive. */
 export const readChunks = async function* (result: DuckDBResult): AsyncGenerator<RowChunk> {
   for await (const chunk of result) yield { count: chunk.rowCount, rows: () => chunk.getRows() }
 }

@@ -40,7 +40,6 @@ export const listSavedQueries = async (out: string): Promise<readonly NamedQuery
   )
 }
 
-/** What is saved, and where. */
 export interface QueryToSave {
   readonly name: string
   readonly sql: string

@@ -3,14 +3,12 @@ import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import type { Columned } from '../model/table.js'
 import { HISTORY_SCHEMA } from './history/as-of.js'
-import { isView } from './views/view.js'
+import { isView } from './views/index.js'
 
-/** A read-only statement. */
 export interface Statement {
   readonly sql: string
   /** The tables that it may use, with the columns that it may use. */
   readonly tables: readonly Columned[]
-  /** The tables that it names. */
   readonly used: readonly Columned[]
   /** Whether the tables are there to be listed. */
   readonly isListing: boolean

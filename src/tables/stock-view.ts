@@ -7,7 +7,6 @@ import { queryRows } from './query.js'
 
 /** Everything that the tables say about one stock. */
 export interface StockView {
-  /** Its row of the screener. */
   readonly facts: Row
   /** Its newest events up to the day of the run, newest first, and those ahead, by kind. */
   readonly events: readonly Row[]

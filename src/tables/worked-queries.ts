@@ -1,7 +1,5 @@
-/** A statement with a name. */
 export interface NamedQuery {
   readonly name: string
-  /** What it answers. */
   readonly about: string
   readonly sql: string
 }

@@ -13,7 +13,6 @@ export interface MarketCalendar {
   readonly findings: readonly Finding[]
   /** How many stocks were listed on a day, from their first candle to their last. */
   readonly countListed: (day: number) => number
-  /** How many of them have a candle of that day. */
   readonly countTrading: (day: number) => number
 }
 
@@ -72,9 +71,8 @@ const createIndexDaysFinding = (numbers: readonly number[]): Finding => {
 
 const yearOf = (day: number): number => Number(numberToDay(day).slice(0, 4))
 
-/** Counts sessions and candles per year, the newest first. */
 export const countCoverage = (
-  stocks: readonly DaySet[],
+  stocks: readonly { readonly days: DaySet }[],
   { sessions, countListed, countTrading }: MarketCalendar,
 ): readonly YearCoverage[] => {
   const years = new Map<number, { sessions: number; candles: number; listed: number }>()
@@ -83,7 +81,7 @@ export const countCoverage = (
     const { sessions: count, candles, listed } = years.get(year) ?? { sessions: 0, candles: 0, listed: 0 }
     years.set(year, { sessions: count + 1, candles: candles + countTrading(day), listed: listed + countListed(day) })
   }
-  const ranges = stocks.map(({ first, last }) => [yearOf(first), yearOf(last)] as const)
+  const ranges = stocks.map(({ days: { first, last } }) => [yearOf(first), yearOf(last)] as const)
   return [...years]
     .map(([year, { sessions: count, candles, listed }]) => ({
       year,

@@ -1,10 +1,10 @@
 import { countWeekdays } from '../market/calendar.js'
 import { numberToDay } from '../market/candle-file.js'
 import { toDay } from '../model/trading-day.js'
-import { countCoverage, deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
+import { deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { ofSeries, type SeriesFinding } from './candle-series.js'
 import { type ListFacts, type Summaries, summarizeCandles } from './candle-summaries.js'
-import type { CheckName, Finding, Unchecked } from './finding.js'
+import type { Check, CheckName, Finding } from './finding.js'
 import { findLateValues } from './late-values.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBand, findUnknownBands, findWidestBands, listBands, readBandDay } from './price-bands.js'
@@ -13,7 +13,6 @@ import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHisto
 import { findSharedCandles, type SharedCandles } from './shared-candles.js'
 
 interface MarketContext extends Omit<ListFacts, 'bands'> {
-  /** The symbols of the master list. */
   readonly listed: readonly string[]
   /** How many of them the last run selected. */
   readonly selected?: number
@@ -21,67 +20,62 @@ interface MarketContext extends Omit<ListFacts, 'bands'> {
   readonly asOf?: number
 }
 
-/** What is known once all candle files were read. */
-interface MarketFacts extends MarketContext, ListFacts, Summaries {
+interface CandleFacts extends MarketContext, ListFacts, Summaries {
   readonly calendar: MarketCalendar
-  /** The day number of the lists. */
   readonly bandDay: number | undefined
   readonly recorded: ReturnType<typeof findRecordedValues>
+  readonly shared: readonly SharedCandles[]
+  /** Series that are a day off, one finding each: the calendar and the other checks are made without them. */
+  readonly shifted: readonly Finding[]
   /** The symbols with candles, of whatever days, or with a finding about them. */
   readonly known: ReadonlySet<string | undefined>
 }
 
-/** A check that needs the candles of all stocks. */
-interface MarketCheck {
-  readonly check: CheckName
-  readonly find?: (facts: MarketFacts) => readonly Finding[]
-  /** What it cannot find, the missing input, and how to get it. */
-  readonly lacks?: (facts: MarketFacts) => string | undefined | false
-}
+const ofCandles = (name: CheckName) => ({ names: [name], reads: 'candles' }) as const
 
-/** A check of each stock against the market. */
 const ofEach =
-  (find: (stock: SeriesDays, facts: MarketFacts) => readonly SeriesFinding[]) =>
-  (facts: MarketFacts): readonly Finding[] =>
+  (find: (stock: SeriesDays, facts: CandleFacts) => readonly SeriesFinding[]) =>
+  (facts: CandleFacts): readonly Finding[] =>
     facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
 
-const MARKET_CHECKS: readonly MarketCheck[] = [
-  { check: 'shifted-series', find: (facts) => findLateValues(facts, facts.calendar.sessions) },
+/** The checks of candles, of one file or against the market. Those of one file are made while it is read. */
+export const CANDLE_CHECKS: readonly Check<CandleFacts>[] = [
+  { ...ofCandles('large-moves'), find: ({ findings, shared }) => [...shared.map(({ finding }) => finding), ...findings] },
+  { ...ofCandles('shifted-series'), find: (facts) => [...facts.shifted, ...findLateValues(facts, facts.calendar.sessions)] },
   {
-    check: 'stale-symbols',
+    ...ofCandles('stale-symbols'),
     find: (facts) => findStocksWithoutCandles(facts),
     lacks: (facts) =>
       hasSelectedStocks(facts) &&
       `stocks without candles: the last run selected ${facts.selected} of ${facts.listed.length} stocks; fetch all`,
   },
   {
-    check: 'unadjusted-actions',
+    ...ofCandles('unadjusted-actions'),
     lacks: ({ rows }) =>
       (rows.get('history_corporate_actions.json') ?? []).length === 0 &&
       'splits and other adjustments: no corporate actions; fetch corporate-actions',
   },
   {
-    check: 'spliced-series',
+    ...ofCandles('spliced-series'),
     lacks: ({ listedOn }) => listedOn.size === 0 && 'candles before the day of listing: no list with listing days; fetch listing-dates',
   },
   {
-    check: 'missing-sessions',
+    ...ofCandles('missing-sessions'),
     find: ofEach((stock, { calendar }) => findMissingSessions(stock, calendar)),
     lacks: ({ calendar, stocks }) =>
       calendar.last === undefined &&
       `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
   },
   {
-    check: 'odd-days',
+    ...ofCandles('odd-days'),
     find: ({ calendar }) => calendar.findings,
     lacks: ({ calendar, indices }) =>
       calendar.last !== undefined && indices.length < MIN_INDICES && 'days that all stocks lack: too few indices; fetch indices-ohlcv',
   },
-  { check: 'newest-sessions', find: (facts) => [...findEnded(facts), ...findOldMarket(facts)] },
-  { check: 'short-histories', find: ({ stocks, listedOn }) => findShortHistories(stocks, listedOn) },
-  { check: 'recorded-values', find: ({ recorded }) => recorded.findings },
+  { ...ofCandles('newest-sessions'), find: (facts) => [...findEnded(facts), ...findOldMarket(facts)] },
+  { ...ofCandles('short-histories'), find: ({ stocks, listedOn }) => findShortHistories(stocks, listedOn) },
   {
-    check: 'price-bands',
+    ...ofCandles('price-bands'),
     find: (facts) => [...findUnknownBands(facts.rows), ...ofEach(findOutsideBand)(facts)],
     lacks: ({ rows, bandDay, stocks }) => {
       if (listBands(rows).length === 0) return 'price bands: no list of them; fetch complete-price-bands'
@@ -90,55 +84,26 @@ const MARKET_CHECKS: readonly MarketCheck[] = [
       return `price bands: no candles of their day, ${numberToDay(bandDay)}; run again later, the provider may be late`
     },
   },
-]
-
-const NEED_CANDLES: readonly CheckName[] = [
-  'unadjusted-actions',
-  'large-moves',
-  'missing-sessions',
-  'odd-days',
-  'stale-symbols',
-  'price-bands',
+  { ...ofCandles('recorded-values'), find: ({ recorded }) => recorded.findings, lacks: ({ recorded }) => recorded.lacks },
 ]
 
 /**
- * Reads all candle files once. Checks that need the market's calendar follow after the last file. Indices are checked for impossible
- * candles only: they may move freely and have calendars of their own.
+ * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible candles only: they may move freely and
+ * have calendars of their own.
  */
-export const verifyCandles = async (root: string, files: readonly StreamFiles[], context: MarketContext) => {
+export const readMarket = async (root: string, files: readonly StreamFiles[], context: MarketContext): Promise<CandleFacts> => {
   const bands = findWidestBands(context.rows)
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)
-  const shared = await findSharedCandles(root, summaries.prints)
   const bandDay = readBandDay(summaries.stocks, context.asOf)
-  const recorded = findRecordedValues({ ...context, ...summaries, listDay: bandDay })
-  const known = new Set([...all.stocks, ...all.findings].map(({ symbol }) => symbol))
-  const facts: MarketFacts = { ...context, ...summaries, bands, calendar, bandDay, recorded, known }
-  const found = [...summaries.findings, ...MARKET_CHECKS.flatMap(({ find }) => find?.(facts) ?? [])]
-  const unchecked = MARKET_CHECKS.flatMap(({ check, lacks }): readonly Unchecked[] => {
-    const text = lacks?.(facts)
-    return text ? [{ checks: [check], text }] : []
-  })
-  const noCandles = { checks: NEED_CANDLES, text: 'prices and sessions: no candles of stocks; fetch all-ohlcv' }
   return {
-    findings: mergeMarketDays(
-      [...shifted, ...shared.map(({ finding }) => finding), ...found.filter((one) => !isExplainedBy(shared, one))],
-      calendar,
-    ),
-    unchecked: [...(summaries.stocks.length === 0 ? [noCandles] : unchecked), ...recorded.unchecked],
-    count: summaries.count,
-    /** Day numbers. */
-    sessions: calendar.sessions,
-    coverage: countCoverage(
-      summaries.stocks.map(({ days }) => days),
-      calendar,
-    ),
-    /** Rupees per session, by symbol. */
-    tradedValues: new Map(summaries.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue])),
+    ...{ ...context, ...summaries, bands, shifted, calendar, bandDay },
+    recorded: findRecordedValues({ ...context, ...summaries, listDay: bandDay }),
+    shared: await findSharedCandles(root, summaries.prints),
+    known: new Set([...all.stocks, ...all.findings].map(({ symbol }) => symbol)),
   }
 }
 
-/** Series that are a day off, one finding each: the calendar and the other checks are made without them. */
 const separateShifted = (all: Summaries) => {
   const derive = ({ stocks, indices }: Pick<Summaries, 'stocks' | 'indices'>): MarketCalendar =>
     deriveCalendar(
@@ -162,12 +127,19 @@ const separateShifted = (all: Summaries) => {
 
 const SHARED_CHECKS: readonly CheckName[] = ['spliced-series', 'unadjusted-actions', 'large-moves', 'volumes', 'missing-sessions']
 
-/** Whether a finding is only a consequence of shared candles: it is of the other stock, or of the switch to it. */
-const isExplainedBy = (shared: readonly SharedCandles[], { check, symbol, day }: Finding): boolean =>
-  SHARED_CHECKS.includes(check) && shared.some(({ finding, isShared }) => finding.symbol === symbol && day !== undefined && isShared(day))
+/** Leaves out what is only a consequence of shared candles: it is of the other stock, or of the switch to it. One for many stocks on a day. */
+export const mergeCandleFindings = (found: readonly Finding[], { shared, calendar }: CandleFacts): readonly Finding[] => {
+  const isExplained = (one: Finding): boolean =>
+    SHARED_CHECKS.includes(one.check) &&
+    shared.some(({ finding, isShared }) => finding !== one && finding.symbol === one.symbol && one.day !== undefined && isShared(one.day))
+  return mergeMarketDays(
+    found.filter((one) => !isExplained(one)),
+    calendar,
+  )
+}
 
 /** Series that end before the market. Those of damaged files may be longer. */
-const findEnded = (facts: MarketFacts): readonly Finding[] => {
+const findEnded = (facts: CandleFacts): readonly Finding[] => {
   const damaged = new Set(facts.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
   return ofEach((stock, { calendar }) => (damaged.has(stock.file) ? [] : findEndedSeries(stock, calendar)))(facts)
 }
@@ -176,7 +148,7 @@ const findEnded = (facts: MarketFacts): readonly Finding[] => {
 const MAX_HOLIDAYS = 2
 
 /** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
-const findOldMarket = ({ calendar: { last, findings }, asOf }: MarketFacts): readonly Finding[] => {
+const findOldMarket = ({ calendar: { last, findings }, asOf }: CandleFacts): readonly Finding[] => {
   if (last === undefined || asOf === undefined) return []
   const weekdays = countWeekdays(numberToDay(last + 1), toDay(asOf))
   const lastDay = numberToDay(last)
@@ -186,7 +158,7 @@ const findOldMarket = ({ calendar: { last, findings }, asOf }: MarketFacts): rea
 }
 
 /** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
-const findStocksWithoutCandles = (facts: MarketFacts): readonly Finding[] => {
+const findStocksWithoutCandles = (facts: CandleFacts): readonly Finding[] => {
   const { stocks, calendar, listed, known } = facts
   if (hasSelectedStocks(facts) || stocks.length === 0 || calendar.sessions.length <= STALE_SESSIONS) return []
   return listed
@@ -195,5 +167,5 @@ const findStocksWithoutCandles = (facts: MarketFacts): readonly Finding[] => {
 }
 
 /** Whether the folder has the candles of a watchlist only. In a folder of the whole market, a run may have selected few stocks too. */
-const hasSelectedStocks = ({ stocks, listed, selected = listed.length }: MarketFacts): boolean =>
+const hasSelectedStocks = ({ stocks, listed, selected = listed.length }: CandleFacts): boolean =>
   selected < listed.length && stocks.length < listed.length / 2

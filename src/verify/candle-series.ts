@@ -5,7 +5,6 @@ import type { Finding } from './finding.js'
 /** A finding about the candles of a stock or an index, without its name and file. */
 export type SeriesFinding = Omit<Finding, 'symbol' | 'other' | 'file'>
 
-/** The stock or index of a candle file. */
 export interface SeriesFile {
   readonly symbol: string
   readonly file: string
@@ -44,7 +43,6 @@ export const keepLastOfDays = (candles: CandleArrays): CandleArrays => {
   )
 }
 
-/** The candles at some indices. */
 export const pickCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
   const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
   return {
@@ -63,14 +61,12 @@ export const pickCandles = (candles: CandleArrays, indices: readonly number[]): 
 export interface RecentCandles {
   readonly candles: CandleArrays
   readonly yearAgo: number | undefined
-  /** Of a year. */
   readonly days: Int32Array
   readonly closes: Float64Array
 }
 
 const RECENT_CANDLES = 30
 const YEAR_CANDLES = 251
-/** Days. */
 const YEAR = 365
 
 export const getRecent = (candles: CandleArrays): RecentCandles => {

@@ -13,9 +13,7 @@ import { checkSeries, measureTradedValue } from './series-checks.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 import { createFingerprints, type Fingerprinted } from './shared-candles.js'
 
-/** What lists say of the stocks, by symbol. */
 export interface ListFacts {
-  /** The rows of lists of the whole market, by their file. */
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
   /** Day numbers. */
@@ -30,7 +28,6 @@ export interface Summaries {
   readonly stocks: readonly SeriesDays[]
   readonly indices: readonly IndexSeries[]
   readonly prints: readonly Fingerprinted[]
-  /** How many candles. */
   readonly count: number
 }
 

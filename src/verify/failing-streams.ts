@@ -11,7 +11,6 @@ const MIN_DAYS = 2
 /** Days of the log that are looked at. */
 const MAX_LOGGED_DAYS = 20
 
-/** A recorded day, and the streams whose lists it has. */
 export interface StreamDay {
   readonly day: Day
   readonly streams: readonly string[]

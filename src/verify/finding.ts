@@ -27,6 +27,7 @@ export const CHECKS = {
   'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
   'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
   'price-bands': 'closes of the newest session outside the price band, and bands that the exchange does not have',
+  witness: "closes, volumes and candles of the last 31 days that the exchange's own daily files contradict",
   'duplicate-records': 'records that are in a list twice',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
   leftovers: 'files of stocks and indices that are no longer listed',
@@ -65,6 +66,7 @@ export const REMEDIES: Readonly<Record<CheckName, string>> = {
   'odd-days': "compare with the exchange's calendar; accept holidays on which only indices have candles",
   'stale-symbols': 'accept stocks that are suspended',
   'price-bands': COMPARE,
+  witness: `compare with the exchange's page; ${FETCH_AGAIN}`,
   'duplicate-records': 'delete the file; the next run fetches the list again',
   'stray-records': 'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
   leftovers: 'delete the files, or accept them to keep them',
@@ -127,11 +129,14 @@ export interface ExceededLimit {
   readonly found: number
 }
 
-/** Something that could not be checked. */
-export interface Unchecked {
-  readonly checks: readonly CheckName[]
-  /** What was not checked, the missing input, and how to get it. */
-  readonly text: string
+/** A check as data: `verify` makes all of them in one loop. */
+export interface Check<Facts> {
+  readonly names: readonly CheckName[]
+  /** What it reads. Without any candle or recorded day, `verify` says so once for all checks of them. */
+  readonly reads: 'files' | 'lists' | 'candles' | 'recorded days'
+  readonly find?: (facts: Facts) => readonly Finding[] | Promise<readonly Finding[]>
+  /** What it cannot find, the missing input, and how to get it. */
+  readonly lacks?: (facts: Facts) => string | undefined | false
 }
 
 /** How much of a year the candles of the stocks cover. */
@@ -227,7 +232,6 @@ export const countFindings = (findings: readonly Finding[], checks: readonly Che
     }),
   )
 
-/** The limits that the findings exceed. */
 export const findExceededLimits = (findings: readonly Finding[], limits: FindingLimits): readonly ExceededLimit[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
     const isCounted = ({ check, severity }: Finding): boolean =>
@@ -236,5 +240,4 @@ export const findExceededLimits = (findings: readonly Finding[], limits: Finding
     return found > allowed ? [{ limit, allowed, found }] : []
   })
 
-/** The names that a limit may have. */
 export const limitNames: readonly string[] = ['errors', 'warnings', ...checkNames]

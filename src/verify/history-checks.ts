@@ -3,22 +3,20 @@ import { listRecordedTables } from '../engine/session-request.js'
 import { dayToNumber } from '../market/candle-file.js'
 import { DamagedFileError } from '../model/errors.js'
 import type { RecordedTable } from '../model/history.js'
+import { omitUndefined } from '../model/row.js'
 import { type Day, lastWeekday } from '../model/trading-day.js'
 import { findDamages } from '../storage/history/check.js'
 import { type ChosenList, chooseEachDay, listListedDays } from '../storage/history/choose.js'
 import { createListReader } from '../storage/history/lists.js'
-import { type Damage, type History, openHistory } from '../storage/history/record.js'
+import { type History, openHistory } from '../storage/history/record.js'
 import { createRecordReader, digestRows } from '../storage/table-rows.js'
 import { findFailingStreams } from './failing-streams.js'
-import type { CheckName, Finding } from './finding.js'
+import type { Check, Finding } from './finding.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
 const DAYS_BEFORE = 20
 const MIN_DAYS = 2
-
-/** The checks that compare recorded days. */
-const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
 
 /**
  * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A record
@@ -30,14 +28,13 @@ export const verifyHistory = async (
 ) => {
   const { sessions, streams: all, exchange, isWhole } = options
   const history = await openHistory(root)
-  const findings = (isWhole ? await findDamages(history) : history.damages).map(toFinding)
+  const damages = (isWhole ? await findDamages(history) : history.damages).map(
+    ({ day, file, detail }): Finding => omitUndefined({ check: 'files', severity: 'error', day, file, detail }),
+  )
   const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
   const [first, last] = [days[0], days.at(-1)]
   const range = { days: days.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
-  if (first === undefined || days.length < MIN_DAYS) {
-    const text = `recorded days: ${HISTORY_CHECKS.join(', ')} compare at least ${MIN_DAYS}, and ${days.length} can be read; the runs of each day add one`
-    return { findings, range, unchecked: [{ checks: HISTORY_CHECKS, text }] }
-  }
+  if (first === undefined || days.length < MIN_DAYS) return { findings: damages, range }
   const isSession = createSessionFilter(sessions)
   const found: Finding[] = []
   const streams = new Map(days.map((day): [Day, string[]] => [day, []]))
@@ -51,15 +48,20 @@ export const verifyHistory = async (
     [...streams].map(([day, names]) => ({ day, streams: names })),
     options,
   )
-  const known = new Set(findings.map(({ file }) => file))
-  return {
-    findings: [...findings, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing],
-    range,
-    unchecked: [],
-  }
+  const known = new Set(damages.map(({ file }) => file))
+  return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range }
 }
 
-const toFinding = ({ day, file, detail }: Damage): Finding => ({ check: 'files', severity: 'error', ...(day ? { day } : {}), file, detail })
+export const HISTORY_CHECKS: readonly Check<{ readonly history: Awaited<ReturnType<typeof verifyHistory>> }>[] = [
+  {
+    names: ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams'],
+    reads: 'recorded days',
+    find: ({ history }) => history.findings,
+    lacks: ({ history: { range } }) =>
+      range.days < MIN_DAYS &&
+      `recorded days: at least ${MIN_DAYS} are compared, and ${range.days} can be read; the runs of each day add one`,
+  },
+]
 
 /** Whether a day is a session; a weekday, where there are no candles. */
 const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolean) => {
@@ -71,7 +73,6 @@ const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolea
   }
 }
 
-/** Compares the recorded days of a table, file by file. */
 const verifyList = async (
   history: History,
   recorded: RecordedTable,

@@ -9,7 +9,6 @@ import { statePaths } from '../storage/run-state.js'
 import { findRenames } from '../tables/output-folder.js'
 import { type Acceptance, type AcceptedFinding, CHECKS, type Finding, severities, type TrackedFinding } from './finding.js'
 
-/** The list of accepted findings. */
 export const toBaselinePath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
 
 /**
@@ -57,7 +56,6 @@ const isAccepted = (entry: unknown): entry is AcceptedFinding =>
 /** The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error is another finding. */
 const toFindingKey = ({ check, severity, symbol, day, file }: Finding): string => JSON.stringify([check, severity, symbol, day, file])
 
-/** The findings of renamed stocks, under the present symbols. */
 const followRenames = <T extends Finding>(entries: readonly T[], renames: ReadonlyMap<string, string>): readonly T[] =>
   entries.map((entry) => {
     const { symbol = '', file } = entry
@@ -108,7 +106,6 @@ interface OpenFinding extends Omit<TrackedFinding, 'state'> {
   readonly isDeep?: true
 }
 
-/** The list of open findings. */
 const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open-findings.json')
 
 const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'

@@ -28,7 +28,6 @@ const MAX_CHANCE = 1e-6
 interface ColumnDay {
   readonly day: Day
   readonly records: number
-  /** Records with a value, by column. */
   readonly filled: ReadonlyMap<string, number>
 }
 
@@ -62,7 +61,6 @@ const findFilled = (value: unknown, name = ''): readonly string[] => {
 
 interface Loss {
   readonly column: string
-  /** The number of the first day with fewer values. */
   readonly from: number
   /** The share of records with a value before: the smallest one if no record has one now, else the median. */
   readonly usual: number

@@ -1,5 +1,5 @@
-import { join } from 'node:path'
-import { MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { basename, dirname, join } from 'node:path'
+import { DAYS, MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
@@ -14,12 +14,10 @@ import {
   readOutputDigests,
 } from '../storage/output-files.js'
 import { statePaths } from '../storage/run-state.js'
-import { checkNames, type Finding, type Unchecked } from './finding.js'
+import { type Check, checkNames, type Finding } from './finding.js'
 
-/** A file of an output. */
 export interface OutputFile {
   readonly output: Output
-  /** Relative to the output folder. */
   readonly file: string
   readonly bytes: number
   /** Its stock or index; absent if that is not listed, and for files over all items. */
@@ -28,21 +26,21 @@ export interface OutputFile {
 
 export interface StreamFiles {
   readonly stream: StreamDefinition
-  /** Sorted by name. */
   readonly files: readonly OutputFile[]
-  /** Whether the stream writes a file per item. */
   readonly isPerItem: boolean
   /** Whether a path is one of the stream's outputs, existing or not. */
   readonly owns: (file: string) => boolean
 }
 
-/** The files of all streams, with the items that they are about. */
 export const findStreamFiles = async (
   root: string,
   streams: readonly StreamDefinition[],
   { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
 ): Promise<readonly StreamFiles[]> => {
-  const offered = new Map([[MASTER, items]])
+  const offered = new Map<string, readonly Item[]>([
+    [MASTER, items],
+    [DAYS, []],
+  ])
   const all: StreamFiles[] = []
   for (const stream of streams) {
     const { of } = stream.work
@@ -59,7 +57,6 @@ const readItems = async (root: string, name: string, streams: readonly StreamDef
   return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
 }
 
-/** The files of a stream in a folder. `items` are its known items. */
 const findOutputs = async (
   root: string,
   stream: StreamDefinition,
@@ -84,7 +81,6 @@ const findOutputs = async (
 
 /** What the runs recorded about their files. */
 export interface RecordedFiles {
-  /** Whether a run replaces files now. */
   readonly isRunning: boolean
   /** The content of each output that was written last, by path. */
   readonly digests: ReadonlyMap<string, OutputDigest>
@@ -96,15 +92,23 @@ export const readRecordedFiles = async (root: string): Promise<RecordedFiles> =>
 }
 
 /** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */
-export const checkFileSizes = ({ files, owns }: StreamFiles, { digests, isRunning }: RecordedFiles): readonly Finding[] => {
+const checkFileSizes = (
+  { files, owns }: StreamFiles,
+  { digests, isRunning }: RecordedFiles,
+  left: readonly string[],
+): readonly Finding[] => {
   const sizes = new Map(files.map(({ file, bytes }) => [file, bytes]))
   return [...digests].flatMap(([file, { stamp }]): Finding[] => {
     const [size, [bytes]] = [sizes.get(file), stamp]
     if (!owns(file) || size === bytes) return []
+    // A kill came between the record and the rename.
+    if (size === undefined && left.some((path) => path.startsWith(nameTemporary(file)))) return []
     if (size === undefined) return [createFinding(`it is missing; the last run wrote ${bytes} bytes`, file)]
     return isRunning ? [] : [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
   })
 }
+
+const nameTemporary = (file: string): string => join(dirname(file), `.${basename(file).slice(0, 50)}.`)
 
 const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
 
@@ -147,22 +151,19 @@ const compareContent = (
   }
 }
 
-/** Finds temporary files of interrupted writes. The next run removes them. */
-export const findInterruptedWrites = async (root: string, all: readonly StreamFiles[]): Promise<readonly Finding[]> => {
-  if (statFile(statePaths(root).lock)) return []
-  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => file.slice(0, Math.max(0, file.lastIndexOf('/'))))))
-  const names = await Promise.all(
-    [...folders].map(async (folder) => (await listNames(join(root, folder))).map((name) => join(folder, name))),
+/** The temporary files of interrupted writes. The next run removes them. */
+const listInterrupted = async (root: string, all: readonly StreamFiles[]): Promise<readonly string[]> => {
+  const folders = new Set(all.flatMap(({ stream }) => stream.outputs.map(({ file }) => dirname(file))))
+  const names = [...folders].map(async (folder) =>
+    (await listNames(join(root, folder))).filter(isTemporaryName).map((name) => join(folder, name)),
   )
-  return names
-    .flat()
-    .filter((file) => isTemporaryName(file.slice(file.lastIndexOf('/') + 1)))
-    .sort()
-    .map((file) => ({ check: 'files', severity: 'warning', file, detail: 'a leftover of an interrupted write; the next run removes it' }))
+  return (await Promise.all(names)).flat().sort()
 }
 
+const LEFT = 'a leftover of an interrupted write; the next run removes it'
+
 /** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
-export const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
+const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
     .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
     .flatMap(({ stream, files }): readonly Finding[] => {
@@ -181,17 +182,35 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
 
-/** The missing inputs of the checks of files. */
-export const describeUncheckedFiles = (root: string, { digests }: RecordedFiles, all: readonly StreamFiles[]): readonly Unchecked[] => {
-  const empty = all.filter(({ files }) => files.length === 0).map(({ stream }) => stream.name)
-  const missing: readonly (readonly [isMissing: boolean, checks: Unchecked['checks'], text: string])[] = [
-    [digests.size === 0, ['files'], 'file sizes: no run has recorded them; the next one does'],
-    [empty.length > 0, ['stray-records', 'files'], `streams without files: ${empty.join(', ')}; fetch them`],
-    [
-      statFile(statePaths(root).run.record) !== undefined,
-      checkNames,
-      'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
-    ],
-  ]
-  return missing.flatMap(([isMissing, checks, text]) => (isMissing ? [{ checks, text }] : []))
+export interface FileFacts {
+  readonly root: string
+  readonly files: readonly StreamFiles[]
+  readonly written: RecordedFiles
+  readonly isDeep: boolean
 }
+
+export const FILE_CHECKS: readonly Check<FileFacts>[] = [
+  {
+    ...{ names: ['files'], reads: 'files' },
+    find: async ({ root, files, written }) => {
+      const left = written.isRunning ? [] : await listInterrupted(root, files)
+      const findings = left.map((file): Finding => ({ check: 'files', severity: 'warning', file, detail: LEFT }))
+      return [...files.flatMap((stream) => checkFileSizes(stream, written, left)), ...findings]
+    },
+    lacks: ({ written }) => written.digests.size === 0 && 'file sizes: no run has recorded them; the next one does',
+  },
+  {
+    ...{ names: ['stray-records', 'files'], reads: 'files' },
+    lacks: ({ files }) => {
+      const empty = files.filter((stream) => stream.files.length === 0 && !stream.stream.optional).map(({ stream }) => stream.name)
+      return empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`
+    },
+  },
+  { names: ['leftovers'], reads: 'files', find: ({ files }) => findLeftovers(files) },
+  {
+    ...{ names: checkNames, reads: 'files' },
+    lacks: ({ root }) =>
+      statFile(statePaths(root).run.record) !== undefined &&
+      'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
+  },
+]

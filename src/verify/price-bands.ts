@@ -32,9 +32,7 @@ export const findOutsideBand = (
 }
 
 interface BandContext {
-  /** The band of each stock, in percent; infinite without a limit. */
   readonly bands: ReadonlyMap<string, number>
-  /** The day number of the bands. */
   readonly bandDay: number | undefined
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
 }
@@ -44,10 +42,8 @@ const BANDS = ['2', '5', '10', '20', '40', 'No Band']
 
 type ListRows = ReadonlyMap<string, readonly Row[]>
 
-/** All rows of price bands. */
 export const listBands = (rows: ListRows): readonly Row[] => rows.get(BAND_FILE) ?? []
 
-/** Finds bands that the exchange does not have. */
 export const findUnknownBands = (rows: ListRows): readonly Finding[] =>
   listBands(rows).flatMap(({ Symbol: symbol, Band }): readonly Finding[] => {
     const band = readText(Band)

@@ -42,7 +42,6 @@ export interface StockFacts {
   readonly actions: readonly KnownAction[]
   /** The day number of its listing. */
   readonly listedOn?: number | undefined
-  /** Whether a price band limits its moves. */
   readonly hasBand?: boolean | undefined
   /** The day numbers of impossible candles. */
   readonly impossibleDays: ReadonlySet<number>

@@ -21,7 +21,6 @@ export interface RecordedChecks {
   /** Without the accepted ones, in the order of their importance. */
   readonly findings: readonly TrackedFinding[]
   readonly accepted: number
-  /** What could not be checked, and why. */
   readonly notes: readonly string[]
   /** Changes when findings are accepted. */
   readonly acceptedStamp: number

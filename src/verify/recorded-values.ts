@@ -4,7 +4,7 @@ import { isRow, type Row, readText } from '../model/row.js'
 import { readDay } from '../model/trading-day.js'
 import type { RecentCandles } from './candle-series.js'
 import type { ListFacts, Summaries } from './candle-summaries.js'
-import type { Finding, Unchecked } from './finding.js'
+import type { Finding } from './finding.js'
 import type { IndexSeries, SeriesDays } from './sessions.js'
 
 const YEAR_DAYS = 365
@@ -53,16 +53,12 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
   })
 }
 
-/** What the lists are compared with. */
 interface RecordedContext extends Pick<ListFacts, 'rows' | 'actions'>, Pick<Summaries, 'stocks' | 'indices'> {
-  /** The day number of the lists. */
   readonly listDay: number | undefined
 }
 
 /** Compares candles and results with what other lists of the same run say of them. */
-export const findRecordedValues = (
-  context: RecordedContext,
-): { readonly findings: readonly Finding[]; readonly unchecked: readonly Unchecked[] } => {
+export const findRecordedValues = (context: RecordedContext): { readonly findings: readonly Finding[]; readonly lacks: string } => {
   const { rows, stocks, indices, listDay } = context
   const toSubjects = (all: readonly (SeriesDays | IndexSeries)[]): Subjects<RecentCandles> =>
     new Map(all.map(({ symbol, file, recent: value }) => [symbol, { value, file }]))
@@ -85,10 +81,9 @@ export const findRecordedValues = (
     ({ symbol, file }) => `${symbol}\n${file}`,
   )
   const names = sources.flatMap(({ name, found }) => (found === undefined ? [name] : []))
-  const text = `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`
   return {
     findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
-    unchecked: names.length === 0 ? [] : [{ checks: ['recorded-values'], text }],
+    lacks: names.length === 0 ? '' : `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`,
   }
 }
 

@@ -9,7 +9,6 @@ import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
 import type { StockIndex } from './record-checks.js'
 
-/** The days of a series. */
 export interface SeriesDays extends SeriesFile {
   readonly days: DaySet
   /** Rupees per session: the median of the newest candles. */
@@ -20,7 +19,6 @@ export interface SeriesDays extends SeriesFile {
 }
 
 export interface IndexSeries extends Pick<SeriesDays, 'symbol' | 'file' | 'days' | 'recent'> {
-  /** Its row in the list of indices. */
   readonly row: Row
 }
 

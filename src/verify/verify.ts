@@ -11,9 +11,11 @@ import {
   type SymbolOptions,
   selectFolderSymbols,
 } from '../tables/output-folder.js'
-import { verifyCandles } from './candle-checks.js'
+import { countCoverage } from './calendar.js'
+import { CANDLE_CHECKS, mergeCandleFindings, readMarket } from './candle-checks.js'
 import {
   type Acceptance,
+  type Check,
   type CheckName,
   checkNames,
   countFindings,
@@ -23,21 +25,13 @@ import {
   sortFindings,
   type Verification,
 } from './finding.js'
-import { verifyHistory } from './history-checks.js'
+import { HISTORY_CHECKS, verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import {
-  checkDigests,
-  checkFileSizes,
-  describeUncheckedFiles,
-  findInterruptedWrites,
-  findLeftovers,
-  findStreamFiles,
-  mergePerFile,
-  readRecordedFiles,
-} from './output-files.js'
+import { checkDigests, FILE_CHECKS, findStreamFiles, mergePerFile, readRecordedFiles } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
+import { findContradictions } from './witness.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
@@ -73,10 +67,12 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   const stocks = await readStocks(root)
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
-  const { report, files, found, candles, history, unchecked } = await checkOutputs(root, { ...options, stocks })
-  const last = candles.sessions.at(-1)
-  const lastDay = last === undefined ? undefined : numberToDay(last)
-  const selected = sortFindings(mergePerFile(found).filter(isSelected), { tradedValues: candles.tradedValues, last: lastDay })
+  const facts = await readFacts(root, options, stocks)
+  const { report, files, calendar, history } = facts
+  const { found, unchecked } = await makeChecks(facts)
+  const lastDay = calendar.last === undefined ? undefined : numberToDay(calendar.last)
+  const tradedValues = new Map(facts.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue]))
+  const selected = sortFindings(found.filter(isSelected), { tradedValues, last: lastDay })
   const { only = checkNames, limits } = options
   const { fresh, accepted, stale, gone, changed, notes } = await compareWithEarlier(root, selected, {
     ...options,
@@ -88,14 +84,14 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
     folder: root,
     ...(report === undefined ? {} : { run: report.run, asOf: report.asOf }),
     stocks: stocks.length,
-    files,
-    candles: candles.count,
-    sessions: { count: candles.sessions.length, ...(lastDay === undefined ? {} : { last: lastDay }) },
+    files: files.reduce((sum, { files: own }) => sum + own.length, 0),
+    candles: facts.count,
+    sessions: { count: calendar.sessions.length, ...(lastDay === undefined ? {} : { last: lastDay }) },
     history: history.range,
-    coverage: candles.coverage,
+    coverage: countCoverage(facts.stocks, calendar),
     notes: [
       ...describeUnlisted(selection),
-      ...unchecked.filter(({ checks }) => checks.some((check) => only.includes(check))).map(({ text }) => text),
+      ...new Set(unchecked.filter(({ names }) => names.some((name) => only.includes(name))).map(({ text }) => text)),
       ...notes,
     ],
     counts: countFindings(fresh, only),
@@ -111,44 +107,57 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
   }
 }
 
-/** Makes all checks: some need the results of others, so a selection of checks would save little. */
-const checkOutputs = async (
+const readFacts = async (
   root: string,
-  options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'> & { readonly stocks: readonly Stock[] },
+  options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'>,
+  stocks: readonly Stock[],
 ) => {
-  const { streams, exchange, stocks, deep = false, history: isWhole = false } = options
+  const { streams, exchange, deep: isDeep = false, history: isWhole = false } = options
   const report = await readReport(root)
-  const all = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
-  const recorded = await readRecordedFiles(root)
-  const damaged = deep ? await checkDigests(root, all, recorded) : []
+  const files = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
+  const written = await readRecordedFiles(root)
   const listed = createStockIndex(stocks)
-  const lists = await verifyRecords(root, all, { listed, exchange })
+  const lists = await verifyRecords(root, files, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
   const actions = readKnownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
-  const candles = await verifyCandles(root, all, {
+  const market = await readMarket(root, files, {
     rows: lists.rows,
     actions,
     listedOn: readListingDays(listings, listed, listTables(streams)),
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })
-  const history = await verifyHistory(root, { sessions: candles.sessions, streams, exchange, isWhole })
-  const found = [
-    ...all.flatMap((stream) => checkFileSizes(stream, recorded)),
-    ...(await findInterruptedWrites(root, all)),
-    ...lists.findings,
-    ...candles.findings,
-    ...findLeftovers(all),
-    ...history.findings,
-    // Last: a file without a digest is no error, but it may have one.
-    ...damaged,
-  ]
-  const files = all.reduce((sum, { files: own }) => sum + own.length, 0)
-  const unchecked = [...describeUncheckedFiles(root, recorded, all), ...candles.unchecked, ...history.unchecked]
-  return { report, files, found, candles, history, unchecked }
+  const history = await verifyHistory(root, { sessions: market.calendar.sessions, streams, exchange, isWhole })
+  return { ...market, root, report, files, written, isDeep, lists, history }
 }
 
-/** Selects findings by check, day and stock. */
+type Facts = Awaited<ReturnType<typeof readFacts>>
+
+const CHECK_LIST: readonly Check<Facts>[] = [
+  ...FILE_CHECKS,
+  { names: ['duplicate-records', 'stray-records'], reads: 'lists', find: ({ lists }) => lists.findings },
+  ...CANDLE_CHECKS,
+  { names: ['witness'], reads: 'candles', find: ({ lists, ...market }) => findContradictions({ ...market, trades: lists.trades }) },
+  ...HISTORY_CHECKS,
+  // Last: a file without a digest is no error, but it may have one.
+  { names: ['files'], reads: 'files', find: ({ root, files, written, isDeep }) => (isDeep ? checkDigests(root, files, written) : []) },
+]
+
+const NO_CANDLES = 'prices and sessions: no candles of stocks; fetch all-ohlcv'
+
+/** Makes all checks: some need the results of others, so a selection of checks would save little. */
+const makeChecks = async (facts: Facts) => {
+  const found: Finding[] = []
+  const unchecked: { readonly names: readonly CheckName[]; readonly text: string }[] = []
+  const hasCandles = facts.stocks.length > 0
+  for (const { names, reads, find, lacks } of CHECK_LIST) {
+    found.push(...((await find?.(facts)) ?? []))
+    const text = reads === 'candles' && !hasCandles ? NO_CANDLES : lacks?.(facts)
+    if (text) unchecked.push({ names, text })
+  }
+  return { found: mergePerFile(mergeCandleFindings(found, facts)), unchecked }
+}
+
 const createFilter = (
   options: VerifyOptions,
   stocks: readonly Stock[],

@@ -122,7 +122,7 @@ describe('the onlookers of a run', () => {
       }),
       { numRuns: 25 },
     )
-  }, 60_000)
+  })
 
   it('are named once each, on stderr at once and in the report', async () => {
     const full = await runWith({ ...NONE, stdout: 'throws', code: 'ENOSPC' })

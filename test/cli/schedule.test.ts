@@ -14,7 +14,6 @@ const job: DailyJob = {
   out: '/srv/market',
   config: '/srv/100% market/my.json',
   variables: {},
-  needed: ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID'],
   exportTo: undefined,
   minuteOfDay: 18 * 60 + 30,
   offsets: [0, 0],
@@ -36,45 +35,18 @@ describe('an entry for a scheduler', () => {
     expect(exported).toBeGreaterThan(verify)
   })
 
-  it.each(['cron', 'systemd', 'launchd', 'task-scheduler'])(
-    'for %s names the settings file in each command, and where the addresses are',
-    (name) => {
-      const text = entry(name, { exportTo: 'market.duckdb' })
-      expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(name === 'cron' ? 6 : 3)
-      expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
-      expect(text).toContain('notify')
-    },
-  )
+  it.each(Object.keys(schedulers))('for %s names the settings file in each command, and where the addresses are', (name) => {
+    const text = entry(name, { exportTo: 'market.duckdb' })
+    expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(name === 'cron' ? 6 : 3)
+    expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
+    expect(text).toContain('notify')
+  })
 
-  it.each(['cron', 'systemd', 'launchd', 'task-scheduler'])('for %s sets the proxy of this machine', (name) => {
+  it.each(Object.keys(schedulers))('for %s sets the proxy of this machine', (name) => {
     const text = entry(name, { variables: { HTTPS_PROXY: 'http://…@proxy:3128' } })
     expect(text.replaceAll(/["']|&quot;/g, '')).toContain('HTTPS_PROXY=http://…@proxy:3128')
     expect(text).toContain('Replace … by the user name and the password of the proxy.')
     expect(entry(name)).not.toMatch(/HTTPS_PROXY|Replace/)
-  })
-
-  it.each(['github-actions', 'docker'])('for %s names every variable, and no file of this machine', (name) => {
-    const text = entry(name, { exportTo: 'market.duckdb', variables: { HTTPS_PROXY: 'http://proxy' } })
-    for (const variable of [...job.needed, 'SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY']) expect(text).toContain(variable)
-    expect(text).not.toMatch(/my\.json|http:\/\/proxy/)
-  })
-
-  it('for GitHub takes each variable from a secret, and keeps what is exported', () => {
-    const text = entry('github-actions', { exportTo: 'parquet:tables' })
-    for (const variable of job.needed) expect(text).toContain(`      ${variable}: \${{ secrets.${variable} }}\n`)
-    expect(text).toContain('with: { name: market, path: "data\\ntables", include-hidden-files: true }')
-    expect(entry('github-actions')).toContain('with: { name: market, path: data, include-hidden-files: true }')
-  })
-
-  it('for GitHub stores the state of a run that failed, too, under a key of its own, and one run waits for another', () => {
-    const text = entry('github-actions')
-    const key = `key: 'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
-    expect(text).toContain(`      - uses: actions/cache/restore@v4\n        with: { path: data, ${key}, restore-keys: data- }\n`)
-    expect(text).toContain(`      - uses: actions/cache/save@v4\n        if: always()\n        with: { path: data, ${key} }\n`)
-    expect(text.indexOf('cache/restore')).toBeLessThan(text.indexOf(' run --quiet'))
-    expect(text.indexOf('cache/save')).toBeGreaterThan(text.indexOf('verify --quiet'))
-    expect(text).toContain('\nconcurrency: scripstream\n')
-    expect(text).not.toMatch(/actions\/cache@/)
   })
 
   const seconds: Readonly<Record<string, RegExp>> = {
@@ -82,8 +54,6 @@ describe('an entry for a scheduler', () => {
     systemd: /^OnCalendar=Mon\.\.Fri 18:30 Asia\/Kolkata\nOnCalendar=Mon\.\.Fri 20:30 Asia\/Kolkata\n/m,
     launchd: /(.*<integer>13<.*\n){5}(.*<integer>15<.*\n){5}/,
     'task-scheduler': /T18:30:00\+05:30.*T20:30:00\+05:30/s,
-    'github-actions': /- cron: '0 13 \* \* 1,2,3,4,5'\n {4}- cron: '0 15 \* \* 1,2,3,4,5'\n/,
-    docker: /Monday to Friday at 18:30 and 20:30 IST/,
   }
   it.each(Object.keys(schedulers))('for %s has a second attempt once everything is published, and says what it requests', (name) => {
     expect(entry(name)).toMatch(seconds[name] ?? /never/)
@@ -100,20 +70,6 @@ describe('an entry for a scheduler', () => {
 
   it('for systemd says how the timer of a user goes on after a log-out', () => {
     expect(entry('systemd')).toContain('# Without the next command, the timer stops when you log out: loginctl enable-linger\n')
-  })
-
-  it('for Docker runs as the owner of the folder, and answers queries', () => {
-    const text = entry('docker')
-    expect(text).toContain('docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/data" --env-file provider.env scripstream\n')
-    expect(text).toMatch(/ scripstream scripstream query "select .*"\n/)
-    expect(text).toContain('mkdir -p data\n')
-    expect(text).toContain('\nENV SCRIPSTREAM_OUT=/data\n')
-    expect(text).toContain('.tgz @duckdb/node-api && rm')
-  })
-
-  it('for Docker installs what an export needs', () => {
-    expect(entry('docker', { exportTo: 'postgres://db/market' })).toContain('.tgz @duckdb/node-api postgres && rm')
-    expect(entry('docker', { exportTo: 'screener.xlsx' })).toContain('.tgz @duckdb/node-api write-excel-file && rm')
   })
 
   it('for cron has the local time of 18:30 in India', () => {
@@ -188,7 +144,6 @@ describe('the command schedule', () => {
     )
     expect(text).toContain("export HTTPS_PROXY='http://…@proxy:3128' && export NO_PROXY=a,b && ")
     expect(text).not.toContain('s3cret')
-    expect((await runWith(env)('--print', 'docker')).err).toBe('')
   })
 
   it('warns of a path in the cache of npx', async () => {
@@ -198,7 +153,6 @@ describe('the command schedule', () => {
     expect((await run('--print', 'cron', '--config', config)).err).toBe(
       'warning: /home/me/.npm/_npx/1/node_modules/.bin/scripstream is in the cache of npx, which may be emptied; install scripstream and run this command again\n',
     )
-    expect((await run('--print', 'docker', '--config', config)).err).toBe('')
   })
 
   it.each(['17:59', '23:00', '25:00', 'noon'])('rejects the time %s', async (time) => {
@@ -206,15 +160,6 @@ describe('the command schedule', () => {
       code: 2,
       err: expect.stringContaining('is not a time from 18:00 to 22:59'),
     })
-  })
-
-  it.each(['docker', 'github-actions'])('refuses an export to a path that %s does not keep', async (name) => {
-    for (const target of ['/srv/market.duckdb', 'parquet:tables/../..'])
-      expect(await run('--print', name, '--export-to', target)).toMatchObject({
-        code: 2,
-        err: `error: --export-to: ${name} does not keep ${JSON.stringify(target.replace('parquet:', ''))}; use a relative path such as market.duckdb\n`,
-      })
-    expect((await run('--print', name, '--export-to', 'tables/market.duckdb')).text).toContain('tables/market.duckdb')
   })
 
   it('rejects an unknown scheduler and lists the known ones', async () => {

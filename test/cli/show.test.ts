@@ -10,7 +10,7 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(16, 300))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   const read = (stock: string, root = out) => readStockView(root, { stock, streams, limit: 3 })

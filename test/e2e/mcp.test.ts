@@ -42,7 +42,7 @@ describe.skipIf(!duckdb)('the built command mcp', () => {
     const folder = await collected(12, 40)
     out = folder.out
     return folder.remove
-  }, 60_000)
+  })
 
   it.each(['legacy', { pin: '2026-07-28' }] as const)('serves an SDK client over stdio that speaks %j', async (mode) => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })

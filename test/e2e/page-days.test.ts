@@ -14,7 +14,7 @@ describeInBrowser('recorded days', (open) => {
       ).toMatchObject({
         code: 0,
       })
-  }, 60_000)
+  })
 
   it.skipIf(!duckdb)('are chosen in the head, stay from view to view, and show what was known then', async () => {
     const { page, problems } = await openFolder(open, out)

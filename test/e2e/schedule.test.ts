@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/folders.js'
-import { type Ended, endOf, main, provider, run } from './command.js'
+import { type Ended, endOf, provider, run } from './command.js'
 
 /** Text of a unit file: quotes, and doubled % and $. */
 const readUnitArgs = (line: string): readonly string[] =>
@@ -25,8 +25,6 @@ const readCommands: Readonly<Record<string, (entry: string) => readonly (readonl
     const list = /ProgramArguments<\/key>\s*<array>(.*)<\/array>/.exec(entry)?.[1] ?? ''
     return [[...list.matchAll(/<string>(.*?)<\/string>/gs)].map(([, text = '']) => unescapeXml(text))]
   },
-  'github-actions': (entry) => [...entry.matchAll(/^ {6}- run: (node .*)$/gm)].map(([, line = '']) => ['/bin/bash', '-e', '-c', line]),
-  docker: (entry) => [JSON.parse(/^CMD (.*)$/m.exec(entry)?.[1] ?? '[]')],
 }
 
 /** Runs commands one after another, as long as they succeed, with no variables but these. */
@@ -60,20 +58,5 @@ describe('a printed entry', () => {
       expect(requests > 0).toBe(attempt === 'first')
     }
     expect(readdirSync(folder).sort()).toEqual(['market', 'market.duckdb', 'scripstream.config.json'])
-  })
-
-  it.each(['github-actions', 'docker'])('for %s runs with the variables of its provider', async (name) => {
-    const { env } = await provider({ asOf: Date.now })
-    const folder = temporaryFolder()
-    const { stdout: entry } = await run(['schedule', '--print', name], { cwd: folder })
-    // In the place of the checkout, and of the command that the image installs.
-    symlinkSync(join(main, '../../..'), join(folder, 'dist'))
-    writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
-    const variables = { ...env, PATH: `${folder}:${dirname(process.execPath)}:/usr/bin:/bin` }
-    const ended = await runAll(readCommands[name]?.(entry.replace(/(?<!\.)\/data/g, join(folder, 'data'))) ?? [], folder, variables)
-    expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
-      Array.from({ length: name === 'docker' ? 1 : 2 }, () => [0, '', '']),
-    )
-    expect(existsSync(join(folder, 'data', '.scripstream', 'report.json'))).toBe(true)
   })
 })

@@ -85,7 +85,7 @@ describe('on a terminal', () => {
     vi.stubEnv('NO_COLOR', '1')
     await show(80, [...runs(data), '2026-11-19'])
     await show(80, [...runs(data), '2026-11-20'])
-  }, 60_000)
+  })
   afterAll(() => {
     vi.unstubAllEnvs()
     rmSync(data, { recursive: true })

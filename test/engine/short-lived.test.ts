@@ -48,4 +48,4 @@ it('answers leave little garbage to major GCs, although their waiting closures a
     }
   }
   expect([...ever].filter(([, little]) => !little)).toEqual([])
-}, 400_000)
+})

@@ -74,7 +74,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
         ['08:00', '18:30', '20:30'].map((time) => `${day} ${time} | 3 | 5 | sent | ${lateCandles('2026-02-13')}`),
       ),
     ])
-  }, 120_000)
+  })
 
   it('is up to date again once the provider has caught up, by the candles alone', async () => {
     const late: Market = { holidays: [], frozen: { candles: '2026-02-11' } }
@@ -86,7 +86,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     expect([healed.code, healed.out, healed.notified]).toEqual([0, '', undefined])
     expect([...new Set(healed.requests)]).toEqual(['fetchdt', 'getDataH'])
     expect((await type('2026-02-11', '23:00')).requests).toEqual([])
-  }, 30_000)
+  })
 
   it('is still to be requested after a run of some stocks', async () => {
     const late: Market = { holidays: [], frozen: { candles: '2026-02-11' } }
@@ -96,7 +96,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     late.frozen = {}
     await type('2026-02-11', '20:10', `run --quiet --only ${only} --symbols ALPHA,BETA,GAMMA`)
     expect((await type('2026-02-11', '20:20')).requests.filter((request) => request === 'getDataH')).toHaveLength(1)
-  }, 30_000)
+  })
 
   it('says by the second session that nothing comes from any source, and fails with the third', async () => {
     const frozen = { candles: '2026-02-10', indices: '2026-02-10', deals: '2026-02-10', bands: '2026-02-10' }
@@ -111,7 +111,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
       `Wed 2026-02-11 18:30 | 0 | 45 | sent | ${nothingOf('2026-02-11')}`,
       `Thu 2026-02-12 18:30 | 3 | 47 | sent | ${nothingOf('2026-02-12')}`,
     ])
-  }, 30_000)
+  })
   it('fails with the second session although nothing shows it, once one session is proven missing', async () => {
     const frozen = { candles: '2026-02-10', indices: '2026-02-11', deals: '2026-02-11', bands: '2026-02-11' }
     const { type } = createEvenings({ holidays: [], frozen })
@@ -129,7 +129,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
       `Wed 2026-02-11 17:30 | 0 | 43 | sent | ${late}`,
       `Wed 2026-02-11 18:30 | 3 | 43 | sent | ${late}`,
     ])
-  }, 30_000)
+  })
 })
 
 describe('an output that is not up to date', () => {
@@ -157,7 +157,7 @@ describe('an output that is not up to date', () => {
     const shown = await type('2026-02-11', '21:00', 'run --progress none --only all-ohlcv')
     expect(shown.out).toContain(`Not up to date\n  ${sentence}\n`)
     expect(shown.code).toBe(0)
-  }, 30_000)
+  })
 
   it('fails at once if the settings say so, with what to do', async () => {
     const { type } = createEvenings(frozen, { stale: 'fail' })
@@ -165,7 +165,7 @@ describe('an output that is not up to date', () => {
     const { code, report, out } = await type('2026-02-11', '20:30')
     expect([code, report.outcome]).toEqual([3, 'partial'])
     expect(out).toContain('Run it again later; only what is not up to date is requested:')
-  }, 30_000)
+  })
 
   it('stays in the report of a run of other streams, which does not fail for it', async () => {
     const { type } = createEvenings(frozen, { stale: 'fail' })
@@ -173,5 +173,5 @@ describe('an output that is not up to date', () => {
     await type('2026-02-11', '20:30')
     const { code, report } = await type('2026-02-11', '20:40', 'run --quiet --only market-news')
     expect([code, report.stale?.map(({ output }) => output)]).toEqual([0, ['candles']])
-  }, 30_000)
+  })
 })

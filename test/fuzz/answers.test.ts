@@ -57,5 +57,5 @@ describe.each(Object.keys(payloads) as Kind[])('a payload in place of a %s', (ki
     expect(seen.failures).toBeGreaterThan(runs / 10)
     await new Promise((resolve) => setImmediate(resolve))
     expect(unhandled).toEqual([])
-  }, 120_000)
+  })
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { candleAt, findFileFault, formatCandleFile, readCandleFile } from '../../src/market/candle-file.js'
+import { candleAt, createCsvCandles, findFileFault, formatCandleFile, readCandleFile } from '../../src/market/candle-file.js'
 import { toStoredHistory } from '../../src/market/replace-history.js'
-import { CANDLE_COLUMNS, createCsvCandles } from '../../src/model/candle.js'
+import { CANDLE_COLUMNS } from '../../src/model/candle.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 

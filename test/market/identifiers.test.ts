@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareIdentifiers, findIdentifierProblems, type Identifiers } from '../../src/market/identifiers.js'
+import { compareIdentifiers, findIdentifierProblems, type Identifiers } from '../../src/market/listings.js'
 
 const listOf = (count: number): readonly Identifiers[] =>
   Array.from({ length: count }, (_, place) => ({ symbol: `S${place}`, ISIN: `INE${place}`, Sid: String(1_000 + place) }))

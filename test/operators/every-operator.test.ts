@@ -8,8 +8,7 @@ import { deadline } from '../../src/operators/deadline.js'
 import { firstThatAnswers } from '../../src/operators/first-that-answers.js'
 import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
-import { sortDescending } from '../../src/operators/sort-descending.js'
-import { uniqueBy } from '../../src/operators/unique-by.js'
+import { sortDescending, uniqueBy } from '../../src/operators/row-lists.js'
 import { marbles } from '../support/marbles.js'
 
 interface Operator {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { firstValueFrom, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { sortDescending } from '../../src/operators/sort-descending.js'
+import { sortDescending } from '../../src/operators/row-lists.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 interface Deal {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { firstValueFrom, from } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { uniqueBy } from '../../src/operators/unique-by.js'
+import { uniqueBy } from '../../src/operators/row-lists.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 interface Filing {

@@ -7,7 +7,7 @@ import { type Packed, pack, ROOT, run } from './packed.js'
 let packed: Packed
 beforeAll(() => {
   packed = pack()
-}, 120_000)
+})
 afterAll(() => packed.remove())
 
 /** The command as it lies in a folder of modules, with a package.json beside that unless it is installed globally. */

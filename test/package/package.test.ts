@@ -9,7 +9,7 @@ beforeAll(() => {
   packed = pack()
   writeFileSync(join(packed.project, 'package.json'), '{"type":"module","private":true}\n')
   for (const file of ['consumer.ts', 'options.ts']) copyFileSync(join(import.meta.dirname, file), join(packed.project, file))
-}, 120_000)
+})
 afterAll(() => packed.remove())
 
 const compile = (options: object, files: readonly string[] = ['consumer.ts']): ReturnType<typeof run> => {

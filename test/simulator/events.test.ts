@@ -56,7 +56,7 @@ it('leaves the market as it was without events', async () => {
     .toSorted()
   // Of the market before there were any events. It changes with the samples and with the requests of these streams.
   expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('3ce02d55660ac2c9')
-}, 60_000)
+})
 
 /** What one session's answers say about a stock. */
 interface SeenStock {
@@ -239,7 +239,7 @@ describe('the answers of a year with events', () => {
       const isWeekend = [0, 6].includes(new Date(day).getUTCDay())
       if (traded.has(day) === isWeekend) seen.push([isWeekend ? 'weekend-session' : 'holiday', day])
     }
-  }, 120_000)
+  })
 
   const planned = plan.flatMap(describeEvent)
   const kinds = [...new Set(planned.map(([kind]) => kind))]

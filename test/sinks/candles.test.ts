@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/engine/define-stream.js'
-import { createCsvCandles } from '../../src/model/candle.js'
+import { createCsvCandles } from '../../src/market/candle-file.js'
 import { temporaryFolder } from '../support/folders.js'
 import { contextOf, inFolder, inMemory, NOW, outcomeOf, type Place, sink } from './support.js'
 

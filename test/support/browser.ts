@@ -59,7 +59,7 @@ export const describeInBrowser = (title: string, tests: (open: Open) => void) =>
     let browser: Browser
     beforeAll(async () => {
       browser = await startBrowser()
-    }, 60_000)
+    })
     afterAll(() => browser?.close())
     tests(async (address, size) => {
       const opened = await openPage(browser, address, size)

@@ -30,7 +30,7 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     // A candle twice on the last day, and one that is damaged.
     const file = join(out, 'ohlcv_data', 'TCS.csv')
     writeFileSync(file, '1770834600,1,2,0.5,1.5,10\n1770834600,2,3,1,2.5,20\nx,1,2,3,4,12.5\n', { flag: 'a' })
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   const lake = (...names: readonly string[]): string => join(out, 'lake', ...names)
@@ -135,17 +135,6 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     expect(copies()).toEqual([])
   })
 
-  it('takes the place of the copies that an earlier version kept', async () => {
-    const [copy, other] = ['candles-0123.parquet', 'market.json'].map((name) => join(out, '.scripstream', 'cache', name)) as [
-      string,
-      string,
-    ]
-    mkdirSync(dirname(copy), { recursive: true })
-    for (const path of [copy, other]) writeFileSync(path, 'x')
-    await rowsOf('select count(*) from candles', out, 0)
-    expect([existsSync(copy), existsSync(other)]).toEqual([false, true])
-  })
-
   it('is not needed: without a place for it the files are read', async () => {
     rmSync(lake(), { recursive: true })
     writeFileSync(lake(), '')
@@ -158,7 +147,7 @@ describe.skipIf(!duckdb)('the whole lake', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(8, 60))
-  }, 60_000)
+  })
   afterAll(() => remove())
   const write = () => lastValueFrom(wholeLake({ streams }).write(out).pipe(toArray()))
   const inodes = () => Object.fromEntries(names.map((name) => [name, statSync(join(out, 'lake', name, `${name}.parquet`)).ino]))
@@ -200,8 +189,6 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     expect(await lake.ask('select count(*) from screener')).toEqual([['8']])
     expect(await lake.ask("select view_name from duckdb_views() where not internal and schema_name = 'main' order by 1")).toEqual([
       ['master'],
-      // It reads the master list only.
-      ['rewritten'],
       ['screener'],
       ['surveillance'],
     ])
@@ -223,6 +210,22 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     expect(changed).not.toEqual(expect.arrayContaining(['candles']))
     // Another process may be writing the newer one.
     expect([left, written].map((path) => existsSync(path as string))).toEqual([false, true])
+  })
+
+  it('without a report has the collected tables, says what is missing and why, and names only what is there', async () => {
+    const some = mkdtempSync(join(tmpdir(), 'scripstream-no-report-'))
+    cpSync(out, some, { recursive: true })
+    const text = () => ['README.md', 'views.sql'].map((name) => readFileSync(join(some, 'lake', name), 'utf8')).join('')
+    expect(text()).toContain("SET VARIABLE as_of = DATE '2026-02-12'")
+    rmSync(join(some, '.scripstream/report.json'))
+    const loaded = await lastValueFrom(wholeLake({ streams }).write(some).pipe(toArray()))
+    const missing = loaded.filter((one) => one.missing !== undefined)
+    expect(missing.map(({ table }) => table)).toEqual(listViews(tables).map(({ name }) => name))
+    expect(missing[0]?.missing).toBe('the folder has no report of a run')
+    const named = [...text().matchAll(/'(\w+\/\w+\.parquet)'/g)].map(([, file]) => String(file))
+    expect(new Set(named).size).toBeGreaterThan(10)
+    expect(named.filter((file) => !existsSync(join(some, 'lake', file)))).toEqual([])
+    rmSync(some, { recursive: true })
   })
 
   it('stays as it is if an output is damaged, and says which', async () => {

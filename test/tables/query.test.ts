@@ -69,7 +69,7 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
     const market = await collected()
     out = market.out
     folders.push(market.remove)
-  }, 60_000)
+  })
 
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
@@ -168,7 +168,7 @@ describe.skipIf(!duckdb)('what drifts', () => {
         }
       }
     expect(hidden).toEqual([])
-  }, 30_000)
+  })
 
   it('accepts texts as numbers, other key cases, and a record instead of a list', async () => {
     const files = {

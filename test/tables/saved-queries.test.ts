@@ -30,7 +30,7 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(120, 300))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   it.each(workedQueries)('$name answers: $about', async ({ sql }) => expect(await rowsOf(sql, out)).not.toEqual([]))

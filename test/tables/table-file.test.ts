@@ -22,7 +22,7 @@ describe.skipIf(!duckdb)('a file of the screener', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(12, 60))
-  }, 60_000)
+  })
   afterAll(() => remove())
   const write = (name: string, folder = out) => lastValueFrom(tableFile(join(target, name), { streams }).write(folder))
   const read = (name: string): string => readFileSync(join(target, name), 'utf8')

@@ -1,5 +1,16 @@
-import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RunOptions } from '../../src/collector.js'
@@ -71,7 +82,7 @@ describe('a deep check', () => {
       { numRuns: 12 },
     )
     expect(await filesWrong(out)).toEqual([])
-  }, 60_000)
+  })
 
   it('distinguishes damaged, changed, missing and unknown files, which other checks overlook', async () => {
     const out = temporaryFolder()
@@ -102,6 +113,14 @@ describe('a deep check', () => {
     const release = await acquireLock(join(out, '.scripstream/lock'), Date.now())
     onTestFinished(release)
     expect(await filesWrong(out)).toEqual([])
+  })
+
+  it('does not name a file as missing of which a kill has left the temporary one', async () => {
+    const out = copyOf(clean).path
+    const news = outputsIn(out).find((file) => file.startsWith('market_news/')) ?? ''
+    const left = `market_news/.${basename(news)}.01234567-0123-0123-0123-0123456789ab.tmp`
+    renameSync(join(out, news), join(out, left))
+    expect(await filesWrong(out)).toEqual([`warning ${left}: a leftover of an interrupted write`])
   })
 
   it('still names a damaged candle file after a run has added to it, until it is fetched again', async () => {

@@ -17,11 +17,11 @@ const findFromYears = (fitting: number) => {
     return { symbol, file: `${symbol}.csv`, days, tradedValue: 1, reportedDays: new Set(), recent: getRecent(candles) }
   })
   const rows = new Map([['master_data_response.json', symbols.map((Sym) => ({ Sym, PricePerchng1year: 100 }))]])
-  const { findings, unchecked } = findRecordedValues({ rows, actions: new Map(), stocks, indices: [], listDay: 2 * 366 })
-  return [findings.map(({ symbol }) => symbol), unchecked.map(({ text }) => text)]
+  const { findings, lacks } = findRecordedValues({ rows, actions: new Map(), stocks, indices: [], listDay: 2 * 366 })
+  return [findings.map(({ symbol }) => symbol), lacks]
 }
 
 it('the change over a year proves something if it fits 8 stocks, because many have no candle of a year ago', () => {
-  expect(findFromYears(8)).toEqual([['S0'], []])
-  expect(findFromYears(7)).toEqual([[], ['recorded values: too few stocks fit the change over a year; compare some with the exchange']])
+  expect(findFromYears(8)).toEqual([['S0'], ''])
+  expect(findFromYears(7)).toEqual([[], 'recorded values: too few stocks fit the change over a year; compare some with the exchange'])
 })

@@ -90,8 +90,7 @@ const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly f
 }
 
 /** What is said of checks that compare days, where fewer than two are recorded. */
-const fewDays = (count: number): string =>
-  `recorded days: dead-columns, unchanged-lists, restated-figures, blinking-members, failing-streams compare at least 2, and ${count} can be read; the runs of each day add one`
+const fewDays = (count: number): string => `recorded days: at least 2 are compared, and ${count} can be read; the runs of each day add one`
 
 /** The lists of the simulator are drawn by chance, and do not fit its candles. */
 const INCOMPARABLE = expect.stringMatching(/^recorded values: too few stocks fit the /)

@@ -97,7 +97,7 @@ describe('a folder with damaged records of runs', () => {
       }),
       { numRuns: 60 },
     )
-  }, 60_000)
+  })
 
   it('shows the last run of the log instead of a damaged report, and names the file', async () => {
     for (const text of [

@@ -72,9 +72,14 @@ export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, d
     if (flags.json)
       return loaded$.pipe(
         toArray(),
-        map((all) => ({ json: all })),
+        map((all) => ({ json: all, code: Math.max(...all.map(toExitCode)) })),
       )
-    return loaded$.pipe(map((one) => (flags.quiet ? 0 : { lines: (columns: number) => formatExport(one, columns) })))
+    return loaded$.pipe(
+      map((one) => {
+        const code = toExitCode(one)
+        return flags.quiet && code === 0 ? code : { code, lines: (columns: number) => formatExport(one, columns) }
+      }),
+    )
   })
 
 export const runExport = (sink: Export, out: string): Observable<ExportResult> =>
@@ -86,11 +91,13 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
     )
   })
 
+const toExitCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
+
 /** Formats each table with its rows, then the totals, for people. */
 const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => {
-  const rows = one.tables.map(({ table, rows, ms, isSkipped }) => [
+  const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [
     table,
-    isSkipped ? '-' : formatCount(rows),
+    isSkipped || missing !== undefined ? '-' : formatCount(rows),
     // A table of the lake that has not changed is not written.
     isSkipped || (isLake(one) && ms === 0) ? '-' : formatDuration(ms),
   ])
@@ -98,24 +105,39 @@ const formatExport = (one: ExportResult, columns: number): readonly TextLine[] =
   return [...renderFittingTable(titles, rows, columns), [], ...formatExportTotals(one, columns)]
 }
 
+/** Exit code of a lake without some of its tables. */
+export const EXIT_MISSING = 3
+
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
 /** Formats the totals for people: loaded, left out and skipped. */
 export const formatExportTotals = (one: ExportResult, columns: number): readonly TextLine[] => {
   const { sink, ms, tables } = one
-  const rows = tables.reduce((total, table) => total + table.rows, 0)
+  const absent = tables.filter(({ missing }) => missing !== undefined)
+  const rows = tables.reduce((total, table) => total + (table.missing === undefined ? table.rows : 0), 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
   const skipped = tables.filter(({ isSkipped }) => isSkipped).map(({ table }) => table)
-  const loaded = `${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length, 'table')}`
+  const loaded = `${formatQuantity(rows, 'row')} in ${formatQuantity(tables.length - skipped.length - absent.length, 'table')}`
   const written = tables.filter((table) => table.ms > 0).length
   const [title, head] = isLake(one)
-    ? ['Lake up to date', `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`]
+    ? [
+        `Lake ${absent.length > 0 ? 'incomplete' : 'up to date'}`,
+        `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`,
+      ]
     : ['Loaded', ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`]
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
+    ...(absent.length > 0
+      ? [
+          `Missing, because ${absent[0]?.missing}: ${absent.map(({ table }) => table).join(', ')}. The next run and then "scripstream lake" write them.`,
+        ]
+      : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [...wrapTitled([title, 'green'], head, columns), ...notes.flatMap((text) => wrapLines(text, columns, 'yellow'))]
+  return [
+    ...wrapTitled([title, absent.length > 0 ? 'yellow' : 'green'], head, columns),
+    ...notes.flatMap((text) => wrapLines(text, columns, 'yellow')),
+  ]
 }
 
 /**

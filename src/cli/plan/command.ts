@@ -5,7 +5,7 @@ import { formatMinute } from '../../model/trading-day.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
 import { findFreeBytes } from '../disk.js'
-import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption, withOption } from '../options.js'
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -20,6 +20,7 @@ export const addPlan = defineCommand({
     ...folderFlags(),
     only: streamsOption('--only', 'only these streams and those that they need', streams),
     skip: streamsOption('--skip', 'all streams except these', streams),
+    with: withOption(streams),
     symbols: symbolsOption(),
     asOf: asOfOption(io),
     fresh: flag('--fresh', 'a run that starts from scratch'),
@@ -50,50 +51,33 @@ export const addPlan = defineCommand({
 
 /** A plan for people: each stream, and what the figures are. */
 const formatPlan = (
-  {
-    finishedBefore,
-    asOf,
-    streams,
-    requests,
-    ms,
-    bytes,
-    inPlace,
-    continues,
-    isRemainder,
-    stocks,
-    notes,
-    freeBytes,
-  }: Forecast & {
-    readonly freeBytes: number | null
-  },
+  plan: Forecast & { readonly freeBytes: number | null },
   { out, unset, columns }: { readonly out: string; readonly unset: readonly string[]; readonly columns: number },
 ): readonly TextLine[] => {
+  const { finishedBefore, streams, bytes, freeBytes } = plan
   const wrapped = (texts: readonly (string | false)[]): readonly TextLine[] =>
     texts.flatMap((text) => (text === false ? [] : wrapLines(clean(text), columns)))
   if (finishedBefore !== null) {
     const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
     return wrapped([upToDate, 'A run would send no request. For a run from scratch: plan --fresh.'])
   }
-  const rows = streams.map((one) => [
-    ...[one.name, formatCount(one.items), formatCount(one.requests), formatDuration(one.ms)],
+  const total = { ...plan, name: formatQuantity(streams.length, 'stream'), items: undefined }
+  const rows = [...streams, total].map((one) => [
+    ...[one.name, one.items === undefined ? '' : formatCount(one.items), formatCount(one.requests), formatDuration(one.ms)],
     one.bytes === null ? '?' : formatBytes(one.bytes),
   ])
-  const total = [formatQuantity(streams.length, 'stream'), '', formatCount(requests), formatDuration(ms), formatBytes(bytes)]
   return [
-    ...wrapped([`Plan of a run into ${out} as of ${formatMinute(Date.parse(asOf))}. No request was sent.`]),
+    ...wrapped([`Plan of a run into ${out} as of ${formatMinute(Date.parse(plan.asOf))}. No request was sent.`]),
     [],
-    ...renderFittingTable(columnsOf({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }), [...rows, total], columns),
+    ...renderFittingTable(columnsOf({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }), rows, columns),
     [],
     ...wrapped([
       unset.length > 0 && `Missing addresses, which the run needs: ${unset.join(', ')}.`,
-      continues !== null && `Resumes the unfinished run ${continues} (--fresh starts from scratch).`,
-      isRemainder && 'Requests only what is missing after the last run (--fresh requests everything).',
-      inPlace > 0 && `Already in the folder, not requested again: ${formatQuantity(inPlace, 'item')}.`,
-      stocks !== null && `Stocks: ${formatCount(stocks)}.`,
-      'The figures are those of the last run, where there is one, or else of a captured run; without retries and fallbacks.',
-      'The time is phase 1 stream by stream, then the longest stream (--latency sets that of a request).',
+      plan.continues !== null && `Resumes the unfinished run ${plan.continues}: what it has fetched is not requested again.`,
+      plan.isRemainder && 'Requests only what is missing after the last run (--fresh requests everything).',
+      'Figures of the last run, where there is one, or else of a captured run; without retries and fallbacks. Phase 1 runs stream by stream.',
       freeBytes !== null && `Disk: ${formatBytes(freeBytes)} free${freeBytes < bytes ? ', which is not enough' : ''}.`,
-      ...notes,
+      ...plan.notes,
     ]),
   ]
 }

@@ -1,27 +1,21 @@
 import { firstValueFrom, of } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
-import { MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
+import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
 import { decide, describeRun, selectionLeft } from '../../engine/earlier-runs.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
-import { createSessionRequest } from '../../engine/session-request.js'
 import type { ScriptReport } from '../../model/report.js'
 import { isRow } from '../../model/row.js'
 import { countItems, countLost } from '../../model/script-figures.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
-import { inspectFolder, listStoredItems } from '../../storage/folder-session.js'
+import { inspectFolder } from '../../storage/folder-session.js'
 
-/** What to plan. */
-export interface PlanInput extends Pick<Tools, 'stored'> {
+/** What to plan: `stocks` for a folder without a master list, `latency` of a request in milliseconds, `now` in epoch milliseconds. */
+export interface PlanInput extends Pick<Tools, 'stored'>, Readonly<Record<'stocks' | 'latency', number | undefined>> {
   readonly streams: readonly StreamDefinition[]
   readonly settings: Settings
   readonly run: Pick<RunOptions, 'only' | 'skip' | 'symbols' | 'wrongSymbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'>
-  /** Number of stocks, if the folder has no master list. */
-  readonly stocks: number | undefined
-  /** Milliseconds per request, if given. */
-  readonly latency: number | undefined
-  /** The current instant, epoch milliseconds. */
   readonly now: number
 }
 
@@ -34,7 +28,6 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
   const wanted = describeRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
-  const { record } = wanted
   const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(settings.out)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
@@ -42,36 +35,33 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
     const rest = await createForecast(left === undefined ? input : { ...input, run: { ...others, ...left } }, false)
     return { ...rest, isRemainder: left !== undefined }
   }
-  const start = { ...input, known, asOf: record.asOf, finishedBefore: null, continues: null, fetched: [] }
-  if (decision.kind === 'reuse') return estimateRun([], { ...start, finishedBefore: decision.ended.report.finishedAt })
-  const { choice } = decision
-  if (!choice.isContinued) return estimateRun(listRunning(plan), start)
-  const fetched = [...(await listStoredItems(settings.out, createSessionRequest(plan, settings, wanted), choice))]
-  return estimateRun(listRunning(plan), { ...start, fetched, continues: choice.record.run, asOf: choice.record.asOf })
-}
-
-interface Start extends PlanInput {
-  readonly known: KnownStocks
-  readonly asOf: number
-  readonly finishedBefore: string | null
-  readonly continues: string | null
-  /** The items that the resumed run has already fetched, as `stream/file name`. */
-  readonly fetched: readonly string[]
+  const isDone = decision.kind === 'reuse'
+  const facts = {
+    asOf: new Date(wanted.record.asOf).toISOString(),
+    finishedBefore: isDone ? decision.ended.report.finishedAt : null,
+    continues: !isDone && decision.choice.isContinued ? decision.choice.record.run : null,
+    isRemainder: false,
+  }
+  return estimateRun(isDone ? [] : listRunning(plan), { ...input, known }, facts)
 }
 
 /** The numbers of stocks and indices if no earlier run stored the lists. */
 const ASSUMED: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
-const estimateRun = async (running: readonly StreamDefinition[], input: Start) => {
-  const { run, settings, stocks, known, asOf, finishedBefore, continues, fetched } = input
+/** What a run would do: when the run that suffices ended, or which unfinished run it resumes. */
+interface Facts extends Readonly<Record<'finishedBefore' | 'continues', string | null>> {
+  readonly asOf: string
+  readonly isRemainder: boolean
+}
+
+const estimateRun = async (running: readonly StreamDefinition[], input: PlanInput & { readonly known: KnownStocks }, facts: Facts) => {
+  const { run, settings, stocks, known } = input
   const notes = new Set<string>()
-  const read = (file: string, onFailure: (reason: string) => void = () => undefined): Promise<unknown> =>
-    firstValueFrom(input.stored.document(file).pipe(catchItemFailure((reason) => of(onFailure(reason)))))
+  const read = (file: string): Promise<unknown> =>
+    firstValueFrom(input.stored.document(file).pipe(catchItemFailure((reason) => of(void notes.add(reason)))))
   /** The items that a stream offers to others by its stored rows; their number alone where no earlier run stored them. */
   const readOffered = async ({ name, outputs: [output], work, offers }: StreamDefinition) => {
-    const rows = await read(toFilePath(output, settings.exchange, { fileName: work.parts[0]?.fileName ?? '' }), (reason) =>
-      notes.add(reason),
-    )
+    const rows = await read(toFilePath(output, settings.exchange, { fileName: work.parts[0]?.fileName ?? '' }))
     const { symbols, wrongSymbols } = name === MASTER ? run : {}
     const all = offers?.(Array.isArray(rows) ? rows.filter(isRow) : [], () => undefined) ?? []
     const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
@@ -84,23 +74,20 @@ const estimateRun = async (running: readonly StreamDefinition[], input: Start) =
   const streams: ReturnType<typeof estimateStream>[] = []
   for (const stream of running) {
     const { name, offers, work } = stream
-    const all = offered.get(work.of) ?? work.parts
+    const all = work.of === DAYS ? listDayItems(input.now) : (offered.get(work.of) ?? work.parts)
     const chosen = offers === undefined ? run.pairs?.[name]?.length : undefined
     const items = chosen ?? (typeof all === 'number' ? all : all.filter(work.where ?? (() => true)).length)
-    const inPlace = fetched.filter((file) => file.startsWith(`${name}/`)).length
-    streams.push(estimateStream(stream, { items, inPlace, script: findScript(report, name) }, input))
+    streams.push(estimateStream(stream, items, findScript(report, name), input))
     if (running.some((one) => one.work.of === name)) offered.set(name, await readOffered(stream))
   }
   const list = offered.get(MASTER)
-  const sum = (figure: (one: (typeof streams)[number]) => number | null): number =>
-    streams.reduce((all, one) => all + (figure(one) ?? 0), 0)
+  const sum = (figure: 'requests' | 'bytes'): number => streams.reduce((all, one) => all + (one[figure] ?? 0), 0)
+  // Phase 1 stream by stream, then the longest of the streams beside each other.
+  const ms = streams.reduce((all, one) => all + (one.phase === 'core' ? one.ms : 0), 0)
+  const longest = Math.max(0, ...streams.map((one) => (one.phase === 'core' ? 0 : one.ms)))
   return {
-    ...{ asOf: new Date(asOf).toISOString(), finishedBefore, continues, isRemainder: false },
-    stocks: typeof list === 'object' ? list.length : (list ?? null),
-    ...{ requests: sum((one) => one.requests), inPlace: sum((one) => one.inPlace), bytes: sum((one) => one.bytes) },
-    // Phase 1 stream by stream, then the longest of the streams beside each other.
-    ms: sum(({ phase, ms }) => (phase === 'core' ? ms : 0)) + Math.max(0, ...streams.map(({ phase, ms }) => (phase === 'core' ? 0 : ms))),
-    ...{ streams, notes: [...notes] },
+    ...{ ...facts, stocks: typeof list === 'object' ? list.length : (list ?? null), requests: sum('requests'), bytes: sum('bytes') },
+    ...{ ms: ms + longest, streams, notes: [...notes] },
   }
 }
 
@@ -109,7 +96,14 @@ const CAPTURED: Readonly<Record<string, readonly [bytes: number, requests?: numb
   ...{ 'master-data': [1_110_000], 'fundamental-data': [12_600], 'listing-dates': [158_000], 'company-filings': [85_000] },
   ...{ 'new-announcements': [40], 'advanced-indicators': [2_900], 'market-news': [13_300], 'corporate-actions': [76_500] },
   ...{ 'surveillance-lists': [8_500], 'circuit-stocks': [12_500], 'bulk-block-deals': [700_000, 49], 'incremental-price-bands': [700] },
-  ...{ 'complete-price-bands': [344_000], 'all-indices': [33_000], 'all-ohlcv': [98_700], 'indices-ohlcv': [98_700] },
+  ...{
+    'exchange-daily': [1_000_000],
+    'index-members': [40_000],
+    'complete-price-bands': [344_000],
+    'all-indices': [33_000],
+    'all-ohlcv': [98_700],
+    'indices-ohlcv': [98_700],
+  },
 }
 
 /** The part of a stream in the last report, if it tells what a run costs: one that lost much failed without its requests. */
@@ -120,20 +114,16 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
 }
 
 /** The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what is unknown. */
-const estimateStream = (
-  { name, phase, endpoints, workers: usual }: StreamDefinition,
-  { items, inPlace, script }: { readonly items: number; readonly inPlace: number; readonly script: ScriptReport | undefined },
-  { settings, latency }: Pick<PlanInput, 'settings' | 'latency'>,
-) => {
-  const workers = settings.workers[name] ?? usual
+const estimateStream = (stream: StreamDefinition, items: number, script: ScriptReport | undefined, { settings, latency }: PlanInput) => {
+  const { name, phase, endpoints } = stream
+  const workers = settings.workers[name] ?? stream.workers
   // Endpoints of other services are fallbacks.
   const lanes = endpoints.filter(({ host }) => host === endpoints[0]?.host).length
   const [size = null, captured = lanes] = CAPTURED[name] ?? []
-  const requests = Math.round((script ? (script.requests - script.retries) / countItems(script) : captured) * (items - inPlace))
+  const requests = Math.round((script ? (script.requests - script.retries) / countItems(script) : captured) * items)
   // The rate of the last run, with what its host allowed, unless a time of a request is given.
-  const apart = (latency ?? 100) / Math.max(1, Math.min(workers, items - inPlace) * lanes)
+  const apart = (latency ?? 100) / Math.max(1, Math.min(workers, items) * lanes)
   const ms = Math.round(requests * (script && latency === undefined ? script.durationMs / script.requests : apart))
   const perItem = script && script.bytes > 0 ? script.bytes / countItems(script) : size
-  const bytes = perItem === null ? null : Math.round(perItem * items)
-  return { name, phase, service: endpoints[0]?.host ?? null, workers, items, inPlace, requests, ms, bytes }
+  return { name, phase, workers, items, requests, ms, bytes: perItem === null ? null : Math.round(perItem * items) }
 }

@@ -1,4 +1,4 @@
-import { dirname, posix, resolve, sep } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { CONFIG_FILE } from '../../config.js'
 import { readEnvironment } from '../../model/environment.js'
 import { UsageError } from '../../model/errors.js'
@@ -28,22 +28,19 @@ export const addSchedule = defineCommand({
   examples: [
     ['scripstream schedule --print cron', 'a line for crontab: the daily run on Monday to Friday after 18:30 in India'],
     ['scripstream schedule --print systemd --out /srv/market', 'a service and a timer'],
-    ['scripstream schedule --print docker > Dockerfile', 'an image of the daily run'],
   ],
   run: ({ print = '', at = '', config: given, exportTo }, { io, dependencies, settings }) => {
     const { out } = settings()
-    const isHosted = ['docker', 'github-actions'].includes(print)
     const config = resolve(given ?? CONFIG_FILE)
     const command = resolve(process.argv[1] ?? 'scripstream')
-    if (!isHosted) warnOfSettings(config, io, dependencies)
-    if (!isHosted && command.includes(`${sep}_npx${sep}`))
+    warnOfSettings(config, io, dependencies)
+    if (command.includes(`${sep}_npx${sep}`))
       printWarning(`${command} is in the cache of npx, which may be emptied; install scripstream and run this command again`, io.stderr)
     const year = new Date(io.scheduler.now()).getFullYear()
     const entry = schedulers[print]?.({
       ...{ program: [process.execPath, command], folder: dirname(config), out: resolve(out), config },
       variables: readNetworkVariables(io.env),
-      needed: listNeededVariables(dependencies.streams),
-      exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo, isHosted ? print : undefined),
+      exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo),
       minuteOfDay: readTimeOfDay(at),
       // In January and in July.
       offsets: [0, 6].map((month) => -new Date(year, month, 1).getTimezoneOffset()),
@@ -73,19 +70,10 @@ const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, s
     }),
   )
 
-/** The variables of the addresses and other settings that the streams need. */
-const listNeededVariables = (streams: Input['dependencies']['streams']): readonly string[] => {
-  const hosts = streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toAddressVariable(host)))
-  return [...new Set([...hosts, ...streams.flatMap(({ requires = [] }) => requires.flatMap((name) => environmentNames[name] ?? []))])]
-}
-
-/** A file or folder with its whole path, except on another machine (`hoster`); a database as it is. */
-const toAbsoluteTarget = (text: string, hoster: string | undefined): string => {
+/** A file or folder with its whole path; a database as it is. */
+const toAbsoluteTarget = (text: string): string => {
   const { kind, location } = readTarget('--export-to', text)
   if (kind === 'postgres') return text
-  if (hoster !== undefined && /^(\/|\.\.(\/|$))/.test(posix.normalize(location)))
-    throw new UsageError(`--export-to: ${hoster} does not keep ${JSON.stringify(location)}; use a relative path such as market.duckdb`)
-  if (hoster !== undefined) return text
   return kind === 'file' ? resolve(location) : `${kind}:${resolve(location)}`
 }
 

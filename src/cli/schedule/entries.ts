@@ -8,12 +8,10 @@ export interface DailyJob {
   /** The folder in which the command runs: that of the configuration file. */
   readonly folder: string
   readonly out: string
-  /** The settings file, with the addresses of the provider; undefined where they come from the environment. */
-  readonly config: string | undefined
+  /** The settings file, with the addresses of the provider. */
+  readonly config: string
   /** Variables that the command needs and a scheduler does not have, such as those of a proxy. */
   readonly variables: Readonly<Record<string, string>>
-  /** The variables that the streams need. */
-  readonly needed: readonly string[]
   /** Where the outputs are loaded after a run that `verify` found sound. */
   readonly exportTo: string | undefined
   /** Minutes after midnight in India. */
@@ -46,14 +44,10 @@ const listLocalTimes = (job: DailyJob) =>
     return { hour: Math.floor(rest / 60), minute: rest % 60, weekdays: [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7) }
   })
 
-const listCronTimes = (job: DailyJob): readonly string[] =>
-  listLocalTimes(job).map(({ hour, minute, weekdays }) => `${minute} ${hour} * * ${weekdays.join(',')}`)
-
 /** The commands of a day: the later ones run only if the earlier ones succeeded. */
 const listCommands = ({ program, out, config, exportTo }: DailyJob): readonly (readonly string[])[] =>
   [['run'], ['verify'], ...(exportTo === undefined ? [] : [['export', '--to', exportTo]])].map(([name = '', ...more]) => [
-    ...[...program, name, '--quiet', '--out', out, ...more],
-    ...(config === undefined ? [] : ['--config', config]),
+    ...[...program, name, '--quiet', '--out', out, ...more, '--config', config],
   ])
 
 const toShell = (job: DailyJob): string =>
@@ -66,12 +60,8 @@ const toShell = (job: DailyJob): string =>
 const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
   'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',
-  ...(config === undefined
-    ? []
-    : [
-        `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
-        'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
-      ]),
+  `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
+  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
   ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
 ]
 
@@ -89,19 +79,11 @@ const xmlComment = (job: DailyJob): string =>
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** A job on another machine: its folder is its own, and its settings come from variables. */
-const moveJob = (job: DailyJob, out: string, program: readonly string[]): DailyJob => ({
-  ...{ ...job, out, program, config: undefined, variables: {}, offsets: [0] },
-})
-
-const OPTIONAL_VARIABLES = ['SCRIPSTREAM_HEADERS', 'SCRIPSTREAM_NOTIFY', 'SCRIPSTREAM_NOTIFY_SECRET']
-const VARIABLES_NOTE = 'SCRIPSTREAM_HEADERS: headers as a JSON object. SCRIPSTREAM_NOTIFY: an address that is notified of a failure.'
-
 const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
   return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
-${commentEntry(job)}${listCronTimes(job)
-  .map((time) => `${time} ${command}\n`)
+${commentEntry(job)}${listLocalTimes(job)
+  .map(({ hour, minute, weekdays }) => `${minute} ${hour} * * ${weekdays.join(',')} ${command}\n`)
   .join('')}`
 }
 
@@ -190,84 +172,5 @@ ${triggers.join('')}  </Triggers>
 `
 }
 
-/** A workflow that keeps the folder in the cache of the host. */
-const githubActions = (given: DailyJob): string => {
-  const job = moveJob(given, './data', ['node', 'dist/bundle/cli/scripstream.cjs'])
-  // An entry of the cache is never overwritten: each attempt of a run has its own.
-  const key = `'data-\${{ github.run_id }}-\${{ github.run_attempt }}'`
-  const exported = job.exportTo === undefined || /^postgres/.test(job.exportTo) ? undefined : job.exportTo.replace(/^(duckdb|parquet):/, '')
-  return `# .github/workflows/scripstream.yml, in the default branch of a checkout of scripstream. Times are in UTC.
-${commentEntry(job)}# The variables below are secrets of the repository; one that is not set counts as absent. The streams need all but the last ${OPTIONAL_VARIABLES.length}.
-# ${VARIABLES_NOTE} The job also fails then.
-name: scripstream
-on:
-  schedule:
-${listCronTimes(job)
-  .map((time) => `    - cron: '${time}'\n`)
-  .join('')}  workflow_dispatch:
-# A run waits for the one before, whose state it needs.
-concurrency: scripstream
-jobs:
-  collect:
-    runs-on: ubuntu-latest
-    timeout-minutes: 120
-    env:
-${[...job.needed, ...OPTIONAL_VARIABLES].map((name) => `      ${name}: \${{ secrets.${name} }}`).join('\n')}
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-node@v4
-        with: { node-version: 22, cache: npm }
-      - run: npm ci && npm run build
-      # The newest stored folder: candles continue, and changes are found.
-      - uses: actions/cache/restore@v4
-        with: { path: data, key: ${key}, restore-keys: data- }
-${listCommands(job)
-  .map((args) => `      - run: ${args.map(quoteShell).join(' ')}`)
-  .join('\n')}
-      # Also after exit 3 (something is missing) and 4 (findings), which end the job.
-      - uses: actions/cache/save@v4
-        if: always()
-        with: { path: data, key: ${key} }
-      # The state of the runs is in the hidden folder data/.scripstream.
-      - uses: actions/upload-artifact@v4
-        if: always()
-        with: { name: market, path: ${exported === undefined ? 'data' : `"data\\n${exported}"`}, include-hidden-files: true }
-`
-}
-
-/** The owner of the folder on the host writes it, whatever the user of the image is. */
-const DOCKER_RUN = 'docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/data:/data"'
-
-/** An image that is built from a checkout, with the packages that queries and an export need. */
-const docker = (given: DailyJob): string => {
-  const job = moveJob(given, '/data', ['scripstream'])
-  const { exportTo = '' } = job
-  const forExport = /^postgres/.test(exportTo) ? ' postgres' : exportTo.endsWith('.xlsx') ? ' write-excel-file' : ''
-  return `# Dockerfile, in a checkout of scripstream. Build: docker build -t scripstream .
-# Create the folder first, or Docker creates it as root: mkdir -p data
-# Run as its owner: ${DOCKER_RUN} --env-file provider.env scripstream
-# Query: ${DOCKER_RUN} scripstream scripstream query "select symbol, close_inr from screener limit 5"
-# provider.env has one line NAME=value for each of ${job.needed.join(', ')}
-# and, if you like, for ${OPTIONAL_VARIABLES.join(', ')}, HTTPS_PROXY and NO_PROXY.
-# ${VARIABLES_NOTE}
-# Run it Monday to Friday at ${listClockTimes(job).join(' and ')} IST from the scheduler of the host.
-${commentEntry(job)}FROM node:22-slim AS build
-WORKDIR /app
-COPY . .
-RUN npm ci && npm pack --pack-destination /tmp
-
-FROM node:22-slim
-COPY --from=build /tmp/scripstream-*.tgz /tmp/
-RUN npm install --global /tmp/scripstream-*.tgz @duckdb/node-api${forExport} && rm /tmp/scripstream-*.tgz && mkdir /data && chown node /data
-USER node
-WORKDIR /data
-ENV SCRIPSTREAM_OUT=/data
-CMD ["sh", "-c", "${toShell(job).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"]
-`
-}
-
 /** The schedulers, and the text of an entry for each. */
-export const schedulers: Readonly<Record<string, (job: DailyJob) => string>> = {
-  ...{ cron, systemd, launchd, 'task-scheduler': taskScheduler },
-  ...{ 'github-actions': githubActions, docker },
-}
+export const schedulers: Readonly<Record<string, (job: DailyJob) => string>> = { cron, systemd, launchd, 'task-scheduler': taskScheduler }

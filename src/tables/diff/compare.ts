@@ -5,14 +5,12 @@ import type { Day } from '../../model/trading-day.js'
 import type { Change } from './change.js'
 import type { DocumentKind, ListKind } from './kinds.js'
 
-/** The rows of a list in two states. */
 export interface ListVersions {
   readonly before: readonly Row[]
   readonly after: readonly Row[]
 }
 
 interface ListContext {
-  /** The day of the earlier rows. */
   readonly beforeDay?: Day | undefined
   /** What the section has told already; what is told is added. */
   readonly told?: Set<string>

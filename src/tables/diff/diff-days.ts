@@ -57,7 +57,6 @@ export const diffDays = async (root: string, { since, until, streams, ...options
 interface ListedDays {
   readonly from: Day
   readonly to: Day | undefined
-  /** The recorded days. */
   readonly days: readonly Day[]
   /** Gets the damaged lists, which are left out. */
   readonly warn: Warn

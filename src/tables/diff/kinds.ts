@@ -13,7 +13,6 @@ export interface ListKind {
   readonly files: readonly string[]
   /** The records that a row of the file stands for; the row itself if absent. */
   readonly expand?: (row: Row) => readonly Row[]
-  /** What identifies a row. */
   readonly key: (row: Row) => string
   readonly symbol: 'Symbol' | 'Sym' | 'sym'
   /** The fields whose change counts. */

@@ -13,10 +13,8 @@ import { createRecordReader, readTable } from '../../storage/table-rows.js'
 import { openSeenDocuments } from './seen-documents.js'
 import type { TwoStates } from './two-states.js'
 
-/** Two recorded days to compare. */
 export interface ComparedDays {
   readonly from: Day
-  /** The present if absent. */
   readonly to: Day | undefined
   readonly streams: readonly StreamDefinition[]
   readonly exchange: string

@@ -13,7 +13,6 @@ export interface FileVersions {
   readonly after: unknown
 }
 
-/** The files of a folder in two states. */
 export interface ComparedFiles {
   /** Undefined if the file does not exist now, or has no earlier state to compare with. `earlier` is its name before. */
   readonly read: (file: string, earlier?: string) => Promise<FileVersions | undefined>
@@ -22,9 +21,7 @@ export interface ComparedFiles {
   readonly notes: string[]
 }
 
-/** A folder in two states. */
 export interface TwoStates extends ComparedFiles {
-  /** The stocks of the master lists. */
   readonly before: readonly Stock[]
   readonly after: readonly Stock[]
   readonly beforeDay: Day | undefined

@@ -8,13 +8,12 @@ import { lastWeekday } from '../../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
+import { readRunDay } from '../output-folder.js'
 import { openRelations } from '../relations.js'
-import { readRunDay } from '../variables.js'
 import { addNeeded, listViews } from '../views/index.js'
 import type { Export, ExportOptions, LoadedTable } from './export.js'
 import { createWriteError } from './replace-file.js'
 
-/** A table or view of the lake. */
 export interface ExportedTable extends Pick<Table, 'name' | 'comment' | 'key'> {
   readonly shape: Columned['shape']
   /** With `as_of`, and the time zone in the comments. */
@@ -32,7 +31,6 @@ export interface ExportedTable extends Pick<Table, 'name' | 'comment' | 'key'> {
 /** A running export: DuckDB with a view for each table. */
 export interface ExportContext {
   readonly connection: DuckDBConnection
-  /** The output folder. */
   readonly root: string
   readonly tables: readonly ExportedTable[]
   readonly isStopped: () => boolean

@@ -11,6 +11,8 @@ export interface LoadedTable {
   readonly ms: number
   /** Whether the table has no files: then the target keeps its old content. */
   readonly isSkipped: boolean
+  /** Of the lake: why the table has no file, though it can be computed; absent if it has one. */
+  readonly missing?: string
 }
 
 /** Options of every export. */

@@ -7,18 +7,14 @@ import type { ShownColumn } from '../../model/table.js'
 
 /** A workbook is put together in memory: this many cells take 0.9 GB, a screener of 2,775 stocks a quarter of that. */
 const MAX_CELLS = 2_000_000
-/** The longest text that a cell can have. */
 const MAX_TEXT = 32_767
 
-/** Rows to be written to a file. */
 interface Rows {
   readonly name: string
   readonly columns: readonly ShownColumn[]
-  /** Their SQL. */
   readonly select: string
 }
 
-/** Writes rows to a file, and returns how many there are. */
 export type WriteRows = (connection: DuckDBConnection, path: string, rows: Rows) => Promise<number>
 
 /**

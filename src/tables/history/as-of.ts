@@ -28,7 +28,6 @@ export interface TableReader {
 /** The schema with all days of each recorded table. */
 export const HISTORY_SCHEMA = 'history'
 
-/** A table with all recorded days of another one. */
 export interface HistoryTable extends Columned {
   readonly table: Table
 }
@@ -55,7 +54,6 @@ export interface PastDay {
   readonly folder: TableFolder
   readonly tables: readonly Table[]
   readonly day: Day
-  /** Gets the damaged days. */
   readonly warn: Warn
 }
 
@@ -112,7 +110,6 @@ export const readFirstSeen = async (history: History, warn: Warn): Promise<Table
   return { files, select: '(SELECT CAST(NULL AS VARCHAR) AS file, CAST(NULL AS VARCHAR) AS key, CAST(NULL AS DATE) AS day WHERE false)' }
 }
 
-/** Which days are read. */
 interface DaySelection {
   /** The last day; all if absent: a query as of a day must not see later ones. */
   readonly until?: Day | undefined

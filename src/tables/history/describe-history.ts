@@ -17,19 +17,15 @@ export interface HistoryDay {
   /** The least certain of its lists; absent without one. */
   readonly timing?: Timing
   readonly bytes: number
-  /** How many records it has. */
   readonly records: number
-  /** The streams whose lists it has. */
   readonly streams: readonly string[]
   /** The streams whose lists it lacks, although other days have them. */
   readonly missing: readonly string[]
   /** Whether its records are of a clock that was ahead, so that the day answers nothing. */
   readonly isMisdated: boolean
-  /** What cannot be read. */
   readonly damage?: string
 }
 
-/** The history of a folder. */
 export interface HistorySummary {
   readonly folder: string
   /** Oldest first, with the sessions between them that have no record. */

@@ -5,9 +5,9 @@ import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { listAnswers, listListedDays } from '../../storage/history/choose.js'
 import { AS_OF_MACRO, buildListSelect, chooseFiles, selectColumns } from '../../storage/history/guide.js'
 import { type History, nameHistoryFile } from '../../storage/history/record.js'
+import { type SymbolIsin, toFormerSql } from '../former-symbols.js'
 import { isRecorded } from '../history/as-of.js'
-import { listRewritten } from '../history/rewritten-days.js'
-import { type SymbolIsin, toFormerSql } from '../recorded-symbols.js'
+import { listRewritten } from '../variables.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../views/candles.js'
 import { FIRST_SEEN_VIEW } from '../views/events.js'
 import { listViews } from '../views/index.js'
@@ -20,20 +20,20 @@ interface Shown {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
-  /** The former symbols that views read. */
   readonly former: readonly SymbolIsin[]
 }
 
 /** What makes the lake readable without this program: names and texts of files. */
 export const listGuide = (shown: Shown): readonly (readonly [name: string, text: string])[] => [
   ['views.sql', buildViews(shown)],
-  ['README.md', README],
+  ['README.md', fillIn(README, shown)],
 ]
 
 const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
 
 /** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
-const buildViews = ({ history, tables, stored, runDay, former }: Shown): string => {
+const buildViews = (shown: Shown): string => {
+  const { history, tables, stored, runDay, former } = shown
   // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
   const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
@@ -47,7 +47,7 @@ const buildViews = ({ history, tables, stored, runDay, former }: Shown): string 
   const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewritten(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
-    HEAD,
+    fillIn(HEAD, shown),
     buildRunDay(listListedDays(history), runDay),
     rewritten,
     ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
@@ -90,10 +90,23 @@ const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string
         .replaceAll(RUN_DAY, 'run_day()')
         .replaceAll(REWRITTEN_ROWS, '(SELECT * REPLACE (day > as_of_day() AS is_later) FROM past.rewritten_rows)')
 
+/** Names a table with rows of stocks, one with candles, and a list on the newest recorded day. Leaves out lines about what is not there. */
+const fillIn = (text: string, { history, tables, stored }: Shown): string => {
+  const first = (...names: readonly string[]): string | undefined => names.find((name) => stored.has(name))
+  const list = first('surveillance', ...tables.filter(isRecorded).map(({ name }) => name))
+  const day = list && listListedDays(history).at(-1)
+  const names = { table: first('screener', ...stored), candles: first('candles_adjusted', 'candles'), list, day }
+  const lines = Object.entries(names).reduce(
+    (all, [name, value]) =>
+      all.flatMap((line) => (value ? [line.replaceAll(`{${name}}`, value)] : line.includes(`{${name}}`) ? [] : [line])),
+    text.split('\n'),
+  )
+  return lines.join('\n')
+}
+
 const HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
---   FROM screener;
---   SET VARIABLE as_of = DATE '2026-02-04';       -- from now on as of this day
---   RESET VARIABLE as_of;                         -- now
+--   FROM {table};
+--   SET VARIABLE as_of = DATE '{day}';       -- from now on as of this day; RESET VARIABLE as_of: now
 -- "scripstream lake" rewrites this file.
 CREATE SCHEMA IF NOT EXISTS past;
 ${AS_OF_MACRO}`
@@ -113,24 +126,24 @@ Each folder is a table of \`scripstream query\`, with one Parquet file: the coll
 Start in this folder. DuckDB, version 1.1 or newer:
 
     duckdb -init views.sql
-    FROM screener;
-    SET VARIABLE as_of = DATE '2026-02-04'; FROM surveillance;
+    FROM {table};
+    SET VARIABLE as_of = DATE '{day}'; FROM {list};
 
 pandas (packages pandas and pyarrow):
 
     import pandas
-    screener = pandas.read_parquet('screener/screener.parquet')
-    tcs = pandas.read_parquet('candles_adjusted/candles_adjusted.parquet', filters=[('symbol', '==', 'TCS')])
+    {table} = pandas.read_parquet('{table}/{table}.parquet')
+    tcs = pandas.read_parquet('{candles}/{candles}.parquet', filters=[('symbol', '==', 'TCS')])
 
 Polars:
 
     import polars
-    screener = polars.read_parquet('screener/screener.parquet')
-    tcs = polars.scan_parquet('candles_adjusted/candles_adjusted.parquet').filter(polars.col('symbol') == 'TCS').collect()
+    {table} = polars.read_parquet('{table}/{table}.parquet')
+    tcs = polars.scan_parquet('{candles}/{candles}.parquet').filter(polars.col('symbol') == 'TCS').collect()
 
-A recorded day from Python, as a pandas frame (\`.pl()\` for Polars):
+DuckDB from Python, as a pandas frame (\`.pl()\` for Polars):
 
     import duckdb; db = duckdb.connect(); db.execute(open('views.sql').read())
-    db.execute("SET VARIABLE as_of = DATE '2026-02-04'")
-    frame = db.sql('FROM surveillance').df()
+    db.execute("SET VARIABLE as_of = DATE '{day}'")
+    frame = db.sql('FROM {table}').df()
 `

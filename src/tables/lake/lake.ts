@@ -10,28 +10,23 @@ import { forEachYielding } from '../../storage/output-files.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceFile } from '../export/replace-file.js'
-import { addNeeded, listViews } from '../views/index.js'
-import { isView, type View } from '../views/view.js'
-import { deleteFormerCopies } from './former-copies.js'
+import { addNeeded, isView, listViews } from '../views/index.js'
+import type { View } from '../views/view.js'
 
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 1
 /** The name of the key in the metadata of a file. */
 const KEY = 'scripstream'
 
-/** The path of a file in the lake. */
 export const toLakePath = (root: string, ...names: readonly string[]): string => join(root, 'lake', ...names)
 
 /** A table is one file, so that one rename replaces all of it. */
 export const nameLakeFile = (table: string): string => `${table}/${table}.parquet`
 
-/** A table or a view. */
 type Relation = Columned & Pick<Table, 'key'>
 
-/** A file of the lake. */
 export interface LakeTable {
   readonly files: readonly string[]
-  /** The SQL that reads it. */
   readonly select: string
   /** Of candles: reads each day once, the last one of the file. */
   readonly unique: string
@@ -40,9 +35,7 @@ export interface LakeTable {
   readonly ms: number
 }
 
-/** What the content of a file depends on. */
 interface Inputs {
-  /** The size of the outputs that it is made of. */
   readonly bytes: number
   readonly key: string
 }
@@ -115,7 +108,6 @@ export const openLake = (
     /** Reads candle files as a run writes them, which takes half the time, or as they are. */
     writeTable: async (table: Table) => {
       if (!(await isWritten(table, true))) return undefined
-      if (table.key) await deleteFormerCopies(folder.root)
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
       return keep(table, () => copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))))
     },

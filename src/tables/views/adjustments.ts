@@ -20,7 +20,7 @@ export const adjustments = defineView({
     col(
       'is_applied',
       'BIGINT',
-      '1 if the stored candles are already divided by it, 0 if not, as by dividends; NULL if candles cannot tell, or ahead of its day',
+      '1 if the stored candles are divided by it, 0 if not, as by dividends; NULL if unknown, or ahead of its day',
     ),
     col('amount_inr', 'DOUBLE', 'dividend, rupees a share, divided like the stored prices by later splits and bonuses'),
     col('close_before_inr', 'DOUBLE', `close before that day as stored, at most ${NEAR_DAYS} days earlier, rupees`),

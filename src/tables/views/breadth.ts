@@ -74,5 +74,4 @@ const buildBreadth = (isNamed: (column: string) => boolean): View =>
     from: `FROM (${GROUPS}) WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS}`,
   })
 
-/** Advances and declines. */
 export const breadth: View = { ...buildBreadth(() => true), narrow: buildBreadth }

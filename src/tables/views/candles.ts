@@ -5,7 +5,6 @@ const PRICES = ['open', 'high', 'low', 'close'] as const
 /** The name of this view, which a cache can stand for. */
 export const CANDLE_DAYS = 'candle_days'
 
-/** Candles without repetitions. */
 export const candleDays = defineView({
   name: CANDLE_DAYS,
   about: 'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
@@ -44,7 +43,6 @@ const STEPS = `steps AS (
 
 const adjust = (column: string): string => `c.${column} / coalesce(a.price, 1)`
 
-/** Candles whose prices compare across splits and bonuses. */
 export const candlesAdjusted = defineView({
   name: 'candles_adjusted',
   about: 'daily candles of stocks without jumps at splits and bonuses, one row for each stock and day',
@@ -54,16 +52,11 @@ export const candlesAdjusted = defineView({
     ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
     col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
     col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.price, 1)'),
-    col(
-      'close_total_return',
-      'DOUBLE',
-      'close, also divided by the factors of later dividends, rupees',
-      `${adjust('close')} / coalesce(a.dividend, 1)`,
-    ),
+    col('close_total_return', 'DOUBLE', 'close, also divided by later dividends, rupees', `${adjust('close')} / coalesce(a.dividend, 1)`),
     col(
       'close_first',
       'DOUBLE',
-      'close as it was first collected if a run collected it on its day: not divided by later splits and bonuses, rupees of that day',
+      'close as a run of its day collects it: not divided by later splits, rupees of that day',
       'c.close * coalesce(a.applied, 1)',
     ),
   ],
@@ -80,22 +73,20 @@ export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCH
 /** All rows of the variable. */
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
-/** Candle histories that runs replaced. */
 export const rewritten = defineView({
   name: REWRITTEN_VIEW,
   about:
     'candle histories that a recorded run fetched again and replaced, one row for each file and run: what was known before had other prices',
-  needs: ['master'],
+  needs: ['symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no listed stock has the symbol now'),
+    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol on that day, or name of the index', 'item'),
     col('day', 'DATE', 'day of the run'),
     col('known_at', 'TIMESTAMP', 'when the candles were replaced, India time'),
     col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
     col('reason', 'VARCHAR', 'why it was replaced'),
   ],
-  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later)
-    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) m ON m.symbol = item AND stream = 'all-ohlcv'`,
+  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later) LEFT JOIN (SELECT symbol, isin FROM symbol_isins) AS s ON s.symbol = item AND stream = 'all-ohlcv'`,
 })
 
 /** Candles with what the history knows about their prices. Apart from `candles`, whose queries need no history. */
@@ -110,7 +101,7 @@ export const candlesKnown = defineView({
     col(
       'known_since',
       'TIMESTAMP',
-      'when a recorded run replaced the prices of this day, India time: earlier they were others; NULL if no recorded run did',
+      'when a recorded run replaced this price, India time: before, it was another one; NULL if none did',
       'r.known_at',
     ),
   ],
@@ -119,7 +110,8 @@ export const candlesKnown = defineView({
     `replaced AS (
       SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,
         max(known_at) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS known_at
-      FROM (SELECT item AS symbol, day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} WHERE stream = 'all-ohlcv' GROUP BY item, day)
+      FROM (SELECT coalesce(symbol_now, item) AS symbol, r.day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+        LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL)
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
   ],

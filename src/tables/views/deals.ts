@@ -1,18 +1,14 @@
 import { isSameIssuer } from './symbols.js'
 import { col, defineView, growth } from './view.js'
 
-/** Deals with their value. */
+const ISIN = `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`
+
 export const dealsValued = defineView({
   name: 'deals_valued',
   about: 'bulk and block deals with their value, one row each',
   needs: ['deals', 'symbol_isins'],
   columns: [
-    col(
-      'isin',
-      'VARCHAR',
-      'ISIN of the stock; NULL if no list names it',
-      `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`,
-    ),
+    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', ISIN),
     col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
     col('day', 'DATE', 'day of the deal', 'd.date'),
     col('exchange', 'VARCHAR', 'exchange of the deal'),
@@ -25,19 +21,17 @@ export const dealsValued = defineView({
     col(
       'net_value_cr',
       'DOUBLE',
-      'the value, negative for a sale, crore rupees',
-      "CASE side WHEN 'B' THEN 1 WHEN 'S' THEN -1 END * quantity * price / 1e7",
+      'value, negative for a sale, crore rupees',
+      "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
     ),
   ],
   from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
 })
 
-/** Sessions after a deal. */
 const LATER = [1, 5, 20, 60] as const
 /** Calendar days between a deal and the session whose close it is compared with, at most. */
 const BASE_DAYS = 10
 
-/** What followed a deal. */
 export const dealsReturns = defineView({
   name: 'deals_returns',
   about: 'bulk and block deals with the return of the stock afterwards, one row each; NULL until the sessions exist',
@@ -47,16 +41,16 @@ export const dealsReturns = defineView({
     col(
       'base_day',
       'DATE',
-      `session that the returns count from: that of the deal, or the last one before it, at most ${BASE_DAYS} days`,
+      `session that returns count from: that of the deal, or the last one of the ${BASE_DAYS} days before`,
       'base.day',
     ),
     col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
-    ...LATER.map((sessions) =>
+    ...LATER.map((n) =>
       col(
-        `return_${sessions}d_pct`,
+        `return_${n}d_pct`,
         'DOUBLE',
-        `close ${sessions} ${sessions === 1 ? 'session' : 'sessions'} after it against that close, percent`,
-        growth(`base.close_${sessions}`, 'base.close'),
+        `close of session ${n} after it against that close, percent`,
+        growth(`base.close_${n}`, 'base.close'),
       ),
     ),
   ],

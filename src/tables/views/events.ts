@@ -6,7 +6,6 @@ const ofPresentStock = (table: string): string =>
 
 const PRESENT_SYMBOL = col('symbol', 'VARCHAR', 'trading symbol of the stock now')
 
-/** Filings without the same document twice. */
 export const filingsUnique = defineView({
   name: 'filings_unique',
   about:
@@ -27,7 +26,6 @@ export const filingsUnique = defineView({
   from: `FROM ${ofPresentStock('filings')} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
 })
 
-/** News without the same one twice. */
 export const newsUnique = defineView({
   name: 'news_unique',
   about: 'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
@@ -61,7 +59,6 @@ const SEEN_SELECTS = [
     concat(quantity, ' at ', price_inr, ' rupees on ', exchange), seen_on FROM ${undated('deals_valued')}`,
 ]
 
-/** Since when filings, news, announcements and deals are known. */
 export const firstSeen = defineView({
   name: FIRST_SEEN_VIEW,
   about: 'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
@@ -73,16 +70,12 @@ export const firstSeen = defineView({
     col('happened_at', 'TIMESTAMP', 'its own time, India time; NULL for a deal'),
     col('kind', 'VARCHAR', 'filing, news, announcement or deal'),
     col('title', 'VARCHAR', 'title of the filing or news, text of the announcement, kind, side and client of the deal'),
-    col(
-      'detail',
-      'VARCHAR',
-      'address of the document of a filing, category of news, kind of announcement; of a deal shares, average price in rupees and exchange',
-    ),
+    col('detail', 'VARCHAR', 'address of a filing, category of news, kind of announcement; of a deal shares, price in rupees and exchange'),
     // Of copies of a filing, one that was there before the history began counts.
     col(
       'first_seen',
       'DATE',
-      'day in India of the first recorded run that had it; NULL if it was there before the history began, or no recorded run has had it',
+      'day of the first recorded run that had it; NULL if it is older, or in no record',
       'if(count(seen_on) = count(*), min(seen_on), NULL)',
     ),
   ],
@@ -102,7 +95,6 @@ const EVENT_SELECTS = [
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
-/** Everything dated about a stock. */
 export const events = defineView({
   name: 'events',
   about: 'what happened to each stock: filings, news, announcements, deals, corporate actions and changes of the price band, one row each',

@@ -26,7 +26,6 @@ const QUARTER_BLOCKS = `SELECT isin, symbol, 'consolidated' AS basis, quarters A
 const ofYearBefore = (value: string): string =>
   `max(${value}) OVER (PARTITION BY isin, basis ORDER BY year(day) * 12 + month(day) RANGE BETWEEN 12 PRECEDING AND 12 PRECEDING)`
 
-/** Results by quarter. */
 export const quarters = defineView({
   name: 'quarters',
   about: 'results of each stock by quarter, one row for each stock, basis and quarter',
@@ -46,7 +45,7 @@ export const quarters = defineView({
     col(
       'net_profit_yoy_pct',
       'DOUBLE',
-      'net profit against the same quarter a year before, percent; NULL after a loss',
+      'net profit against the year before, percent; NULL after a loss',
       growth('net_profit_cr', ofYearBefore('net_profit_cr')),
     ),
   ],
@@ -78,7 +77,6 @@ const defineFigures = (
 
 const PLACE = col('place', 'BIGINT', '0 for the newest period, 1 for the one before')
 
-/** Ratios, one row for each value. */
 export const ratios = defineFigures(
   {
     name: 'ratios',
@@ -87,12 +85,7 @@ export const ratios = defineFigures(
       UNION ALL SELECT isin, symbol, 'by year', "returns" FROM fundamentals
       UNION ALL SELECT isin, symbol, 'trailing twelve months', ttm FROM fundamentals`,
   },
-  col(
-    'day',
-    'DATE',
-    'last day of the period, or day of the run; NULL if the provider did not name the period',
-    `if(basis = 'by year', period, ${RUN_DAY})`,
-  ),
+  col('day', 'DATE', 'last day of the period, or day of the run; NULL if unknown', `if(basis = 'by year', period, ${RUN_DAY})`),
   [
     col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
     PLACE,
@@ -114,24 +107,16 @@ const defineYears = (name: string, about: string, [consolidated, standalone]: re
     [
       col('basis', 'VARCHAR', 'consolidated or standalone'),
       PLACE,
-      col(
-        'year',
-        'VARCHAR',
-        'financial year from April to March, such as FY26',
-        "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)",
-      ),
+      col('year', 'VARCHAR', 'financial year, such as FY26', "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)"),
       col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
       col('value', 'DOUBLE', unit),
     ],
   )
 
-/** Results by year. */
 export const years = defineYears('years', 'results', ['years', 'incomeStat_sy'], 'crore rupees; eps in rupees, opm in percent')
 
-/** Balance sheets by year. */
 export const balanceSheet = defineYears('balance_sheet', 'balance sheet', ['balance_sheet', 'bs_s'], 'crore rupees')
 
-/** Shareholding by quarter. */
 export const shareholding = defineView({
   name: 'shareholding',
   about: 'who holds the shares of each stock by quarter, one row for each stock and quarter',

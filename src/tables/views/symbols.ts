@@ -17,12 +17,7 @@ export const symbolIsins = defineView({
     col('isin', 'VARCHAR', 'ISIN of the stock'),
     col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
     col('day', 'DATE', 'day of the run', RUN_DAY),
-    col(
-      'symbol_now',
-      'VARCHAR',
-      'symbol in the master list; the same symbol if the stock is not listed',
-      'coalesce(now.symbol_now, symbol)',
-    ),
+    col('symbol_now', 'VARCHAR', 'symbol in the master list; the same one if it is not listed', 'coalesce(now.symbol_now, symbol)'),
   ],
   from: `FROM (
     SELECT symbol, arg_min(isin, place) AS isin
@@ -36,7 +31,6 @@ export const isSameIssuer = (one: string, other: string): string => `left(${one}
 
 const ALL_SOURCES = [...SOURCES, 'news']
 
-/** Every symbol that the folder knows for an ISIN. */
 export const symbols = defineView({
   name: 'symbols',
   about: 'every symbol of an ISIN that the folder knows, one row each; a join by ISIN keeps renamed stocks',

@@ -1,5 +1,5 @@
 import type { SqlType } from '../../model/row-schema.js'
-import type { Columned, ShownColumn } from '../../model/table.js'
+import type { ShownColumn } from '../../model/table.js'
 
 /** A column of a view: its SQL, and what the other columns of tables have. */
 export interface ViewColumn extends ShownColumn {
@@ -16,7 +16,6 @@ export interface ViewFacts {
   readonly columns: readonly ViewColumn[]
   /** Common table expressions, without WITH. */
   readonly with?: readonly string[]
-  /** The SQL after the columns. */
   readonly from: string
   /** Whether it is computed once for a statement, because views read it several times. It must be small. */
   readonly isShared?: boolean
@@ -30,8 +29,6 @@ export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'is
   /** The same view with the named columns, and those that cost nothing. */
   readonly narrow?: (isNamed: (column: string) => boolean) => View
 }
-
-export const isView = (table: Columned): table is View => 'sql' in table
 
 /** The day that snapshots, such as price bands, are about. NULL without a record of a run. */
 export const RUN_DAY = "CAST(getvariable('run_day') AS DATE)"

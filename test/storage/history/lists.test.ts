@@ -126,7 +126,7 @@ describe('a recorded list', () => {
       }),
       { numRuns: 40, examples: [[[[], [], []]], [[TEXTS.map((one) => rowOf('A', { text: one })), [], []]]] },
     )
-  }, 60_000)
+  })
 
   it('has the changes of its base, if at most half of the rows differ', async () => {
     const base = rowsOf(10, { price: 1 })

@@ -94,7 +94,7 @@ describe.runIf(duckdb)('the answers of ten days stay as they were, and no file o
     await collectTenDays(template)
     before = await readAnswers(template)
     files = listRecordFiles(template)
-  }, 60_000)
+  })
   afterAll(() => rmSync(template, { recursive: true, force: true }))
 
   it.each(Object.entries(SCENARIOS))(

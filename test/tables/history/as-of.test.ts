@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listTables } from '../../../src/engine/define-stream.js'
@@ -229,6 +229,24 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     // Collected late: it replaced only what was before its day.
     await recordRun(root, { day: '2026-02-18', asOf: '2026-02-06', scripts: { 'all-ohlcv': replaced('S1') } })
     expect((await ask(sql, root)).rows).toEqual([['2026-02-06', '2026-02-18 19:30:00'], ...known.slice(1)])
+  })
+
+  it('belong to their stock after a rename', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    mkdirSync(join(root, 'ohlcv_data'))
+    await recordRun(root, { day: '2026-02-09', scripts: { 'all-ohlcv': replaced('S1') } })
+    const list = join(root, 'master_isin_map.json')
+    writeFileSync(list, readFileSync(list, 'utf8').replace('"S1"', '"NEW"'))
+    writeFileSync(
+      join(root, 'ohlcv_data/NEW.csv'),
+      `Timestamp,Open,High,Low,Close,Volume\n${toInstant('2026-02-06', '09:15') / 1_000},1,1,1,1,1\n`,
+    )
+    await recordRun(root, { day: '2026-02-10' })
+    const since = '2026-02-09 19:30:00'
+    expect((await ask('select isin, symbol from rewritten', root)).rows).toEqual([['INE000000001', 'S1']])
+    expect((await ask("select known_since from candles_known where symbol = 'NEW'", root)).rows).toEqual([[since]])
+    expect((await ask("select prices_known_since from screener where symbol = 'NEW'", root)).rows).toEqual([[since]])
   })
 
   it('are none without a history', async () => {

@@ -92,7 +92,7 @@ describe.runIf(duckdb)('ten days with known truth', () => {
     )
     plain.close()
     lake.close()
-  }, 60_000)
+  })
 })
 
 describe('ten days with known truth', () => {
@@ -105,7 +105,7 @@ describe('ten days with known truth', () => {
         expect(await changesOf(root, since, until), `${since} ${until}`).toEqual(findTruth(from, DAYS.indexOf(until)))
       if (from < last) expect(await changesOf(root, since), `since ${since}`).toEqual(findTruth(from, last))
     }
-  }, 60_000)
+  })
 
   it('have the findings that only the history shows, and no other', async () => {
     const root = await collectTenDays()

@@ -67,7 +67,7 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(8, 300))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   /** The columns by what they read: those of one set are planned alike. */
@@ -84,7 +84,7 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
       const some = await objectsOf(`select ${names.join(', ')} from screener order by symbol`, out)
       expect(some).toEqual(whole.map((row) => Object.fromEntries(names.map((name) => [name, row[name]]))))
     }
-  }, 60_000)
+  })
 
   it('reads only the tables that these columns need', () => {
     const narrow = (...names: readonly string[]): View => screener.narrow?.((name) => names.includes(name)) ?? screener

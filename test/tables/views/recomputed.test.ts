@@ -99,7 +99,7 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
       }),
     )
     expect(candles.size).toBeGreaterThan(stocks.length / 2)
-  }, 600_000)
+  })
   afterAll(() => remove())
 
   const readJson = (file: string): readonly Json[] => JSON.parse(readFileSync(join(out, file), 'utf8'))
@@ -117,7 +117,7 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
       }
     }
     expect(seen.size).toBe(6)
-  }, 600_000)
+  })
 
   it('returns after all deals', async () => {
     const rows = await objectsOf('select * from deals_returns order by all', out)
@@ -138,7 +138,7 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
       }
     }
     expect([isKnown.has(1), isAhead.has(60)]).toEqual([true, true])
-  }, 600_000)
+  })
 
   it.each([
     ['years', 'incomeStat_cy', 'incomeStat_sy'],

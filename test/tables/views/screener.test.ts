@@ -86,7 +86,7 @@ describe.skipIf(!duckdb)('the screener', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(60, 300))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   it('equals what a plain script computes from the files, for all stocks', async () => {

@@ -68,7 +68,7 @@ describe.skipIf(!duckdb)('the views of a run', () => {
   let [out, remove] = ['', (): void => undefined]
   beforeAll(async () => {
     ;({ out, remove } = await collected(20, 300))
-  }, 60_000)
+  })
   afterAll(() => remove())
 
   it.each(views.map(({ name }) => name))('%s has rows and the documented columns', async (name) => {

@@ -18,9 +18,7 @@ export type GroupName =
   | 'lists'
   | 'latest'
 
-/** Columns of the screener from one source. */
 export interface ScreenerGroup {
-  /** What the columns are about. */
   readonly title: string
   readonly needs: readonly string[]
   /** Common table expressions; the one with the name of the group has one row for each ISIN. */

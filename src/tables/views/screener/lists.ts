@@ -7,7 +7,6 @@ const WEEK = 'the day of the run and the 6 days before'
 /** The list of deals is about all stocks: one that it lacks has none. */
 const known = (figure: string): string => `if(has_deals, coalesce(${figure}, 0), NULL)`
 
-/** Surveillance, circuits, price bands, deals and upcoming actions. */
 export const lists: ScreenerGroup = {
   title: 'surveillance, price band, circuit, deals and upcoming actions',
   needs: ['master', 'surveillance', 'bands', 'band_changes', 'circuits', 'deals', 'deals_valued', 'corporate_actions', 'symbols'],
@@ -43,12 +42,7 @@ export const lists: ScreenerGroup = {
     reading([], col('band_pct', 'DOUBLE', 'price band, percent; NULL without a band, or if unknown: see band', 'm.band_percent')),
     reading(
       [],
-      col(
-        'band',
-        'VARCHAR',
-        'price band such as 20 % or no band; NULL if unknown',
-        `coalesce(printf('%g %%', m.band_percent), lower(m.band))`,
-      ),
+      col('band', 'VARCHAR', 'such as 20 % or no band; NULL if unknown', `coalesce(printf('%g %%', m.band_percent), lower(m.band))`),
     ),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
@@ -64,7 +58,6 @@ export const lists: ScreenerGroup = {
   ],
 }
 
-/** Indicators as the provider computes them. */
 export const indicators: ScreenerGroup = {
   title: 'indicators of the provider',
   needs: ['indicators', 'pivots'],

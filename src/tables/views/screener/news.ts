@@ -10,7 +10,9 @@ const FILED = 'filed AS (SELECT isin, day, filed_at, caption, descriptor, catego
 /** The last day of the quarter before the newest results. */
 const RESULTS_END = "CAST(date_trunc('quarter', results_at) - INTERVAL 1 DAY AS DATE)"
 
-/** How the price moved since the newest results. */
+const sinceBase = (close: string, isKnown = 'base_day IS NOT NULL'): string =>
+  `if(${isKnown}, 100 * (${close} / NULLIF(base_close, 0) - 1), NULL)`
+
 export const reaction: ScreenerGroup = {
   title: 'returns since the newest results',
   needs: ['filings_unique', 'announcements', 'candles_adjusted', 'quarters'],
@@ -38,47 +40,30 @@ export const reaction: ScreenerGroup = {
   ],
   alias: 'e',
   columns: [
-    col(
-      'results_at',
-      'TIMESTAMP',
-      'when the results of the newest quarter were first filed or announced, India time; NULL if that was not found',
-    ),
+    col('results_at', 'TIMESTAMP', 'when the results of the newest quarter were first filed or announced, India time; NULL if unknown'),
     col('results_quarter', 'VARCHAR', 'the quarter that had ended before, which these results are of', nameQuarter(RESULTS_END)),
     reading(
       ['reaction', 'results'],
-      col('figures_are_of_results', 'BIGINT', '1 if the figures are of that quarter, 0 if they are older', `quarter_end >= ${RESULTS_END}`),
+      col('figures_are_of_results', 'BIGINT', '1 if the figures are of it, 0 if older', `quarter_end >= ${RESULTS_END}`),
     ),
-    col(
-      'results_base_day',
-      'DATE',
-      'last session that had ended (15:30) when they came; NULL if it ended more than 10 days before',
-      'base_day',
-    ),
+    col('results_base_day', 'DATE', 'last session that had ended (15:30) when they came, at most 10 days before', 'base_day'),
     col('results_base_close_inr', 'DOUBLE', 'close of that session, rupees', 'if(base_day IS NULL, NULL, base_close)'),
-    col(
-      'results_day_return_pct',
-      'DOUBLE',
-      'return of the first session after it, percent',
-      'if(base_day IS NULL, NULL, 100 * (after_close / NULLIF(base_close, 0) - 1))',
-    ),
+    col('results_day_return_pct', 'DOUBLE', 'return of the first session after it, percent', sinceBase('after_close')),
     reading(
       ['price', 'reaction'],
-      col(
-        'return_since_results_pct',
-        'DOUBLE',
-        'return since then, percent; NULL without a later session',
-        'if(base_day < price_day, 100 * (close_1 / NULLIF(base_close, 0) - 1), NULL)',
-      ),
+      col('return_since_results_pct', 'DOUBLE', 'return since then, percent', sinceBase('close_1', 'base_day < price_day')),
     ),
   ],
 }
 
 const sinceWeek = (day: string): string => `${day} > ${RUN_DAY} - 7 AND ${day} <= ${RUN_DAY}`
 
+const ofWeek = (count: string, table: string): string =>
+  `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM ${table}), coalesce(${count}, 0), NULL)`
+
 /** The values of the newest row. In a structure, because max_by passes over NULL and would take a value of another row. */
 const latestOf = (values: string, order: string): string => `max_by(${values}, row(${order})) FILTER (${order.split(',')[0]} IS NOT NULL)`
 
-/** The latest filing and news. */
 export const latest: ScreenerGroup = {
   title: 'latest filing and news',
   needs: ['filings_unique', 'news_unique'],
@@ -99,20 +84,10 @@ export const latest: ScreenerGroup = {
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
     col('filing', 'VARCHAR', 'title of the latest filing', 'last_filing.title'),
     col('filing_url', 'VARCHAR', 'address of its document', 'last_filing.url'),
-    col(
-      'filings_7d',
-      'BIGINT',
-      'filings of the day of the run and the 6 days before',
-      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM filed), coalesce(filings, 0), NULL)`,
-    ),
+    col('filings_7d', 'BIGINT', 'filings of the day of the run and the 6 days before', ofWeek('filings', 'filed')),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
     col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
     col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
-    col(
-      'news_7d',
-      'BIGINT',
-      'news of the day of the run and the 6 days before',
-      `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM news_unique), coalesce(t.news, 0), NULL)`,
-    ),
+    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', ofWeek('t.news', 'news_unique')),
   ],
 }

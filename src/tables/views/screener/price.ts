@@ -92,7 +92,7 @@ const COLUMNS = [
   col(
     'close_in_range_pct',
     'DOUBLE',
-    'close within the range of the day: 0 at the low, 100 at the high',
+    'close in the range of the day: 0 low, 100 high',
     '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)',
   ),
   col('volume', 'DOUBLE', 'shares traded', 'volume_1'),
@@ -108,7 +108,7 @@ const COLUMNS = [
   col(
     'listed_days',
     'BIGINT',
-    `calendar days from the listing to the newest candle; below ${DAYS_OF_52_WEEKS}, the 52-week columns count from the listing`,
+    `calendar days since the listing; below ${DAYS_OF_52_WEEKS}, 52-week columns count from it`,
     'price_day - m.listed_on',
   ),
   col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks or since the listing, rupees', sinceListing('high_52w')),
@@ -123,24 +123,14 @@ const COLUMNS = [
   col(
     'volatility_20_pct',
     'DOUBLE',
-    'sample standard deviation of 20 daily logarithmic returns, times the root of 252, percent',
+    'standard deviation (sample) of 20 daily log returns, times the root of 252, percent',
     'volatility_20',
   ),
   ...AVERAGES.map((sessions) => col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`)),
-  ...[20, 50, 200].map((sessions) =>
-    col(
-      `from_sma_${sessions}_pct`,
-      'DOUBLE',
-      `close against the average of ${sessions} sessions, percent`,
-      change('close_1', `sma_${sessions}`),
-    ),
+  ...[20, 50, 200].map((n) =>
+    col(`from_sma_${n}_pct`, 'DOUBLE', `close against the average of ${n} sessions, percent`, change('close_1', `sma_${n}`)),
   ),
-  col(
-    'sma_200_change_1m_pct',
-    'DOUBLE',
-    'average of 200 sessions against that of 21 sessions earlier, percent',
-    change('sma_200', 'sma_200_1m'),
-  ),
+  col('sma_200_change_1m_pct', 'DOUBLE', 'average of 200 sessions against 21 sessions earlier, percent', change('sma_200', 'sma_200_1m')),
   flag('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
   flag('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
   flag('inside_day', 'neither high nor low is beyond that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
@@ -162,7 +152,6 @@ export const price: ScreenerGroup = {
   columns: COLUMNS,
 }
 
-/** The same of indices. */
 export const indexPrices = defineView({
   name: 'index_prices',
   about: 'each index with its newest candle and the prices before it, in points, one row each',
@@ -188,7 +177,8 @@ export const indexPrices = defineView({
   from: 'FROM price AS p JOIN items AS m ON m.item = p.isin',
 })
 
-/** What needs the whole history. */
+const yearly = (years: number): string => `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`
+
 export const history: ScreenerGroup = {
   title: 'the whole history of candles_adjusted',
   needs: ['candles_adjusted'],
@@ -206,20 +196,12 @@ export const history: ScreenerGroup = {
     col('first_day', 'DATE', 'day of the oldest candle'),
     col('high_all_inr', 'DOUBLE', 'highest price of all stored candles, rupees', 'high_all'),
     col('high_all_day', 'DATE', 'day of that price, the last of several'),
-    reading(
-      ['price', 'history'],
-      col('from_high_all_pct', 'DOUBLE', 'close against the highest price of all, percent', change('close_1', 'high_all')),
-    ),
+    reading(['price', 'history'], col('from_high_all_pct', 'DOUBLE', 'close against it, percent', change('close_1', 'high_all'))),
     col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
       reading(
         ['price', 'history'],
-        col(
-          `cagr_${years}y_pct`,
-          'DOUBLE',
-          `return since the last close at least ${years} calendar years before, percent a year`,
-          `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`,
-        ),
+        col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent a year`, yearly(years)),
       ),
     ),
   ],

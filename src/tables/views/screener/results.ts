@@ -11,13 +11,13 @@ const FIGURES = [
 
 const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
 
-const UNDEFINED = 'NULL unless the earlier figure is positive'
+const UNDEFINED = 'NULL unless that was positive'
 
 const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
   col(
     `${figure}_yoy_pct`,
     'DOUBLE',
-    `${text} of the newest quarter against the year before, percent; ${UNDEFINED}`,
+    `${text} against the year before, percent; ${UNDEFINED}`,
     growth(`${figure}_${unit}_0`, `${figure}_${unit}_4`),
   ),
   col(
@@ -66,7 +66,10 @@ export const results: ScreenerGroup = {
   ],
 }
 
-/** Valuation and quality. */
+const PE_TTM = `CASE WHEN (${ttm('eps_inr')}) > 0 AND coalesce(adjusted_on <= quarter_end, true) THEN close_1 / (${ttm('eps_inr')}) END`
+const PRICE_TO_SALES = `CASE WHEN (${ttm('sales_cr')}) > 0 THEN m.market_cap / (${ttm('sales_cr')}) END`
+const NET_MARGIN = 'CASE WHEN sales_cr_0 > 0 THEN 100 * net_profit_cr_0 / sales_cr_0 END'
+
 export const valuation: ScreenerGroup = {
   title: 'valuation',
   needs: ['fundamentals', 'master_data', 'adjustments'],
@@ -80,42 +83,20 @@ export const valuation: ScreenerGroup = {
   columns: [
     reading(
       ['price', 'results', 'valuation'],
-      col(
-        'pe_ttm',
-        'DOUBLE',
-        'close against the earnings of four quarters; NULL after a loss, and after a split or bonus that these earnings a share do not know',
-        `CASE WHEN (${ttm('eps_inr')}) > 0 AND coalesce(adjusted_on <= quarter_end, true) THEN close_1 / (${ttm('eps_inr')}) END`,
-      ),
+      col('pe_ttm', 'DOUBLE', 'close against the earnings of four quarters; NULL after a loss, or a split later than these', PE_TTM),
     ),
     reading([], col('pe', 'DOUBLE', 'price to earnings, as the master list has it, which has it of few stocks', 'm.pe')),
-    reading(
-      ['results'],
-      col(
-        'price_to_sales',
-        'DOUBLE',
-        'market capitalisation against the sales of four quarters',
-        `CASE WHEN (${ttm('sales_cr')}) > 0 THEN m.market_cap / (${ttm('sales_cr')}) END`,
-      ),
-    ),
+    reading(['results'], col('price_to_sales', 'DOUBLE', 'market capitalisation against the sales of four quarters', PRICE_TO_SALES)),
     reading([], col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield')),
     col('roe_pct', 'DOUBLE', 'return on equity, percent', 'v.roe'),
     col('roce_pct', 'DOUBLE', 'return on capital employed, percent', 'v.roce'),
-    reading(
-      ['results'],
-      col(
-        'net_margin_pct',
-        'DOUBLE',
-        'net profit of the newest quarter, percent of its sales',
-        'CASE WHEN sales_cr_0 > 0 THEN 100 * net_profit_cr_0 / sales_cr_0 END',
-      ),
-    ),
+    reading(['results'], col('net_margin_pct', 'DOUBLE', 'net profit of the newest quarter, percent of sales', NET_MARGIN)),
   ],
 }
 
 const HOLDERS = ['promoter', 'fii', 'dii', 'public'] as const
 const HOLDER_NAMES = { promoter: 'promoters', fii: 'foreign institutions', dii: 'domestic institutions', public: 'the public' } as const
 
-/** Shareholding and its change. */
 export const holders: ScreenerGroup = {
   title: 'shareholding',
   needs: ['shareholding'],

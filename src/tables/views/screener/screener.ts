@@ -7,6 +7,8 @@ import { history, price } from './price.js'
 import { holders, results, valuation } from './results.js'
 import { known, technical } from './technical.js'
 
+const BOARD = "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END"
+
 const identity: ScreenerGroup = {
   title: 'identity',
   needs: ['master', 'master_data', 'fundamentals', 'listing_dates', 'bands'],
@@ -28,12 +30,7 @@ const identity: ScreenerGroup = {
     col('sector', 'VARCHAR', 'as the provider names it'),
     col('industry', 'VARCHAR', 'as the provider names it'),
     col('series', 'VARCHAR', 'series of the security in the list of listing dates, or else of price bands, such as EQ'),
-    col(
-      'board',
-      'VARCHAR',
-      'SME for the series SM, ST and SZ, else main',
-      "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END",
-    ),
+    col('board', 'VARCHAR', 'SME for the series SM, ST and SZ, else main', BOARD),
     col('fno', 'BIGINT', '1 where futures and options are traded on it'),
     col('listed_on', 'DATE', 'first day of trading'),
     col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
@@ -76,7 +73,6 @@ const buildScreener = (columns: readonly Required<ScreenerColumn>[]): View => {
   })
 }
 
-/** One row for each stock with what a screen may ask. */
 export const screener: View = {
   ...buildScreener(COLUMNS),
   narrow: (isNamed) => buildScreener(COLUMNS.filter(({ name, reads }) => reads.length === 0 || isNamed(name))),

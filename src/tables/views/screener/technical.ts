@@ -17,7 +17,6 @@ const average = (sessions: number): string =>
 
 const enough = (sessions: number, value: string): string => `CASE WHEN last >= ${sessions} THEN ${value} END`
 
-/** Indicators of the adjusted candles, as their authors define them. */
 export const technical: ScreenerGroup = {
   title: 'indicators of candles_adjusted',
   needs: ['candles_adjusted'],
@@ -51,7 +50,7 @@ export const technical: ScreenerGroup = {
     col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
     reading(
       ['price', 'technical'],
-      col('wilder_atr_14_pct', 'DOUBLE', "Wilder's average true range, percent of the close", '100 * wilder_atr / NULLIF(close_1, 0)'),
+      col('wilder_atr_14_pct', 'DOUBLE', 'the same, percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)'),
     ),
     col('wilder_adx_14', 'DOUBLE', "Wilder's average directional index of 14 sessions, 0 to 100", 'wilder_adx'),
     ...EMAS.map((sessions) =>
@@ -60,20 +59,14 @@ export const technical: ScreenerGroup = {
   ],
 }
 
-/** Since when the prices of a stock are known. */
 export const known: ScreenerGroup = {
   title: 'when the prices became known',
-  needs: ['master'],
+  needs: ['symbol_isins'],
   with: [
-    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN master ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
+    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN symbol_isins ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
   ],
   alias: 'k',
   columns: [
-    col(
-      'prices_known_since',
-      'TIMESTAMP',
-      'when a recorded run last replaced the candles, India time: a backtest of an earlier day knew other prices; NULL if none did',
-      'k.known_at',
-    ),
+    col('prices_known_since', 'TIMESTAMP', 'when a recorded run last replaced the candles, India time; NULL if none did', 'k.known_at'),
   ],
 }
