@@ -1,6 +1,6 @@
 /** The same job twice, the news of many stocks: by hand on plain RxJS, and with the operators. `src/operators/README.md` compares them. */
 import { catchError, from, map, mergeMap, type Observable, of, retry, timeout, timer } from 'rxjs'
-import { BadAnswerError, HttpError, ThrottledError } from 'scripstream'
+import { BadAnswerError, HttpError, ThrottledError } from 'scripstream/errors'
 import { catchItemFailure, deadline, parseRetryAfter, retryFailures } from 'scripstream/operators'
 
 /** What came back. */
