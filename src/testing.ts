@@ -7,7 +7,7 @@
 import { asyncScheduler, defer, filter, map, type Observable, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../sinks/memory.js'
 import { createCollector } from './collector.js'
-import { defineStream, MASTER, once, type StreamDefinition } from './engine/define-stream.js'
+import { DAYS, defineStream, MASTER, once, type StreamDefinition } from './engine/define-stream.js'
 import type { HttpReply, Transport } from './http/transport.js'
 import { type Item, type PublicOutcome, skippedResult } from './model/outcome.js'
 import type { ScriptReport } from './model/report.js'
@@ -111,7 +111,9 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
   let start: number | undefined
   const source = stream.work.of
   const leading =
-    source === undefined ? [] : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
+    source === undefined || source === DAYS
+      ? []
+      : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
     settings: { urls: scriptedUrls, hosts: scriptOwnHosts(stream), sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
     streams: [...leading, stream],

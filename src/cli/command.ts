@@ -53,6 +53,14 @@ interface CommandSpec<All extends Flags> {
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
+/** What commands that read settings have in common. */
+interface CommonFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly with?: readonly string[]
+  readonly json?: boolean
+}
+
 /** The command on the program: its flags, its help, and what happens with its answer. */
 export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
@@ -70,8 +78,8 @@ export const defineCommand =
     command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as FlagValues<All> & { readonly out?: string; readonly config?: string; readonly json?: boolean }
-      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config }, io, dependencies)
+      const values = all[typed.length] as FlagValues<All> & CommonFlags
+      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(

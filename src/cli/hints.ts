@@ -41,7 +41,7 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
   deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
   ...{ shrink: refused('shrink'), count: refused('count'), fields: refused('fields'), prices: refused('prices') },
-  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units') },
+  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units'), witness: refused('witness') },
   http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
   http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>

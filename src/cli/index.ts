@@ -20,6 +20,7 @@ import { addShow } from './show/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
 import { addVerify } from './verify.js'
+import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */
@@ -36,6 +37,7 @@ export const commands: readonly AddCommand[] = [
   addDiff,
   addDrift,
   addBrief,
+  addWatch,
   addLog,
   addHistory,
   addInit,

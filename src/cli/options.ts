@@ -78,6 +78,14 @@ export const simulateOption = (text = 'use the built-in simulator'): Flag<number
 export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
   namesOption(flag, text, toValidNames(streams))
 
+/** `--with`. */
+export const withOption = (streams: readonly StreamDefinition[]) =>
+  streamsOption(
+    '--with',
+    'these optional streams, too',
+    streams.filter(({ optional }) => optional),
+  )
+
 /** A repeatable option that takes some of the known names. */
 export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
   listFlag(`${flag} <${names.what}s>`, text, (list) => readNames(flag, list, names))

@@ -33,13 +33,15 @@ interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[nu
   readonly config?: string | undefined
   readonly patience?: number | undefined
   readonly history?: boolean | undefined
+  readonly with?: readonly string[] | undefined
 }
 
 const listSources = (flags: SettingFlags, { env }: Pick<ProcessIo, 'env'>, { streams }: Pick<Dependencies, 'streams'>): SettingsSources => {
-  const { config: configFile, patience, history } = flags
+  const { config: configFile, patience, history, with: added } = flags
   // --no-history only switches it off: its absence must not overrule the settings.
   const values = {
     ...Object.fromEntries(SETTING_FLAGS.map((name) => [name, flags[name]])),
+    with: added === undefined ? undefined : [...added],
     downMs: patience,
     history: history === false ? false : undefined,
   }

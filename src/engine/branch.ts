@@ -28,7 +28,7 @@ import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { MASTER, type Output, type StreamDefinition } from './define-stream.js'
+import { DAYS, listDayItems, MASTER, type Output, type StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
 import { hasSelectedItems } from './failed-items.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
@@ -329,12 +329,15 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext):
     const { length } = stocks.all.filter(where)
     return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
   }
-  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : (run.offered.get(source ?? '') ?? EMPTY)
+  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : findOffered(source, run)
   return item$.pipe(
     tap(({ length }) => known(length)),
     mergeMap((items) => from(items)),
   )
 }
+
+const findOffered = (source: string | undefined, { offered, asOf }: RunContext): Observable<readonly Item[]> =>
+  source === DAYS ? of(listDayItems(asOf)) : (offered.get(source ?? '') ?? EMPTY)
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
 const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
@@ -346,7 +349,7 @@ const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: Run
       ? of(parts)
       : source === MASTER
         ? stocks.each$.pipe(expectCount(stocks.all.length), filter(isSelectedBy(stream)), toArray())
-        : (run.offered.get(source) ?? EMPTY)
+        : findOffered(source, run)
   return all$.pipe(
     map((all) => {
       const named = source === MASTER ? resolveListed(requested, all, run.request.known).symbols : requested

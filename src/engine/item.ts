@@ -20,7 +20,7 @@ import {
 import { createAsk, type WorkerSlot } from '../http/ask.js'
 import { CollectError, formatError, isItemError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
-import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
+import { isListWork, type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
 import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type SharedWorkers, type Stage } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */
@@ -298,7 +298,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     stream: stream.name,
     limiters: context.limiters,
     timeoutMs: context.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
-    isList: stream.work.of === undefined,
+    isList: isListWork(stream.work),
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),

@@ -120,12 +120,12 @@ export interface ListsAnswer {
   readonly circuits: Panel<CircuitRow> & { readonly missing: readonly CircuitRow['side'][] }
   readonly surveillance: Panel<ListChange>
   readonly bands: Panel<ListChange>
-  readonly deals: Panel<DealRow>
-  readonly announcements: Panel<AnnouncementRow>
 }
 
-/** `GET /api/market/documents`: filings and news of the newest day, which are in a file per stock. */
+/** `GET /api/market/documents`: filings, news, announcements and deals, each of the newest day that has some. */
 export interface DocumentsAnswer {
+  readonly deals: Panel<DealRow>
+  readonly announcements: Panel<AnnouncementRow>
   readonly filings: Panel<AnnouncementRow>
   readonly news: Panel<NewsRow>
   readonly sentiments: Readonly<Record<string, number>>

@@ -25,9 +25,10 @@ export { search } from './search.js'
 export { readIndexChart } from './stock.js'
 export { readMarketLists }
 
-export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer> => ({
+export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer & DocumentsAnswer> => ({
   ...(await readMarket(folder)),
   ...(await readMarketLists(folder)),
+  ...(await readDocuments(folder)),
 })
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */

@@ -1,26 +1,23 @@
 import { PREVIOUS_FOLDER, STATE_FOLDER } from '../engine/storage.js'
 import { CollectError } from '../model/errors.js'
 import { omitUndefined, type Row, readText } from '../model/row.js'
-import { readDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
 import { compareLists } from '../tables/diff/compare.js'
 import { diff } from '../tables/diff/diff.js'
 import { ANNOUNCED_BANDS } from '../tables/diff/kinds.js'
-import type { AnnouncementRow, CircuitRow, DealRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
+import type { CircuitRow, ListChange, ListsAnswer, NamedStock, Panel } from './answers.js'
 import { joinLists, type MarketFolder, readList, type StoredList } from './folder.js'
-import { describeAbout, getRunDay, type RunFacts, readRunFacts } from './freshness.js'
+import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
 import { readStockNames, type StockNames } from './stocks.js'
 
 export const readMarketLists = async (folder: MarketFolder): Promise<ListsAnswer> => {
   const [facts, names] = await Promise.all([readRunFacts(folder), readStockNames(folder)])
   const context = { folder, facts, names }
-  const [changes, deals, announcements] = await Promise.all([readChanges(folder), readDeals(folder), readAnnouncements(folder)])
+  const changes = await readChanges(folder)
   return {
     circuits: await readCircuits(context, changes),
     surveillance: toChangePanel(context, changes, { section: 'surveillance', stream: 'surveillance-lists' }),
     bands: toChangePanel(context, await readBandChanges(folder, changes), { section: 'bands', stream: 'complete-price-bands' }),
-    deals: toDealPanel(context, deals),
-    announcements: toAnnouncementPanel(context, announcements),
   }
 }
 
@@ -44,8 +41,6 @@ const nameStock = <R extends NamedStock>(names: StockNames, row: R): R => {
   const listed = names.find(row.symbol)
   return listed === undefined ? { ...row, hasNoPage: true } : { ...row, name: row.name || listed.value.Name }
 }
-
-const nameOf = ({ find }: StockNames, symbol: string): string => find(symbol)?.value.Name ?? ''
 
 const toNumber = (value: unknown): number | undefined => {
   const number = typeof value === 'number' ? value : Number(readText(value).replaceAll(',', '') || Number.NaN)
@@ -125,63 +120,4 @@ const toCircuit = (row: Row, side: 'upper' | 'lower'): readonly CircuitRow[] => 
   const symbol = readText(row.Symbol)
   const [price, changePct] = [toNumber(row.LTP), toNumber(row.ChangePercent)]
   return symbol === '' ? [] : [omitUndefined({ symbol, name: readText(row.Name), side, price, changePct })]
-}
-
-/** A deal with its day. */
-type StoredDeal = DealRow & { readonly day: string; readonly isin: string }
-
-const readDeals = (folder: MarketFolder): Promise<StoredList<StoredDeal>> =>
-  readList<StoredDeal>(folder, 'bulk_block_deals.json', (rows) =>
-    rows.flatMap((row) => {
-      const [day, quantity, price] = [readDay(row.date), toNumber(row.qty), toNumber(row.avgprice)]
-      if (day === undefined || quantity === undefined || price === undefined) return []
-      const side = readText(row.bs) === 'S' ? 'sold' : 'bought'
-      const names = {
-        symbol: readText(row.sym),
-        isin: readText(row.isin),
-        name: readText(row.csym) || readText(row.scname),
-        client: readText(row.cname),
-      }
-      return [{ ...names, day, side, kind: readText(row.deal).toLowerCase(), quantity, price, valueCr: (quantity * price) / 1e7 } as const]
-    }),
-  )
-
-/** The deals of the newest day that has some, by value. */
-const toDealPanel = (context: ListContext, deals: StoredList<StoredDeal>): Panel<DealRow> => {
-  const day = newestOf(deals.rows.map((deal) => deal.day))
-  const rows = deals.rows
-    .filter((deal) => deal.day === day)
-    .toSorted((one, other) => other.valueCr - one.valueCr)
-    .map((deal) => nameStock(context.names, deal))
-  return ofDay(toPanel(context, 'bulk-block-deals', { ...deals, rows }), day)
-}
-
-/** A panel that is about another day than its stream. */
-export const ofDay = <R>(panel: Panel<R>, day: string | undefined): Panel<R> =>
-  day === undefined ? panel : { ...panel, about: { ...panel.about, day } }
-
-const newestOf = (days: readonly string[]): string | undefined =>
-  days.reduce<string | undefined>((newest, day) => (newest === undefined || day > newest ? day : newest), undefined)
-
-const readAnnouncements = (folder: MarketFolder): Promise<StoredList<AnnouncementRow>> =>
-  readList<AnnouncementRow>(folder, 'all_company_announcements.json', (rows) =>
-    rows.flatMap((row) => {
-      const at = readText(row.date).slice(0, 16)
-      if (readDay(at) === undefined) return []
-      return [{ symbol: readText(row.Symbol), name: '', at, title: readText(row.events), kind: readText(row.type) }]
-    }),
-  )
-
-/** The announcements of the newest day. */
-const toAnnouncementPanel = (context: ListContext, list: StoredList<AnnouncementRow>): Panel<AnnouncementRow> => {
-  const { day, rows } = takeNewestDay(list.rows, getRunDay(context.facts))
-  const named = rows.map((row) => ({ ...row, name: nameOf(context.names, row.symbol) }))
-  return ofDay(toPanel(context, 'new-announcements', { ...list, rows: named }), day)
-}
-
-/** The records of the newest day up to that of the run, newest first. News that the provider dates ahead would hide the others. */
-export const takeNewestDay = <R extends AnnouncementRow>(all: readonly R[], runDay = '9999') => {
-  const day = newestOf(all.map(({ at }) => at.slice(0, 10)).filter((one) => one <= runDay))
-  const rows = all.filter(({ at }) => at.startsWith(day ?? '-')).toSorted((one, other) => (one.at < other.at ? 1 : -1))
-  return { day, rows }
 }

@@ -4,7 +4,7 @@ import { RUN_DAY } from '../tables/views/view.js'
 import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
-import { listOf, readAnswer, rowOf } from './tables.js'
+import { listOf, NAMES, readAnswer, rowOf } from './tables.js'
 
 interface TodayTables {
   readonly results: readonly ResultsRow[]
@@ -26,7 +26,7 @@ const WITH = [
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${DAY} - ${RESULT_DAYS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
-    FROM corporate_actions AS a LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)
+    FROM corporate_actions AS a LEFT JOIN ${NAMES} AS m USING (symbol)
     WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol, ex_date, lower(action))`,
 ]
 

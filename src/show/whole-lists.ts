@@ -7,7 +7,7 @@ import { isUpToRun } from './documents.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged } from './tables.js'
+import { NAMES, readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
 
 /** A whole list of the market: one statement over the tables, and the columns of which one value can be chosen. */
@@ -19,12 +19,11 @@ interface WholeList {
   readonly sql: string
 }
 
-/** The names of stocks, for lists without them. */
-const NAMED = 'LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)'
+const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
 const DAYS = 7
 
-/** The rows of the last week that has any, up to the day of the run: news that the provider dates ahead would hide the others. */
+/** The rows of the last days that have any, up to the day of the run. */
 const newest = (
   days: number,
   table: string,

@@ -83,11 +83,11 @@ const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Va
   const encode = ENCODERS[type]
   // Many rows have the same day or time as the one before.
   let [last, encoded]: readonly unknown[] = [null, null]
-  const values: unknown[] = []
+  const values = new Array<unknown>(rows)
   for (let row = 0; row < rows; row++) {
     const value = own?.[row] ?? constant
     if (value !== last) [last, encoded] = [value, value === null || encode === undefined ? value : encode(value)]
-    values.push(encoded)
+    values[row] = encoded
   }
   return values
 }

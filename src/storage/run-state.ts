@@ -47,6 +47,8 @@ export const statePaths = (root: string) => {
     source: join(folder, 'source.json'),
     /** Saved queries. */
     queries: join(folder, 'queries'),
+    /** Standing queries, and what they found. */
+    watch: join(folder, 'watch'),
     /** The format of all this. */
     format: join(folder, 'format.json'),
   }

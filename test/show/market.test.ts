@@ -115,7 +115,7 @@ describe.skipIf(!duckdb)('the market', () => {
   it('without a folder is empty, and says so', async () => {
     const folder = openFolder('/nowhere/at/all')
     expect((await readMarket(folder)).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
-    expect((await readMarketLists(folder)).deals).toMatchObject({
+    expect((await readMarketLists(folder)).circuits).toMatchObject({
       rows: [],
       about: { problem: expect.stringContaining('not fetched yet') },
     })
@@ -123,25 +123,6 @@ describe.skipIf(!duckdb)('the market', () => {
 })
 
 describe('the lists of the market', () => {
-  const deal = (day: string, sym: string, bs: string, qty: number) => ({
-    date: `${day} 00:00:00`,
-    sym,
-    bs,
-    qty,
-    avgprice: 100,
-    cname: 'X',
-    deal: 'BULK',
-  })
-
-  it('show the deals of the newest day by value', async () => {
-    const folder = marketWith({
-      'master_isin_map.json': [stock('A')],
-      'bulk_block_deals.json': [deal(TODAY, 'A', 'B', 10), deal(BEFORE, 'A', 'S', 999), deal(TODAY, 'A', 'S', 2e5)],
-    })
-    const { deals } = await readMarketLists(folder)
-    expect(deals).toMatchObject({ about: { day: TODAY }, total: 2, rows: [{ side: 'sold', valueCr: 2 }, { side: 'bought' }] })
-  })
-
   it.each([
     [{ error: 'static answered 503' }, 'circuit-stocks failed in the last run: static answered 503; what is shown is older'],
     [{}, 'circuit-stocks was stopped in the last run; what is shown is older'],
@@ -181,16 +162,6 @@ describe('the lists of the market', () => {
     const { bands } = await readMarketLists(folder)
     expect(bands.about.problem).toBeUndefined()
     expect(bands.rows).toMatchObject([{ symbol: 'A', detail: 'from 20 % to 10 %' }])
-  })
-
-  it('name a damaged file', async () => {
-    const { announcements } = await readMarketLists(
-      marketWith({ 'master_isin_map.json': [stock('A')], 'all_company_announcements.json': '[{"Sym' }),
-    )
-    expect(announcements).toMatchObject({
-      rows: [],
-      about: { problem: 'all_company_announcements.json is damaged; move it away and run again' },
-    })
   })
 
   it('compare with the run before, and say if there is none', async () => {

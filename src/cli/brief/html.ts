@@ -1,4 +1,4 @@
-import type { Breadth, ListsAnswer, MarketAnswer, Mover, Panel } from '../../show/answers.js'
+import type { Breadth, DocumentsAnswer, ListsAnswer, MarketAnswer, Mover, Panel } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
 import {
   formatChange,
@@ -17,7 +17,9 @@ const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 
 /** For a mail: one self-contained document without scripts, with the market at a glance. */
-export const briefHtml = (brief: Brief, market: MarketAnswer & ListsAnswer): string => `<!doctype html>
+type WholeMarket = MarketAnswer & ListsAnswer & Pick<DocumentsAnswer, 'deals'>
+
+export const briefHtml = (brief: Brief, market: WholeMarket): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -50,7 +52,7 @@ const SHOWN_MOVERS = 5
 const SHOWN_DEALS = 5
 
 /** The market at a glance, as HTML without scripts and without anything from elsewhere. */
-export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuits, deals }: MarketAnswer & ListsAnswer): string =>
+export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuits, deals }: WholeMarket): string =>
   [
     `<h2>Market${breadth.about.day === undefined ? '' : ` of ${formatDay(breadth.about.day)}`}</h2>`,
     note(breadth.about.problem),

@@ -1,6 +1,7 @@
 import { formatMinute } from '../../model/trading-day.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { Change } from '../../tables/diff/change.js'
+import { describeSignal } from '../../tables/watch/compare-rows.js'
 import { describeAsOfSession } from '../as-of.js'
 import { formatCommandLine } from '../command-line.js'
 import { groupRewritten } from '../run/problems.js'
@@ -30,6 +31,7 @@ export const filingLinks = ({ outcome, changes }: Brief): readonly { readonly te
 const STOCKS_SHOWN = 6
 const STOCKS_WITH_LINKS = 50
 const FINDINGS_SHOWN = 3
+const SIGNALS_SHOWN = 10
 
 /** The first line: what the run did. */
 export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession, simulated }: Brief): string =>
@@ -42,7 +44,21 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const { asOfSession, outcome, error, outputs, stale = [], changes, counts, rewritten, since, findings, wrongSymbols, notes } = brief
+  const {
+    asOfSession,
+    outcome,
+    error,
+    outputs,
+    stale = [],
+    changes,
+    counts,
+    rewritten,
+    since,
+    findings,
+    signals = [],
+    wrongSymbols,
+    notes,
+  } = brief
   const toCommand = (name: string): string => formatCommandLine([name, '--out', brief.folder])
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
@@ -62,6 +78,13 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     { title: 'Wrong symbols in the watchlist', lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
     ...(outcome === 'failed' ? [] : [changed]),
+    {
+      title: `Signals: ${formatCount(signals.length)}`,
+      lines: [
+        ...signals.slice(0, SIGNALS_SHOWN).map((one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`)),
+        ...(signals.length > SIGNALS_SHOWN ? [`and ${formatCount(signals.length - SIGNALS_SHOWN)} more (${toCommand('watch')})`] : []),
+      ],
+    },
     { title: 'Candle histories', lines: groupRewritten(rewritten) },
     {
       title: findings === undefined ? '' : `New findings: ${formatCount(findings.length)}`,

@@ -198,4 +198,13 @@ const changes = tool({
   },
 })
 
-const tools: Readonly<Record<string, Tool>> = { tables, query, show, changes }
+const signals = tool({
+  description: 'Lists what the standing queries of the folder found: rows that entered, left or changed from one session to the next.',
+  input: z.object({ since: day('signals from this day on; of the newest session by default') }),
+  answer: async ({ since = 'newest' }, { out }) => {
+    const { readSignals } = await import('../../tables/watch/record.js')
+    return { facts: {}, list: 'signals', items: await readSignals(out, { since: since === 'newest' ? since : checkDay('since', since) }) }
+  },
+})
+
+const tools: Readonly<Record<string, Tool>> = { tables, query, show, changes, signals }

@@ -58,12 +58,13 @@ export const notifyOfEnd = (
 /** The brief of a run whose notification is due; without a brief if the folder has none of this run. */
 const findDueBrief = (
   condition: Condition,
-  { report, exitCode }: EndedCommand,
+  { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
 ): Observable<{ readonly brief: Brief | undefined } | 'not due'> =>
   defer(() => {
     const isBad = exitCode !== 0 || report?.stale !== undefined
-    if (!isBad && condition === 'failure') return of('not due' as const)
+    const hasSignal = signals.some(({ notify }) => notify === true)
+    if (!isBad && !hasSignal && condition === 'failure') return of('not due' as const)
     // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
     const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
     const watchlist = findWatchlist(context)
@@ -75,7 +76,7 @@ const findDueBrief = (
             catchError(() => of(undefined)),
           )
     const whole$ = defer(() => readBrief(true)).pipe(map((brief) => ({ brief })))
-    if (isBad || condition === 'always') return whole$
+    if (isBad || hasSignal || condition === 'always') return whole$
     return readBrief(false).pipe(
       concatMap((brief) => (brief !== undefined && hasChanged(brief, watchlist) ? whole$ : of('not due' as const))),
     )

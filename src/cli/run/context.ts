@@ -2,6 +2,7 @@ import type { RunOptions } from '../../collector.js'
 import type { Log, Telemetry } from '../../engine/event-bus.js'
 import type { RunReport } from '../../model/report.js'
 import type { Settings } from '../../model/settings.js'
+import type { Signal } from '../../tables/watch/compare-rows.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
 import type { Input } from '../command.js'
 import type { ExportResult } from '../export/command.js'
@@ -43,6 +44,8 @@ export interface EndedCommand extends RunEnding {
   readonly exitCode: number
   /** When it ended, epoch milliseconds. */
   readonly at: number
+  /** What standing queries found. */
+  readonly signals?: readonly Signal[]
 }
 
 /** What was loaded into a sink of a run, or why nothing was. */

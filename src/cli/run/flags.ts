@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { RunOptions } from '../../collector.js'
+import type { StreamDefinition } from '../../engine/define-stream.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
 import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
@@ -23,8 +24,9 @@ const underTitle = <All extends options.Flags>(title: string, flags: All): All =
 }
 
 /** Flags that "scripstream help settings" shows: most have a setting. */
-const rareFlags = () => {
+const rareFlags = (streams: readonly StreamDefinition[]) => {
   const flags = underTitle('More:', {
+    with: options.withOption(streams),
     recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
     patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
       options.readDuration('--patience', text, MAX_PATIENCE_MS),
@@ -71,7 +73,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
     logFile: flag('--log-file <file>', 'also write the log to this file (5 of 10 MB are kept)'),
   }),
-  ...rareFlags(),
+  ...rareFlags(streams),
 })
 
 /** The flags of `run` as they were typed. */

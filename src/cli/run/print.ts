@@ -1,6 +1,7 @@
 import { catchError, defer, from, map, type Observable, of } from 'rxjs'
 import { listOutputFiles } from '../../engine/plan.js'
 import { CollectError } from '../../model/errors.js'
+import type { Signal } from '../../tables/watch/compare-rows.js'
 import { collectBrief } from '../brief/command.js'
 import { briefLines } from '../brief/lines.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
@@ -11,10 +12,13 @@ import { readSize, type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding, SinkResult } from './context.js'
 import { createSummary, describeUpToDate, nextLines } from './summary.js'
+import { signalLines } from './watch.js'
 
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
   readonly isReportStored: boolean
   readonly sinks: readonly SinkResult[]
+  /** What standing queries found. */
+  readonly signals: readonly Signal[]
 }
 
 /**
@@ -48,14 +52,14 @@ const printSummary = ({ report, signal, error }: RunEnding, context: EndedContex
   }
 }
 
-const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, dependencies, sinks }: EndedContext) => {
+const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, dependencies, sinks, signals }: EndedContext) => {
   const { columns } = readSize(io.stdout)
   return {
     ...{ origins, columns, args, isReportStored, out: settings.out },
     isSimulated: flags.simulate !== undefined,
     isVerbose: flags.verbose === true,
     files: new Map(dependencies.streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
-    sinks: sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]),
+    sinks: [...sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]), ...signalLines(signals, columns)],
   }
 }
 

@@ -80,13 +80,13 @@ const renderMarket = ({ market, lists, documents, failures }: MarketParts, page:
         isPast
           ? listsOfDay()
           : html`${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
-      ${lists === undefined ? waitingPanel('Deals', 8) : dealsPanel(lists.deals)}
+      ${documents === undefined ? waitingPanel('Deals', 8) : dealsPanel(documents.deals)}
       ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' })}
       ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, { path: '/list/bands', nothingChanged: 'No band changed.' })}`
       }
       ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
       ${documents === undefined ? waitingPanel('Filings', 12) : documentsPanel('Filings', documents.filings, 'No filing of that day.')}
-      ${isPast ? nothing : html`${lists === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', lists.announcements, 'No announcement of that day.')}`}
+      ${documents === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', documents.announcements, 'No announcement of that day.')}
     </div>
   `
 }
