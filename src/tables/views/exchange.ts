@@ -37,7 +37,7 @@ export const candlesDaily = defineView({
     ),
     col('delivery_quantity', 'BIGINT', 'shares that were delivered; NULL if not reported'),
     col('delivery_pct', 'DOUBLE', 'delivered shares, percent of the volume'),
-    col('delivery_avg_20_pct', 'DOUBLE', 'average of delivery_pct over 20 sessions', 'average_pct'),
+    col('delivery_avg_20_pct', 'DOUBLE', 'average of delivery_pct over 20 sessions, percent', 'average_pct'),
   ],
   with: [TRADES, AVERAGES],
   from: 'FROM candles_adjusted AS c LEFT JOIN deliveries AS e ON e.symbol = c.symbol AND e.day = c.day',
@@ -56,7 +56,7 @@ export const delivery: ScreenerGroup = {
   columns: [
     col('delivery_day', 'DATE', "day of the stock's newest file of the exchange", 'd.day'),
     col('delivery_pct', 'DOUBLE', 'delivered shares of that day, percent of the volume; NULL if not reported', 'd.delivery_pct'),
-    col('delivery_avg_20_pct', 'DOUBLE', 'its average over 20 sessions', 'd.average_pct'),
+    col('delivery_avg_20_pct', 'DOUBLE', 'its average over 20 sessions, percent', 'd.average_pct'),
     col('delivery_x', 'DOUBLE', 'delivered shares of that day, as a multiple of their average over 20 sessions', 'd.times'),
   ],
 }
@@ -90,7 +90,7 @@ export const sessions = defineView({
   needs: ['candle_days', 'exchange_daily', 'deals'],
   columns: [
     col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
-    col('symbol', 'VARCHAR', 'NULL', 'NULL'),
+    col('symbol', 'VARCHAR', 'NULL: likewise', 'NULL'),
     col('day', 'DATE', 'day in India'),
     col('kind', 'VARCHAR', 'open, special for a session on a weekend, or holiday for a weekday without one'),
     col('stocks', 'BIGINT', 'stocks with a candle'),
