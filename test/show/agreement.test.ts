@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callTool } from '../../src/cli/mcp/tools.js'
-import { readWholeMarket } from '../../src/show/index.js'
+import { readMorning } from '../../src/show/index.js'
 import { readStock } from '../../src/show/stock.js'
-import { readOwnStocks, readToday } from '../../src/show/today.js'
 import { readWholeList } from '../../src/show/whole-lists.js'
 import { streams } from '../../streams/registry.js'
 import { collected, duckdb, objectsOf } from '../tables/support.js'
@@ -11,7 +10,7 @@ import { openFolder } from './support.js'
 type Json = Readonly<Record<string, unknown>>
 
 /** The columns of the screener that an answer shows, by the name that the answer has for each; `a.b` is within `a`. */
-const FIGURES: Readonly<Record<'page' | 'own' | 'mover' | 'result', Readonly<Record<string, string>>>> = {
+const FIGURES: Readonly<Record<'page' | 'own' | 'result', Readonly<Record<string, string>>>> = {
   page: {
     ...{ 'price.day': 'price_day', 'price.close': 'close_inr', 'price.changePct': 'change_pct', 'price.volume': 'volume' },
     ...{ 'price.volumeTimes': 'rvol', 'price.high52': 'high_52w_inr', 'price.low52': 'low_52w_inr' },
@@ -32,7 +31,6 @@ const FIGURES: Readonly<Record<'page' | 'own' | 'mover' | 'result', Readonly<Rec
     ...{ name: 'name', day: 'price_day', close: 'close_inr', changePct: 'change_pct', volumeTimes: 'rvol' },
     ...{ circuit: 'circuit', asm: 'asm_stage', gsm: 'gsm_stage' },
   },
-  mover: { name: 'name', close: 'close_inr', changePct: 'change_pct', volume: 'volume', volumeTimes: 'rvol', turnoverCr: 'turnover_cr' },
   result: { quarter: 'results_quarter', dayReturnPct: 'results_day_return_pct' },
 }
 
@@ -74,7 +72,7 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
   }, 600_000)
   afterAll(() => remove())
 
-  it('on the page of a stock, with show, mcp, the watchlist, the market, the brief and in whole lists', async () => {
+  it('on the page of a stock, with show, mcp, in the morning and in whole lists', async () => {
     const folder = openFolder(out)
     for (const [symbol, row] of screener) {
       const stock = String(symbol)
@@ -83,10 +81,9 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
       const told = JSON.parse(content[0]?.type === 'text' ? content[0].text : '') as { readonly facts: Json }
       for (const column of Object.keys(row)) compare(`show and mcp ${column}`, symbol, told.facts[column], row[column])
     }
-    for (const own of (await readOwnStocks(folder, [...screener.keys()].slice(0, 200).join())).rows) compareFigures('own', own.symbol, own)
-    const { gainers, losers, busiest } = await readWholeMarket(folder)
-    for (const mover of [gainers, losers, busiest].flatMap(({ rows }) => rows)) compareFigures('mover', mover.symbol, mover)
-    for (const result of (await readToday(folder)).results.rows) compareFigures('result', result.symbol, result)
+    const { own, today } = await readMorning(folder, [...screener.keys()].slice(0, 200).map(String))
+    for (const stock of own.rows) compareFigures('own', stock.symbol, stock)
+    for (const result of today.results.rows) compareFigures('result', result.symbol, result)
     for (const name of ['stocks', 'quarters', 'results']) {
       const { columns = [], rows = [] } = (await readWholeList(folder, name)) ?? {}
       for (const cells of rows)

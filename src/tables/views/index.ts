@@ -4,6 +4,7 @@ import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsReturns, dealsValued } from './deals.js'
 import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
+import { candlesDaily, indexMembers, lifetimes, sessions } from './exchange.js'
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
@@ -15,7 +16,8 @@ export const isView = (table: Columned): table is View => 'sql' in table
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
   ...[candleDays, symbols, symbolIsins, quarters, years, balanceSheet, shareholding, ratios, adjustments, candlesAdjusted, candlesKnown],
-  ...[rewritten, dealsValued, dealsReturns, filingsUnique, newsUnique, firstSeen, events, breadth, indexPrices, screener],
+  ...[rewritten, candlesDaily, indexMembers, sessions, lifetimes, dealsValued, dealsReturns, filingsUnique, newsUnique, firstSeen, events],
+  ...[breadth, indexPrices, screener],
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */

@@ -1,3 +1,4 @@
+import { delivery } from '../exchange.js'
 import { isSameIssuer } from '../symbols.js'
 import { col, defineView, identity as identityColumns, RUN_DAY, type View } from '../view.js'
 import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
@@ -39,7 +40,7 @@ const identity: ScreenerGroup = {
 }
 
 /** The groups with the name of their common table expression. */
-const GROUPS = { price, history, technical, known, indicator: indicators, results, valuation, holders, reaction, lists, latest }
+const GROUPS = { price, history, technical, known, indicator: indicators, results, valuation, holders, reaction, lists, latest, delivery }
 const JOINED = Object.entries(GROUPS) as readonly (readonly [name: GroupName, group: ScreenerGroup])[]
 
 const COLUMNS: readonly Required<ScreenerColumn>[] = [
