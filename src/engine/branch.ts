@@ -105,6 +105,7 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   return item$.pipe(
     workInTwoPasses(branch),
     tap({ next: finished, error: offer.fail, complete: offer.complete }),
+    run.through?.(stream.name, (item) => branch.journal.findStored(item) !== undefined) ?? identity,
     wrapStore(storeItems(branch)),
     map(counts.toStreamOutcome),
     finalize(activeItems.close),

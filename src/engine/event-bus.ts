@@ -17,7 +17,7 @@ interface EventBusOptions {
   readonly log?: Log | undefined
   readonly telemetry?: AllTelemetry | undefined
   readonly redact: Redact
-  readonly stats?: RunStats
+  readonly stats?: RunStats | undefined
 }
 
 /** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */

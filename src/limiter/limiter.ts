@@ -41,7 +41,8 @@ interface LimiterOptions {
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
   /** Requests a second. */
-  readonly maxRate?: number
+  readonly maxRate?: number | undefined
+  readonly maxInFlight?: number | undefined
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
@@ -55,7 +56,7 @@ export class Limiter {
   private isScheduled = false
 
   constructor(private readonly options: LimiterOptions) {
-    this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY)
+    this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY, options.maxInFlight)
   }
 
   get name(): string {
@@ -163,7 +164,7 @@ export interface HostLimiter {
 export interface HostContext {
   readonly limiter: Limiter
   readonly endpoints: Limiter[]
-  readonly itemFailures: ItemFailures
+  itemFailures: ItemFailures
   readonly link: NetworkLink
   readonly now: () => number
   readonly settings: LimiterSettings
@@ -346,6 +347,11 @@ export class NetworkLink {
   served = 0
   /** Moving average (EWMA) of the time to a complete reply; undefined before the first. */
   answerMs: number | undefined
+
+  /** Forgets what was measured before. */
+  reset(): void {
+    Object.assign(this, { bytesAt: 0, served: 0, answerMs: undefined })
+  }
 
   onReply(ms: number): void {
     this.served += 1

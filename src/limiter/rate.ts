@@ -31,6 +31,8 @@ export interface RateState {
   perSecond: AdaptiveLimit
   /** The rate in the settings; infinite if there is none. */
   readonly maxPerSecond: number
+  /** The concurrency in the settings; infinite if there is none. */
+  readonly maxInFlight: number
   readonly inFlight: AdaptiveLimit
   nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
@@ -70,9 +72,10 @@ interface Refusal {
   readonly refused: number
 }
 
-export const createRateState = (maxPerSecond: number): RateState => ({
+export const createRateState = (maxPerSecond: number, maxInFlight = Number.POSITIVE_INFINITY): RateState => ({
   perSecond: unlimited,
   maxPerSecond,
+  maxInFlight,
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
@@ -91,7 +94,11 @@ const SMOOTHING = 2
 
 /** Milliseconds until the next request may be sent; infinite while concurrency is exhausted. */
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
-  inFlight >= Math.max(1, Math.floor(computeLimit(rate.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+  inFlight >= Math.max(1, Math.floor(computeMaxInFlight(rate, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+
+/** Requests in flight now. */
+export const computeMaxInFlight = ({ inFlight, maxInFlight }: RateState, now: number): number =>
+  Math.min(maxInFlight, computeLimit(inFlight, now))
 
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
   Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))

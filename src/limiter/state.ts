@@ -176,16 +176,22 @@ export interface LimiterState {
   readonly waitedMs: number
 }
 
-export const createLimiterState = (maxRate: number): LimiterState => ({
+export const createLimiterState = (maxRate: number, maxInFlight?: number): LimiterState => ({
   inFlight: 0,
   generation: 0,
   isProbing: false,
-  rate: createRateState(maxRate),
+  rate: createRateState(maxRate, maxInFlight),
   nonAnswers: 0,
   failures: 0,
   failingSince: 0,
   failedItems: [],
   waitedMs: 0,
+})
+
+/** The state for work that begins after all other has ended: what was learnt of the host's limits stays, and all patience is there again. */
+export const renewPatience = ({ backoff, ...state }: LimiterState, now: number): LimiterState => ({
+  ...{ ...state, waitedMs: 0, failures: 0, failedItems: [], nonAnswers: 0 },
+  backoff: backoff?.why === 'refuses' ? { ...backoff, since: now, attempts: 0, giveUpAt: Number.POSITIVE_INFINITY } : undefined,
 })
 
 /** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */

@@ -12,8 +12,7 @@ import { readRunDay } from './output-folder.js'
 import { setVariables } from './variables.js'
 import { CANDLE_DAYS } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
-import { addNeeded, listViews } from './views/index.js'
-import { isView } from './views/view.js'
+import { addNeeded, isView, listViews } from './views/index.js'
 
 export interface RelationSource {
   readonly tables: readonly Table[]

@@ -10,8 +10,8 @@ import { forEachYielding } from '../../storage/output-files.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceFile } from '../export/replace-file.js'
-import { addNeeded, listViews } from '../views/index.js'
-import { isView, type View } from '../views/view.js'
+import { addNeeded, isView, listViews } from '../views/index.js'
+import type { View } from '../views/view.js'
 
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 1
