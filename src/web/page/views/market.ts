@@ -160,7 +160,7 @@ const renderBreadth = (breadth: Breadth): TemplateResult => {
       <h1>${describeMarket(breadth)}</h1>
       <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
+      <dl>${listFacts(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
@@ -176,8 +176,6 @@ const describeSession = (traded: number, listed: number): string =>
   traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
 
 const listFacts = ({
-  advances,
-  declines,
   unchanged,
   newHighs,
   newLows,
@@ -185,9 +183,7 @@ const listFacts = ({
   above200Pct,
   medianChangePct,
   turnoverCr,
-}: Breadth): readonly (readonly [name: string, value: string, tone?: string])[] => [
-  ['Advances', formatNumber(advances), 'up'],
-  ['Declines', formatNumber(declines), 'down'],
+}: Breadth): readonly (readonly [name: string, value: string])[] => [
   ['Unchanged', formatNumber(unchanged)],
   ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
   ['52-week highs', formatNumber(newHighs)],
