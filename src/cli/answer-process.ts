@@ -77,11 +77,8 @@ const lowerPriority = (pid: number): void => {
 }
 
 interface AnswerProcess {
-  /** Sends a task and resolves to its answer. */
   readonly ask: (task: Task) => Promise<Answered>
-  /** Ends the process, whatever it is doing. */
   readonly end: () => void
-  /** Resolves once it has ended. */
   readonly ended: Promise<void>
 }
 
@@ -116,7 +113,6 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   }
 }
 
-/** Answers one task in a process of its own. */
 const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
   const { ask, end, ended } = startProcess(settings, 'checks' in task)
   signal?.addEventListener('abort', end)
