@@ -82,15 +82,17 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { query } = page.place
   const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
-  const complete = run?.streams.filter(isComplete).length ?? 0
-  const isFolded = complete >= MIN_FOLDED && complete < (run?.streams.length ?? 0) && !query.has('all')
+  // While a run flows, every stream keeps its place.
+  const complete = active === undefined ? (run?.streams.filter(isComplete).length ?? 0) : 0
+  const canFold = complete >= MIN_FOLDED && complete < (run?.streams.length ?? 0)
+  const isFolded = canFold && !query.has('all')
   const lost = renderLost(session?.store.isLost() ?? false, active?.at, now)
   return html`
     ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
     ${run === undefined ? renderFirstSteps(state) : html`${state.answer.tone === 'ok' ? nothing : renderFix(state)}${renderFigures(run)}`}
     ${active === undefined ? nothing : renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
-    ${complete < MIN_FOLDED || complete === run?.streams.length ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
+    ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
     ${renderGraph(isFolded ? foldComplete(state.phases, run?.streams ?? []) : state.phases, run?.streams ?? createIdleStreams(state), {
       now,
       width: contentWidth(),
