@@ -1,20 +1,31 @@
-import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
+import { defer, EMPTY, type Observable } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
 import { MASTER, type StreamDefinition } from './engine/define-stream.js'
+import {
+  type CollectorHealth,
+  type Consumer,
+  failIfNothing,
+  type NameOf,
+  type OpenOptions,
+  openRun,
+  type Run,
+  type RunHost,
+  readHealth,
+  shareLists,
+} from './engine/open-run.js'
 import type { RunDependencies, RunOptions } from './engine/run-options.js'
-import { start } from './engine/start.js'
-import { NothingAnsweredError, UsageError } from './model/errors.js'
+import { createSharedLimits } from './engine/run-services.js'
+import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
-import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { readHolidays } from './storage/session-days.js'
 
-export type { RunOptions }
+export type { CollectorHealth, OpenOptions, Run, RunOptions }
 
 /** The row type of each stream, by the stream's name. */
 export type RowsOf<S extends readonly StreamDefinition[]> = {
@@ -23,26 +34,34 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays'> {
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays' | 'shared' | 'stats' | 'through'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined
   /** Where outputs are stored. Default: the folder in the settings. */
   readonly storage?: RunDependencies['storage'] | undefined
+  /**
+   * How long calls of `stream` share the list that a stream works on, such as that of all stocks, in milliseconds; 0 requests it each time.
+   * Default: 600,000 (ten minutes). A run that stores always requests it.
+   */
+  readonly listMaxAgeMs?: number | undefined
 }
 
 /**
- * Runs the graph. Each subscription is a separate run; unsubscribing aborts its requests. `Rows` is the row type of each stream, by its
- * name.
+ * Runs the graph. Each subscription to `events`, `run` or `stream` is a separate run; unsubscribing aborts its requests. All runs of a
+ * collector share its limiters and the workers of each stream, so that together they send no more than one. `Rows` is the row type of each
+ * stream, by its name.
  *
  * @throws UsageError for wrong settings, names or symbols
  * @throws StorageError if the outputs cannot be written; any other error is a bug
  */
 export interface Collector<Rows = Readonly<Record<string, unknown>>> {
-  /** The events of a run. The last one contains the report. A failed master list is reported there; it is not an error. */
-  events(options?: RunOptions): Observable<RunEvent>
-  /** The report of one run. */
-  run(options?: RunOptions): Observable<RunReport>
+  /** A run as one object, which begins when it is subscribed to or iterated. */
+  open(options?: OpenOptions<Rows>): Run<Rows>
+  /** The events of a run: `open(options).event$`. The last one contains the report. A failed master list is reported there; it is not an error. */
+  events(options?: RunOptions<NameOf<Rows>>): Observable<RunEvent>
+  /** The report of one run: `open(options).report$`. */
+  run(options?: RunOptions<NameOf<Rows>>): Observable<RunReport<NameOf<Rows>>>
   /**
    * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the last item. Stores nothing.
    *
@@ -51,18 +70,20 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
    *
    * @throws NothingAnsweredError if the list that the stream works on cannot be fetched
    */
-  stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
+  stream<Name extends NameOf<Rows>>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
+  /** For health checks: the runs of this collector, and the limiters of its hosts. */
+  health(): CollectorHealth
 }
 
 /** Options for one stream. */
-export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'> {
+export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'>, Pick<OpenOptions, 'signal'> {
   /**
-   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes.
-   * An error ends the stream.
+   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes;
+   * `concurrency` lets so many items wait at once. An error ends the stream.
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
-  readonly consume?: ((item: PublicOutcome<Row>) => ObservableInput<unknown>) | undefined
+  readonly consume?: Consumer<PublicOutcome<Row>> | undefined
 }
 
 const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
@@ -76,6 +97,7 @@ const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
   telemetry: true,
   clock: true,
   random: true,
+  listMaxAgeMs: true,
 }
 
 /** Checks what the compiler does not see in JavaScript: without it, a wrong dispatcher looks like an outage that a run waits for. */
@@ -98,7 +120,7 @@ const checkParts = (parts: CollectorOptions): void => {
     if (call !== undefined && typeof call !== 'function') reject(option as 'transport', 'be a function')
 }
 
-const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true }
+const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true, signal: true }
 
 /**
  * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
@@ -112,49 +134,38 @@ export const createCollector = <const S extends readonly StreamDefinition[] = ty
 
 const createUntypedCollector = (parts: CollectorOptions): Collector => {
   checkParts(parts)
-  const { settings: given, streams = allStreams, storage, ...options } = parts
+  const { settings: given, streams = allStreams, storage, listMaxAgeMs = DEFAULT_LIST_AGE_MS, clock = Date.now, ...options } = parts
   const settings = parseSettings(given, streams)
-  const redact = createRedactor(settings)
-  const events = (run: RunOptions, target: RunDependencies['storage']): Observable<RunEvent> =>
-    start({ settings, streams, ...options, storage: target, readHolidays: () => readHolidays(settings.holidays) }, run)
-  const outputs = (): RunDependencies['storage'] => storage ?? folder(settings.out)
+  const shared = createSharedLimits(settings)
+  const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
+  const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
+  const open = (run: OpenOptions = {}, isLate = false): Run =>
+    openRun(host, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
   return {
-    events: (run = {}) => defer(() => events(run, outputs())),
-    run: (run = {}) =>
-      defer(() => events(run, outputs())).pipe(
-        filter((event) => event.type === 'run-finished'),
-        map(({ report }) => report),
-      ),
-    stream: (name, streamOptions = {}) =>
+    open: (run) => open(run, true),
+    events: (run) => defer(() => open(run).event$),
+    run: (run) => defer(() => open(run).report$),
+    stream: (name, given = {}) =>
       defer(() => {
-        checkOptionNames(streamOptions, STREAM_OPTIONS)
-        const { consume = () => EMPTY, ...run } = streamOptions
+        checkOptionNames(given, STREAM_OPTIONS)
         const stream = streams.find((one) => one.name === name)
-        if (stream !== undefined && run.symbols !== undefined) {
+        if (stream !== undefined && given.symbols !== undefined) {
           if (stream.work.of !== MASTER)
             throw new UsageError(`symbols: ${name} is not fetched stock by stock; leave them out, and select from its records`)
-          if (run.symbols.length === 0) return EMPTY
+          if (given.symbols.length === 0) return EMPTY
         }
-        const item$ = new Subject<PublicOutcome>()
-        const output = stream?.outputs[0]
-        let isEmpty = true
-        const target = callbackStorage(output, (item) => {
-          isEmpty = false
-          const shown = redactRecord(item, redact)
-          item$.next(shown)
-          return from(consume(shown))
-        })
-        const end = (event: RunEvent): void => {
-          if (event.type !== 'run-finished' || !isEmpty) return
-          const { report } = event
-          const { error, code = 'no-answer' } = report.error === undefined ? (report.scripts[name] ?? {}) : report
-          if (error !== undefined) throw new NothingAnsweredError(error, [{ code }])
-        }
-        const run$ = events({ ...run, only: [name] }, target).pipe(tap({ next: end, complete: () => item$.complete() }), ignoreElements())
-        return merge(item$, run$)
+        const run = openRun(
+          host,
+          { streams: sharedStreams(name), storage: callbackStorage(undefined, () => EMPTY) },
+          { ...given, only: [name] },
+        )
+        return run.item$.pipe(failIfNothing(run, name))
       }),
+    health: () => readHealth(host),
   }
 }
+
+const DEFAULT_LIST_AGE_MS = 600_000
 
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
 const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {

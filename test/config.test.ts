@@ -55,6 +55,7 @@ describe('settings', () => {
       streams: [],
       watchlists: {},
       verify: {},
+      watch: [],
       notifyOn: 'failure',
     })
   })

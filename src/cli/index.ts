@@ -1,3 +1,4 @@
+import { addAudit } from './audit.js'
 import { addBrief } from './brief/command.js'
 import { addCompletion } from './completion.js'
 import type { AddCommand } from './dependencies.js'
@@ -20,6 +21,7 @@ import { addShow } from './show/command.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
 import { addVerify } from './verify.js'
+import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
 /** All commands, in the order in which `--help` lists them. */
@@ -35,7 +37,9 @@ export const commands: readonly AddCommand[] = [
   addVerify,
   addDiff,
   addDrift,
+  addAudit,
   addBrief,
+  addWatch,
   addLog,
   addHistory,
   addInit,

@@ -1,8 +1,9 @@
+import { posix } from 'node:path'
 import { map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
 import type { ItemResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
-import type { Day } from '../model/trading-day.js'
+import { type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { toCandleDay } from './candle-file.js'
 import type { RescaleDetector } from './refusal-policy.js'
@@ -31,6 +32,15 @@ export const readExchangeTrades = (document: unknown): ReadonlyMap<string, Excha
       return isShare ? [[readText(row.SYMBOL), { close, last: last ?? close, volume: volume ?? 0 }] as const] : []
     }),
   )
+
+/** The exchange's trades of each day by symbol, oldest day first. */
+export type TradesByDay = ReadonlyMap<Day, ReadonlyMap<string, ExchangeTrade>>
+
+/** The trades of a daily file of the exchange, whose name is its day. */
+export const readTradesOf = (file: string, rows: unknown): TradesByDay => {
+  const day = readDay(posix.basename(file))
+  return new Map(day === undefined ? [] : [[day, readExchangeTrades(rows)]])
+}
 
 /** The close of a candle may be the last trade or the average of the last half hour: they differ by this share, or these rupees. */
 const CLOSE_SHARE = 0.005

@@ -32,7 +32,7 @@ const defaults: Row = Settings.parse({})
 /** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
 const parseValue = (setting: string, text: string): unknown => {
   const usual = defaults[setting]
-  if (setting === 'headers' || setting === 'watchlists') return parseJson(text)
+  if (setting === 'headers' || setting === 'watchlists' || setting === 'watch') return parseJson(text)
   if (setting === 'streams' || setting === 'with') return splitTrimmed(text, ',')
   if (typeof usual === 'boolean') return parseBoolean(text)
   if (typeof usual === 'number') return parseNumber(text)

@@ -37,6 +37,30 @@ const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
 /** When a notification is sent; each one includes the ones before. */
 export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
 
+/** What may happen to a row of a standing query from one session to the next. */
+export const ROW_CHANGES = ['entered', 'left', 'changed'] as const
+
+/** A standing query. */
+export const WatchRule = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9-]{0,49}$/, 'must have small letters, digits and dashes, such as my-rule'),
+  query: z.string().min(1),
+  /** The columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
+  key: z.array(z.string().min(1)).min(1).optional(),
+  /** Which changes are signals; all if absent. */
+  only: z
+    .array(z.enum(ROW_CHANGES, { error: `must be ${ROW_CHANGES.join(', ')}` }))
+    .min(1)
+    .optional(),
+  /** Whether a signal makes a notification due. */
+  notify: booleanSchema.optional(),
+  /** For how long a key has no further signal after one. */
+  cooldown: z
+    .string()
+    .regex(/^\d{1,3} sessions?$/, 'must be a number of sessions, such as "5 sessions"')
+    .optional(),
+})
+export type WatchRule = Readonly<z.output<typeof WatchRule>>
+
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
   urls: z.partialRecord(z.enum(builtInHosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
@@ -126,6 +150,12 @@ export const Settings = z.strictObject({
     )
     .default({})
     .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
+  watch: z
+    .array(WatchRule)
+    .default([])
+    .describe(
+      'queries that stand, for the command: `name`, `query`, `key`, `only`, `notify` and `cooldown`; what changes in their rows is a signal',
+    ),
   verify: z
     .record(z.string(), integerSchema(0, 1_000_000))
     .default({})

@@ -9,6 +9,8 @@ import { toDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
 import { diff } from '../tables/diff/diff.js'
 import { readStocks, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
+import type { Signal } from '../tables/watch/compare-rows.js'
+import { readSignals } from '../tables/watch/record.js'
 import type { Finding } from '../verify/finding.js'
 
 export interface Freshness {
@@ -56,6 +58,8 @@ export interface Brief {
   readonly since: { readonly run?: string; readonly asOf?: string } | null
   /** New findings of `verify`, errors and recent days first; absent if it did not run. */
   readonly findings?: readonly Finding[]
+  /** What standing queries found in the newest session; absent without any. */
+  readonly signals?: readonly Signal[]
   /** Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may mean. */
   readonly wrongSymbols: readonly string[]
   /** Missing inputs, and what could not be compared. */
@@ -80,6 +84,7 @@ export interface BriefOptions {
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
   const { report, runs, streams, exchange, watchlist, findings, newestSession, unchecked } = options
   const difference = await diff(root, { exchange })
+  const signals = await readSignals(root, { since: 'newest' })
   const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
   const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
   return omitUndefined({
@@ -100,6 +105,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     rewritten: Object.values(scripts).flatMap(({ rewritten = [] }) => rewritten),
     since: difference.since,
     findings: findings && orderFindings(findings),
+    signals: signals.length === 0 ? undefined : signals,
     wrongSymbols: [...new Set([...listWrongSymbols(wrongSymbols), ...listWrongSymbols(wrong)])],
     notes: [...difference.notes, ...unchecked],
   })

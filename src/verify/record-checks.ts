@@ -1,13 +1,11 @@
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
-import { type ExchangeTrade, readExchangeTrades } from '../market/witness.js'
+import { readTradesOf, type TradesByDay } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
-import { getOrAdd } from '../model/map.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { nameFirst } from '../model/text.js'
-import { type Day, readDay } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
@@ -33,7 +31,7 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
   /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   const rows = new Map<string, readonly Row[]>()
   /** What the exchange's files of the last days have: candles are compared with them. */
-  const trades = new Map<Day, ReadonlyMap<string, ExchangeTrade>>()
+  let trades: TradesByDay = new Map()
   for (const { stream, files } of all)
     for (const file of stream.work.of === DAYS ? files.slice(-MAX_DAYS) : files) {
       if (file.output.shape === 'candles-per-item') continue
@@ -49,8 +47,7 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
         const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
         findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
-      const day = stream.name === 'exchange-daily' ? readDay(posix.basename(file.file)) : undefined
-      if (day !== undefined) trades.set(day, readExchangeTrades(rows.get(file.file)))
+      if (stream.name === 'exchange-daily') trades = new Map([...trades, ...readTradesOf(file.file, rows.get(file.file))])
       // Other checks do not need the rows of single days.
       if (stream.work.of === DAYS) rows.delete(file.file)
       await yieldTurn()
@@ -178,7 +175,7 @@ const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
     add: (row: Row): void => {
       for (const key of keys) {
         const text = readText(row[key])
-        if ((toNumber(text) ?? 0) % 1 !== 0) getOrAdd(found, key, (): string[] => []).push(text)
+        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
       }
     },
     finish: (file: string): readonly Finding[] =>

@@ -1,14 +1,11 @@
 import { dayToNumber } from '../market/candle-file.js'
-import { type ExchangeTrade, isSamePrice } from '../market/witness.js'
+import { type ExchangeTrade, isSamePrice, type TradesByDay } from '../market/witness.js'
 import { groupBy } from '../model/map.js'
 import { formatThousands } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { type Finding, isMany } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
-
-/** The exchange's trades of each day by symbol, oldest day first. */
-export type TradesByDay = ReadonlyMap<Day, ReadonlyMap<string, ExchangeTrade>>
 
 interface Compared {
   readonly stocks: readonly Pick<SeriesDays, 'symbol' | 'file' | 'recent' | 'days'>[]

@@ -26,7 +26,7 @@ afterAll(() => simulator.close())
 beforeEach(() => simulator.control({ faults: [], latencyMs: 0, asOf: EVENING, reset: true }))
 
 const collector = (files: MemoryFiles, settings: SettingsInput = {}) =>
-  createCollector({
+  createCollector<readonly StreamDefinition[]>({
     settings: { ...simulator.settings, backoffMs: 0, throttleMs: 0, retries: ATTEMPTS - 1, ...settings },
     storage: memory(files),
     clock: () => NEXT_EVENING,

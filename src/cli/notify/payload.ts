@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type CollectError, formatError } from '../../model/errors.js'
+import { groupBy } from '../../model/map.js'
 import type { Redact } from '../../model/redact.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, describeStale, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
@@ -54,7 +55,6 @@ export const createPayload = ({ report, signal, error, exitCode, at }: EndedComm
   }
 }
 
-/** What a notification contains. */
 export type Payload = ReturnType<typeof createPayload>
 
 const countAll = (scripts: readonly ScriptReport[]) => {
@@ -82,15 +82,20 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
       problems: problems.map(({ item, status, reason }) => ({ item, status, reason })),
     }))
 
-const listChanges = ({ since, counts, changes, findings = [], notes }: Brief) => ({
+const listChanges = ({ since, counts, changes, findings = [], signals, notes }: Brief) => ({
   since,
   changed: counts,
   changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_STOCKS),
   changedStocks: changes.length,
   findings: findings.slice(0, MAX_FINDINGS),
   newFindings: findings.length,
+  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_FINDINGS) }),
   notes,
 })
+
+/** The rules with what they name: `asm-stages TCS, INFY`. */
+const countSignals = (signals: NonNullable<Brief['signals']>): string =>
+  [...groupBy(signals, ({ rule }) => rule)].map(([rule, own]) => `${rule} ${own.map(({ subject }) => subject).join(', ')}`).join('; ')
 
 const formatText = (facts: {
   readonly outcome: RunReport['outcome']
@@ -111,6 +116,7 @@ const formatText = (facts: {
     ...stale.map((line) => `Not up to date: ${line}.`),
     ...(sums.length > 0 ? [`Changed: ${sums.map(([name, count]) => `${name} ${count}`).join(', ')}.`] : []),
     ...(watched.length > 0 ? [`On the watchlist: ${watched.join(', ')}.`] : []),
+    ...(brief?.signals ? [`Signals: ${countSignals(brief.signals)}.`] : []),
     ...(brief?.findings?.length ? [`New findings: ${brief.findings.length}.`] : []),
   ]
   return cut(clean(`scripstream: ${parts.join(' ')}`), MAX_TEXT_COLUMNS)

@@ -9,7 +9,9 @@ import { balanceSheet, quarters, ratios, shareholding, years } from './fundament
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
 import { symbolIsins, symbols } from './symbols.js'
-import { isView, type View } from './view.js'
+import type { View } from './view.js'
+
+export const isView = (table: Columned): table is View => 'sql' in table
 
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [

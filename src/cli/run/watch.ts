@@ -1,0 +1,45 @@
+import { catchError, defer, from, map, type Observable, of, tap } from 'rxjs'
+import { formatError } from '../../model/errors.js'
+import { describeSignal, type Signal } from '../../tables/watch/compare-rows.js'
+import type { WatchResult } from '../../tables/watch/watch.js'
+import { untilSignal } from '../signals.js'
+import { formatCount } from '../terminal/format.js'
+import { printWarning } from '../terminal/print.js'
+import { type TextLine, wrapLines } from '../terminal/terminal.js'
+import { clean } from '../terminal/text.js'
+import type { RunCommandContext, RunEnding } from './context.js'
+
+/** Asks the standing queries of the folder after a complete run that had something to do; emits the new signals. What fails is a warning. */
+export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommandContext): Observable<readonly Signal[]> => {
+  if (signal !== undefined || report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of([])
+  const { settings, io, dependencies } = context
+  const ask = async (): Promise<WatchResult> => {
+    const { listRules } = await import('../../tables/watch/rules.js')
+    const rules = await listRules(settings.out, settings.watch)
+    if (rules.length === 0) return { signals: [], failures: [] }
+    const { evaluateRules } = await import('../../tables/watch/watch.js')
+    return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () => io.scheduler.now())
+  }
+  return defer(() => from(ask())).pipe(
+    untilSignal(io.signal$),
+    map((result) => (typeof result === 'string' ? { signals: [], failures: ['interrupted; the next run asks again'] } : result)),
+    catchError((error: unknown) => of({ signals: [], failures: [formatError(error)] })),
+    tap(({ failures }) => {
+      for (const failure of failures) printWarning(`watch: ${clean(failure)}`, io.stderr)
+    }),
+    map(({ signals }) => signals),
+  )
+}
+
+/** Signals by day and rule. */
+export const signalLines = (signals: readonly Signal[], columns: number): readonly TextLine[] =>
+  signals.flatMap((signal, place) => {
+    const { day, rule, subject } = signal
+    const before = signals[place - 1]
+    const isNew = before?.day !== day || before.rule !== rule
+    const count = signals.filter((one) => one.day === day && one.rule === rule).length
+    return [
+      ...(isNew ? ([[], [[`${day} ${rule}`, 'bold'], [` (${formatCount(count)})`]]] as const) : []),
+      ...wrapLines(`  ${clean(subject)}: ${clean(describeSignal(signal))}`, columns),
+    ]
+  })

@@ -1,0 +1,143 @@
+import { UsageError } from '../model/errors.js'
+import { WatchRule } from '../model/settings.js'
+import { parseOptions } from '../model/settings-issues.js'
+import type { Day } from '../model/trading-day.js'
+import { type Answer, defineCommand, type Input } from './command.js'
+import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
+import { signalLines } from './run/watch.js'
+import { formatQuantity } from './terminal/format.js'
+import { printWarning } from './terminal/print.js'
+import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
+import { clean } from './terminal/text.js'
+
+const toWords = (text: string): readonly string[] => trimDistinct(text.split(','))
+
+export const addWatch = defineCommand({
+  name: 'watch',
+  about: 'Shows what entered, left or changed in the rows of standing queries; adds and removes such queries.',
+  args: [
+    choiceArgument('[action]', 'add: let a query stand; remove: end that (its signals stay)', ['add', 'remove']),
+    ['[name]', 'the rule; without a statement one of --rules'],
+    ['[statement]', 'a SELECT, or the name of a saved or worked query'],
+  ],
+  flags: () => ({
+    key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', toWords),
+    only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', toWords),
+    cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its key for "5 sessions"'),
+    notify: flag('--notify', 'add: a signal makes a notification due'),
+    rules: flag('--rules', 'list the worked rules'),
+    since: dayOption('--since <day>', 'signals from this day on, not only the newest'),
+    replay: flag('--replay <days>', 'FROM..TO: what the rules would have found; records nothing'),
+    format: choiceOption('--format <how>', 'default: text', ['text', 'json', 'ndjson'] as const),
+    ...folderFlags(),
+  }),
+  examples: [
+    ['scripstream watch add asm-stages', 'a worked rule, asked after each complete run'],
+    ['scripstream watch add cheap "select symbol from screener where pe_ttm < 8"', 'your own'],
+    ['scripstream watch --since 2026-02-02', 'the recorded signals'],
+    ['scripstream watch --replay 2026-01-01..2026-02-13', 'as if the rules had stood then'],
+  ],
+  notes: () => ['Rules read the tables as of each recorded day: they never look ahead.'],
+  needs: ['@duckdb/node-api'],
+  run: async ({ rules, since, replay, format = 'text', out: _, config: __, ...options }, input) => {
+    const [action, name, statement] = input.typed
+    const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
+    if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
+    if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
+    if (rules) return listWorked(input)
+    if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, statement === undefined, input)
+    if (action === 'remove') return removeRule(String(name), input)
+    return showSignals({ since, days: replay === undefined ? undefined : readDays(replay), format }, input)
+  },
+})
+
+const listWorked = async ({ dependencies: { streams } }: Input): Promise<Answer> => {
+  const { listWorkedRules } = await import('../tables/watch/rules.js')
+  const { workedRules } = await import('../tables/watch/worked-rules.js')
+  const usable = new Set(listWorkedRules(streams))
+  const describe = (rule: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
+    [
+      [rule.name, 'bold'],
+      [usable.has(rule) ? '' : ` (not here: needs ${rule.needs?.join(', ')})`, 'yellow'],
+    ],
+    ...wrapLines(`  ${rule.about}; key ${rule.key.join(', ')}; ${rule.only.join(', ')}`, columns, 'dim'),
+    ...rule.sql.split('\n').flatMap((line) => wrapLines(`  ${line}`, columns)),
+  ]
+  return {
+    json: workedRules,
+    lines: (columns) => workedRules.flatMap((one, place) => [...(place === 0 ? [] : [[]]), ...describe(one, columns)]),
+  }
+}
+
+/** Adds a rule, or replaces the one of that name, once its query has answered. */
+const addRule = async (given: object, isWorked: boolean, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
+  const rule = parseOptions(WatchRule, given, 'watch add')
+  const { out: root, watch } = settings()
+  const { findWorkedRule, readAddedRules, resolveRule, writeAddedRules } = await import('../tables/watch/rules.js')
+  const { readNewestRows } = await import('../tables/watch/watch.js')
+  if (isWorked) findWorkedRule(rule.name, streams)
+  rejectOwn(rule.name, watch)
+  const added = await readAddedRules(root)
+  const rows = await readNewestRows(await resolveRule(rule, root), { root, streams })
+  await writeAddedRules(root, [...added.filter(({ name }) => name !== rule.name), rule])
+  return { text: `${rule.name} stands: ${formatQuantity(rows.size, 'row')} now; each complete run looks for what changes in them\n` }
+}
+
+const rejectOwn = (rule: string, watch: readonly WatchRule[]): void => {
+  if (watch.some(({ name }) => name === rule)) throw new UsageError(`${rule} stands in the settings ("watch"); change it there`)
+}
+
+const removeRule = async (rule: string, { settings }: Input): Promise<Answer> => {
+  const { out: root, watch } = settings()
+  const { readAddedRules, writeAddedRules } = await import('../tables/watch/rules.js')
+  rejectOwn(rule, watch)
+  const added = await readAddedRules(root)
+  if (added.every(({ name }) => name !== rule))
+    throw new UsageError(`unknown rule: ${rule}; those of the folder: ${added.map(({ name }) => name).join(', ') || 'none'}`)
+  await writeAddedRules(
+    root,
+    added.filter(({ name }) => name !== rule),
+  )
+  return { text: `${rule} no longer stands; its signals stay\n` }
+}
+
+interface DayRange {
+  readonly from: Day
+  readonly to: Day
+}
+
+const readDays = (text: string): DayRange => {
+  const [from = '', to = '', ...more] = text.split('..')
+  if (more.length > 0 || to === '')
+    throw new UsageError(`--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`)
+  if (checkDay('--replay', from) > checkDay('--replay', to)) throw new UsageError(`--replay: ${from} is after ${to}`)
+  return { from, to }
+}
+
+interface Shown {
+  readonly since: Day | undefined
+  readonly days: DayRange | undefined
+  readonly format: 'text' | 'json' | 'ndjson'
+}
+
+/** The recorded signals, or those of a replay, with what is known of the rules. */
+const showSignals = async ({ since, days, format }: Shown, { settings, io, dependencies: { streams } }: Input): Promise<Answer> => {
+  const { out: root, watch } = settings()
+  const { listRules } = await import('../tables/watch/rules.js')
+  const { describeRules, replayRules } = await import('../tables/watch/watch.js')
+  const { readSignals } = await import('../tables/watch/record.js')
+  const rules = await listRules(root, watch)
+  const replayed = days && (await replayRules(rules, days, { root, streams }))
+  for (const failure of replayed?.failures ?? []) printWarning(clean(failure), io.stderr)
+  const signals = replayed?.signals ?? (await readSignals(root, { since: since ?? 'newest' }))
+  if (format === 'json') return { text: `${JSON.stringify(signals, undefined, 2)}\n` }
+  if (format === 'ndjson') return { text: signals.map((signal) => `${JSON.stringify(signal)}\n`).join('') }
+  const states = days === undefined ? await describeRules(root, rules) : []
+  return {
+    lines: (columns) => [
+      ...(rules.length === 0 ? wrapLines('No query stands here; "scripstream watch --rules" lists some to add.', columns) : []),
+      ...states.flatMap(({ name, text, isBad }) => wrapTitled([name, 'bold'], `: ${clean(text)}`, columns, isBad ? 'yellow' : undefined)),
+      ...(signals.length === 0 && rules.length > 0 ? wrapLines('No signal.', columns) : signalLines(signals, columns)),
+    ],
+  }
+}

@@ -1,0 +1,113 @@
+import { UsageError } from '../../model/errors.js'
+import { type Row, readText } from '../../model/row.js'
+import { findClosest, suggest } from '../../model/text.js'
+import type { Day } from '../../model/trading-day.js'
+import type { ResolvedRule } from './rules.js'
+
+/** How the rows of a query differ from those of the session before. */
+export interface RowChanges {
+  readonly entered: readonly Row[]
+  readonly left: readonly Row[]
+  /** The earlier row and the present one. */
+  readonly changed: readonly (readonly [from: Row, to: Row])[]
+}
+
+/** Something that a standing query found. */
+export interface Signal {
+  readonly rule: string
+  /** The session whose rows differ from those of the session before. */
+  readonly day: Day
+  /** When it was found, ISO 8601; absent in a replay. */
+  readonly knownAt?: string
+  readonly change: 'entered' | 'left' | 'changed'
+  /** The symbol of the row, or else the values of its key. */
+  readonly subject: string
+  /** The row, or the last one that it had. */
+  readonly row: Row
+  /** The earlier row of one that has changed. */
+  readonly from?: Row
+  /** Whether it makes a notification due. */
+  readonly notify?: true
+}
+
+/** What the comparison of a rule needs of it. */
+export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
+
+/** Rows by their keys. A key that is there twice counts once. @throws UsageError for a key that is no column */
+export const indexRows = (rows: readonly Row[], { name, key }: Pick<RuleFacts, 'name' | 'key'>): ReadonlyMap<string, Row> => {
+  const [first] = rows
+  const columns = Object.keys(first ?? {})
+  const wrong = first && key?.find((column) => !(column in first))
+  if (wrong !== undefined)
+    throw new UsageError(`${name}: the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
+  return new Map(rows.map((row) => [toKey(row, key), row]))
+}
+
+const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
+  key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
+
+const toKey = (row: Row, key: readonly string[] | undefined): string => JSON.stringify(listKey(row, key).map((column) => row[column]))
+
+/** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */
+export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): RowChanges => ({
+  entered: [...after].flatMap(([key, row]) => (before.has(key) ? [] : [row])),
+  left: [...before].flatMap(([key, row]) => (after.has(key) ? [] : [row])),
+  changed: [...after].flatMap(([key, row]) => {
+    const from = before.get(key)
+    return from === undefined || listChanged(from, row).length === 0 ? [] : [[from, row] as const]
+  }),
+})
+
+/** The columns whose values differ. */
+export const listChanged = (from: Row, to: Row): readonly string[] =>
+  [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((column) => toComparable(from[column]) !== toComparable(to[column]))
+
+const toComparable = (value: unknown): string => (typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null))
+
+/** The signals of a comparison: those changes that the rule selects. */
+export const toSignals = (
+  { name: rule, key, only = ['entered', 'left', 'changed'], notify }: RuleFacts,
+  { entered, left, changed }: RowChanges,
+  known: Pick<Signal, 'day' | 'knownAt'>,
+): readonly Signal[] => {
+  const create = (change: Signal['change'], row: Row, from?: Row): Signal => ({
+    ...{ rule, ...known, change, subject: nameRow(row, key), row },
+    ...(from === undefined ? {} : { from }),
+    ...(notify === true ? { notify } : {}),
+  })
+  const all = [
+    ...entered.map((row) => create('entered', row)),
+    ...left.map((row) => create('left', row)),
+    ...changed.map(([from, row]) => create('changed', row, from)),
+  ]
+  return all.filter(({ change }) => only.includes(change))
+}
+
+const nameRow = (row: Row, key: readonly string[] | undefined): string =>
+  readText(row.symbol) ||
+  listKey(row, key)
+    .map((column) => readText(row[column]))
+    .join(' ')
+
+/** Leaves out the signals of a subject in the sessions after one of its signals. `days` are the sessions, oldest first. */
+export const applyCooldown = (signals: readonly Signal[], { cooldown = '0' }: Pick<RuleFacts, 'cooldown'>, days: readonly Day[]) => {
+  const quiet = Number.parseInt(cooldown, 10)
+  const last = new Map<string, number>()
+  return signals.filter(({ subject, day }) => {
+    const session = days.indexOf(day)
+    const isQuiet = quiet > 0 && session - (last.get(subject) ?? Number.NEGATIVE_INFINITY) <= quiet
+    if (!isQuiet) last.set(subject, session)
+    return !isQuiet
+  })
+}
+
+/** What happened, without the subject: the columns of the row, or those that have changed. */
+export const describeSignal = ({ change, row, from, subject }: Signal): string => {
+  const toText = (value: unknown): string => (value === null || value === undefined ? 'none' : readText(value) || JSON.stringify(value))
+  if (from)
+    return listChanged(from, row)
+      .flatMap((name) => `${name} ${toText(from[name])} → ${toText(row[name])}`)
+      .join(', ')
+  const facts = Object.entries(row).filter(([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject)
+  return [change, ...facts.map(([name, value]) => `${name} ${toText(value)}`)].join(', ')
+}

@@ -1,0 +1,161 @@
+import { UsageError } from '../../model/errors.js'
+import type { WatchRule } from '../../model/settings.js'
+import type { Day } from '../../model/trading-day.js'
+import { listListedDays } from '../../storage/history/choose.js'
+import { openHistory } from '../../storage/history/record.js'
+import { acquireLock } from '../../storage/lock.js'
+import { statePaths } from '../../storage/run-state.js'
+import { applyCooldown, compareRows, type RowChanges, type Signal, toSignals } from './compare-rows.js'
+import { type RuleRows, readRuleRows, type WatchSource } from './read-rows.js'
+import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
+import { type ResolvedRule, resolveRule } from './rules.js'
+
+/** Sessions that no run asked about are asked about later, the newest of them. */
+const MAX_LATE_DAYS = 20
+
+/** What standing queries found, and which of them failed. */
+export interface WatchResult {
+  readonly signals: readonly Signal[]
+  /** A sentence each. */
+  readonly failures: readonly string[]
+}
+
+/** The recorded days of a folder, oldest first. */
+export const listWatchDays = async (root: string): Promise<readonly Day[]> => listListedDays(await openHistory(root))
+
+interface WatchedRule {
+  readonly rule: ResolvedRule
+  readonly days: readonly Day[]
+  readonly evaluations: Evaluation[]
+}
+
+/**
+ * Compares the rows of each rule as of the newest recorded day with those of the session before, and records what differs. A new rule begins with
+ * the session before. Sessions that were missed are compared, too. A rule that fails harms no other, and is asked again.
+ *
+ * @throws StorageError if a run is using the folder
+ */
+export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSource, now: () => number): Promise<WatchResult> => {
+  const { root } = source
+  const release = await acquireLock(statePaths(root).lock, now())
+  try {
+    const days = await listWatchDays(root)
+    const failures: string[] = days.length === 0 ? ['standing queries need a recorded day; the setting "history" is off'] : []
+    const watched: WatchedRule[] = []
+    for (const one of rules) {
+      try {
+        watched.push(await openRule(await resolveRule(one, root), root, days))
+      } catch (error) {
+        failures.push(`${one.name}: ${(error as Error).message}`)
+      }
+    }
+    const recorded = new Set<string>()
+    for (const day of days) {
+      const due = watched.filter((one) => one.days.includes(day))
+      if (due.length === 0) continue
+      const rows = await readRuleRows(
+        due.map(({ rule }) => rule),
+        day,
+        source,
+      )
+      for (const [place, one] of due.entries()) {
+        const evaluation = evaluate(one, { rows: rows[place] ?? '', day, knownAt: new Date(now()).toISOString() })
+        if (evaluation === undefined) continue
+        await appendEvaluation(root, evaluation)
+        one.evaluations.push(evaluation)
+        if (evaluation.error !== undefined) failures.push(`${one.rule.name}: ${evaluation.error}`)
+        recorded.add(`${one.rule.name} ${day} ${evaluation.knownAt}`)
+      }
+    }
+    const signals = recorded.size === 0 ? [] : await readSignals(root)
+    return { signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)), failures }
+  } finally {
+    release()
+  }
+}
+
+/** The days that a rule is asked about: those since the last one with its answer, or the last two. */
+const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]): Promise<WatchedRule> => {
+  const version = versionOf(rule)
+  const all = await readEvaluations(root, rule.name)
+  const evaluations = all.slice(all.findLastIndex((one) => one.version !== version) + 1).filter(({ error }) => error === undefined)
+  const last = evaluations.at(-1)?.day
+  return { rule, evaluations, days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS) }
+}
+
+const NOTHING: RowChanges = { entered: [], left: [], changed: [] }
+
+/** What is to be recorded of a rule and a day; undefined if that is known already. */
+const evaluate = (
+  { rule, evaluations }: WatchedRule,
+  { rows, day, knownAt }: Pick<Evaluation, 'day' | 'knownAt'> & { readonly rows: RuleRows },
+): Evaluation | undefined => {
+  const { name, key, only, notify, cooldown } = rule
+  const facts = { rule: { name, key, only, notify, cooldown }, version: versionOf(rule), day, knownAt }
+  if (typeof rows === 'string') return { ...facts, ...NOTHING, error: rows }
+  const known = evaluations.filter(({ error }) => error === undefined)
+  const changes = compareRows(replayRows(known), rows)
+  if (known.length === 0) return { ...facts, ...changes, isFirst: true }
+  // A column that no signal depends on, such as a price, would fill the record.
+  const changed = only?.includes('changed') === false ? [] : changes.changed
+  const isKnown = known.at(-1)?.day === day && changes.entered.length + changes.left.length + changed.length === 0
+  return isKnown ? undefined : { ...facts, ...changes, changed }
+}
+
+/** The signals that rules would have given on the recorded days from one day to another. Records nothing. */
+export const replayRules = async (
+  rules: readonly WatchRule[],
+  { from, to }: { readonly from: Day; readonly to: Day },
+  source: WatchSource,
+): Promise<WatchResult> => {
+  const days = (await listWatchDays(source.root)).filter((day) => day <= to)
+  const first = Math.max(
+    0,
+    days.findLastIndex((day) => day < from),
+  )
+  const resolved = await Promise.all(rules.map((rule) => resolveRule(rule, source.root)))
+  const last = new Map<string, Exclude<RuleRows, string>>()
+  const signals: Signal[] = []
+  const failures = new Set<string>()
+  for (const day of days.slice(first)) {
+    const found = await readRuleRows(resolved, day, source)
+    for (const [place, rule] of resolved.entries()) {
+      const rows = found[place]
+      const before = last.get(rule.name)
+      if (typeof rows === 'string') failures.add(`${rule.name}: ${day}: ${rows}`)
+      else if (rows) last.set(rule.name, rows)
+      if (typeof rows === 'object' && before) signals.push(...toSignals(rule, compareRows(before, rows), { day }))
+    }
+  }
+  const shown = resolved.flatMap((rule) =>
+    applyCooldown(
+      signals.filter((signal) => signal.rule === rule.name),
+      rule,
+      days,
+    ),
+  )
+  const isShown = new Set(shown)
+  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures] }
+}
+
+/** The rows of a rule as of the newest recorded day. @throws UsageError if it fails, or no day is recorded */
+export const readNewestRows = async (rule: ResolvedRule, source: WatchSource): Promise<Exclude<RuleRows, string>> => {
+  const day = (await listWatchDays(source.root)).at(-1)
+  if (day === undefined) throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
+  const [rows = ''] = await readRuleRows([rule], day, source)
+  if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
+  return rows
+}
+
+/** What is known of each rule, in words. */
+export const describeRules = (root: string, rules: readonly WatchRule[]) =>
+  Promise.all(
+    rules.map(async ({ name }) => {
+      const evaluations = await readEvaluations(root, name)
+      const last = evaluations.at(-1)
+      if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
+      if (last.error !== undefined) return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
+      const own = evaluations.filter(({ version, error }) => version === last.version && error === undefined)
+      return { name, text: `${replayRows(own).size} rows on ${last.day}`, isBad: false }
+    }),
+  )
