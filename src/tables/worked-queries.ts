@@ -117,7 +117,7 @@ FROM (
   ),
   query(
     'universe',
-    'stocks of the NIFTY 500 by delivery against their average; --as-of DAY answers with the members of that day',
+    'stocks of the NIFTY 500 by delivery against their average; as of a day with the members of that day',
     "SELECT symbol, close_inr, change_pct, delivery_pct, delivery_avg_20_pct, delivery_x FROM screener WHERE isin IN (SELECT isin FROM index_members WHERE index = 'NIFTY 500') ORDER BY delivery_x DESC NULLS LAST, symbol LIMIT 50",
   ),
 ]
