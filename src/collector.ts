@@ -3,16 +3,16 @@ import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
 import { MASTER, type StreamDefinition } from './engine/define-stream.js'
-import type { RunDependencies, RunOptions } from './engine/run-options.js'
-import { start } from './engine/start.js'
+import { type RunDependencies, type RunOptions, start } from './engine/start.js'
 import { NothingAnsweredError, UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
-import { Settings, type SettingsInput } from './model/settings.js'
+import { Settings, type SettingsInput, type WatchRule } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { readHolidays } from './storage/session-days.js'
+import { type WatchChanges, watchRuns } from './tables/watch/watch-runs.js'
 
 export type { RunOptions }
 
@@ -44,6 +44,14 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /** The report of one run. */
   run(options?: RunOptions): Observable<RunReport>
   /**
+   * What changes in the rows of a query, after each complete run of this collector: compared with the recorded session before. `query` is a
+   * SELECT on the tables of the folder in the settings, or the name of a rule or query. Records nothing; completes never.
+   *
+   * @throws UsageError for a query that is wrong, or if DuckDB is not installed; runs go on
+   * @example collector.watch("select symbol, stage from surveillance", { key: ['symbol'] }).subscribe(({ entered }) => console.log(entered))
+   */
+  watch(query: string, options?: WatchOptions): Observable<WatchChanges>
+  /**
    * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the last item. Stores nothing.
    *
    * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous work in a subscriber piles up
@@ -53,6 +61,9 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
    */
   stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
 }
+
+/** `key`: the columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
+export type WatchOptions = Pick<WatchRule, 'key'>
 
 /** Options for one stream. */
 export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'> {
@@ -117,13 +128,25 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const redact = createRedactor(settings)
   const events = (run: RunOptions, target: RunDependencies['storage']): Observable<RunEvent> =>
     start({ settings, streams, ...options, storage: target, readHolidays: () => readHolidays(settings.holidays) }, run)
-  const outputs = (): RunDependencies['storage'] => storage ?? folder(settings.out)
+  const report$ = new Subject<RunReport>()
+  const runEvents = (run: RunOptions): Observable<RunEvent> =>
+    defer(() => events(run, storage ?? folder(settings.out))).pipe(
+      tap((event) => event.type === 'run-finished' && report$.next(event.report)),
+    )
   return {
-    events: (run = {}) => defer(() => events(run, outputs())),
+    events: (run = {}) => runEvents(run),
     run: (run = {}) =>
-      defer(() => events(run, outputs())).pipe(
+      runEvents(run).pipe(
         filter((event) => event.type === 'run-finished'),
         map(({ report }) => report),
+      ),
+    watch: (query, { key } = {}) =>
+      report$.pipe(
+        watchRuns(async () => {
+          const { readLastChanges } = await import('./tables/watch/watch.js')
+          const { rows: _, ...changes } = await readLastChanges({ name: 'watch', query, key }, { root: settings.out, streams })
+          return changes
+        }),
       ),
     stream: (name, streamOptions = {}) =>
       defer(() => {

@@ -6,7 +6,7 @@
  * @module scripstream
  * @public
  */
-export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
+export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions, type WatchOptions } from './collector.js'
 export { loadSettings, type SettingsSources } from './config.js'
 export type { ArrayPerItem, CandlesPerItem, DocumentPerItem, Output, RowsInOneFile, SortOrder, TextFile } from './engine/define-stream.js'
 export {
@@ -112,5 +112,7 @@ export type { BuiltInHost, Host, Settings, SettingsInput } from './model/setting
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'
+export type { RowChanges } from './tables/watch/compare-rows.js'
+export type { WatchChanges } from './tables/watch/watch-runs.js'
 export { spans, type TracingApi } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions, type MetricsRegistry } from './telemetry/prometheus.js'

@@ -44,7 +44,7 @@ export interface Dependencies {
   readonly loadSettings: (sources: SettingsSources) => Settings
   /** Where each setting that is not its default comes from. */
   readonly findOrigins: (sources: SettingsSources) => ReadonlyMap<string, string>
-  readonly createCollector: (options: CollectorOptions) => Collector
+  readonly createCollector: (options: CollectorOptions) => Pick<Collector, 'events' | 'run' | 'stream'>
   /** The output folder, for documents of a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'storeDocument'>
   /** Loaded only if a fleet is used. */

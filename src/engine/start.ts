@@ -32,6 +32,8 @@ import { type KnownStocks, readKnownStocks } from './select-items.js'
 import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
 
+export type { RunDependencies, RunOptions }
+
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
  * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a

@@ -46,7 +46,8 @@ export const indexRows = (rows: readonly Row[], { name, key }: Pick<RuleFacts, '
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
   key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
 
-const toKey = (row: Row, key: readonly string[] | undefined): string => JSON.stringify(listKey(row, key).map((column) => row[column]))
+const toKey = (row: Row, key: readonly string[] | undefined): string =>
+  JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
 
 /** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */
 export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): RowChanges => ({

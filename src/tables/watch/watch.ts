@@ -9,6 +9,7 @@ import { applyCooldown, compareRows, type RowChanges, type Signal, toSignals } f
 import { type RuleRows, readRuleRows, type WatchSource } from './read-rows.js'
 import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
+import type { WatchChanges } from './watch-runs.js'
 
 /** Sessions that no run asked about are asked about later, the newest of them. */
 const MAX_LATE_DAYS = 20
@@ -138,13 +139,18 @@ export const replayRules = async (
   return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures] }
 }
 
-/** The rows of a rule as of the newest recorded day. @throws UsageError if it fails, or no day is recorded */
-export const readNewestRows = async (rule: ResolvedRule, source: WatchSource): Promise<Exclude<RuleRows, string>> => {
-  const day = (await listWatchDays(source.root)).at(-1)
+/** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
+export const readLastChanges = async (given: WatchRule, source: WatchSource): Promise<WatchChanges & { readonly rows: number }> => {
+  const rule = await resolveRule(given, source.root)
+  const [day, since] = (await listWatchDays(source.root)).toReversed()
   if (day === undefined) throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
-  const [rows = ''] = await readRuleRows([rule], day, source)
-  if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
-  return rows
+  const read = async (asOf: Day): Promise<Exclude<RuleRows, string>> => {
+    const [rows = ''] = await readRuleRows([rule], asOf, source)
+    if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
+    return rows
+  }
+  const [before, after] = [since === undefined ? new Map() : await read(since), await read(day)]
+  return { day, ...(since === undefined ? {} : { since }), ...compareRows(before, after), rows: after.size }
 }
 
 /** What is known of each rule, in words. */

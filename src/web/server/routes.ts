@@ -3,6 +3,7 @@ import { CollectError, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { type Day, readDay } from '../../model/trading-day.js'
+import type { SignalRow } from '../../show/answers.js'
 import {
   createShowRunner,
   type DataSource,
@@ -16,6 +17,8 @@ import {
   search,
 } from '../../show/index.js'
 import { readRunRecords } from '../../storage/run-records.js'
+import { describeSignal } from '../../tables/watch/compare-rows.js'
+import { readSignals } from '../../tables/watch/record.js'
 import type { RunList } from '../api/runs.js'
 import { listRecordedDays } from './changes.js'
 import { readFolderState } from './folder-state.js'
@@ -28,6 +31,13 @@ import { describeRun, toRunRow } from './runs.js'
 const runRoutes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
+  {
+    path: '/api/signals',
+    answer: async ({ query }, { out }): Promise<readonly SignalRow[]> => {
+      const signals = await readSignals(out, { since: 'newest', until: readAsOf(query).day })
+      return signals.map((signal) => ({ day: signal.day, rule: signal.rule, subject: signal.subject, text: describeSignal(signal) }))
+    },
+  },
   { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
   {
     path: '/api/runs',

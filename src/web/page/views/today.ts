@@ -12,6 +12,7 @@ import { describeChanges, renderAnswer } from '../run/answer.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 import { changesPanel } from './market/panels.js'
+import { signalsPanel } from './today-signals.js'
 
 /** What the view shows: the state of the folder at once, the other parts as they come. */
 interface TodayData {
@@ -105,6 +106,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
       <div>
         ${whole(today, 'Results', ({ results }) => resultsPanel(results))}
         ${whole(today, 'Ex-dates of the week', ({ actions }) => actionsPanel(actions))}
+        ${signalsPanel(page, state.last?.run)}
       </div>
       <div>
         ${whole(changes, 'What changed', (answer) =>
