@@ -131,12 +131,12 @@ const formatArray = (rows: readonly unknown[]): string =>
 
 /** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
 const arrayPerItem = (
-  { select, emptyWhenLost = false, keepsWhenEmpty = false, ...output }: ArrayPerItem,
+  { select, emptyWhenLost = false, keepsWhenEmpty = false, omitsEmpty = false, ...output }: ArrayPerItem,
   { stream, exchange, asOf }: SinkContext,
   files: FileStore,
 ): Sink =>
   filePerItem((outcome) => {
-    if (!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) return undefined
+    if ((!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) || (omitsEmpty && outcome.status === 'empty')) return undefined
     const file = toFilePath(output, exchange, outcome.item)
     const rows = [...outcome.rows] as readonly Row[]
     const write$ = files.write(

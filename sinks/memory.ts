@@ -1,7 +1,7 @@
 import { concat, concatMap, defer, EMPTY, from, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
 import type { Output } from '../src/engine/define-stream.js'
 import type { Journal, LockedStorage, Storage } from '../src/engine/storage.js'
-import type { PublicOutcome } from '../src/model/outcome.js'
+import { type PublicOutcome, toPublicOutcome } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
 import { createTail, parseRecords } from '../src/storage/record-file.js'
@@ -77,7 +77,7 @@ export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicO
   open: (output) =>
     concatMap((item) => {
       const { outcome } = item
-      const passed$ = output === wanted ? pass({ ...outcome, rows: [...outcome.rows] }) : EMPTY
+      const passed$ = output === wanted ? pass(toPublicOutcome(outcome)) : EMPTY
       return concat(passed$.pipe(ignoreElements()), of(item))
     }),
   storeDocument: () => of(undefined),

@@ -1,20 +1,33 @@
-import { defer, EMPTY, filter, from, ignoreElements, map, merge, type Observable, type ObservableInput, Subject, tap } from 'rxjs'
+import { defer, EMPTY, type Observable, Subject } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
 import { MASTER, type StreamDefinition } from './engine/define-stream.js'
-import { type RunDependencies, type RunOptions, start } from './engine/start.js'
-import { NothingAnsweredError, UsageError } from './model/errors.js'
+import {
+  type CollectorHealth,
+  type Consumer,
+  failIfNothing,
+  type NameOf,
+  type OpenOptions,
+  openRun,
+  type Run,
+  type RunDependencies,
+  type RunHost,
+  type RunOptions,
+  readHealth,
+  shareLists,
+} from './engine/open-run.js'
+import { createSharedLimits } from './engine/run-services.js'
+import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
-import { createRedactor, redactRecord } from './model/redact.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput, type WatchRule } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { readHolidays } from './storage/session-days.js'
-import { type WatchChanges, watchRuns } from './tables/watch/watch-runs.js'
+import { type WatchChanges, watchRuns } from './tables/watch/compare-rows.js'
 
-export type { RunOptions }
+export type { CollectorHealth, OpenOptions, Run, RunOptions }
 
 /** The row type of each stream, by the stream's name. */
 export type RowsOf<S extends readonly StreamDefinition[]> = {
@@ -23,26 +36,34 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays'> {
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays' | 'shared' | 'stats' | 'through'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined
   /** Where outputs are stored. Default: the folder in the settings. */
   readonly storage?: RunDependencies['storage'] | undefined
+  /**
+   * How long calls of `stream` share the list that a stream works on, such as that of all stocks, in milliseconds; 0 requests it each time.
+   * Default: 600,000 (ten minutes). A run that stores always requests it.
+   */
+  readonly listMaxAgeMs?: number | undefined
 }
 
 /**
- * Runs the graph. Each subscription is a separate run; unsubscribing aborts its requests. `Rows` is the row type of each stream, by its
- * name.
+ * Runs the graph. Each subscription to `events`, `run` or `stream` is a separate run; unsubscribing aborts its requests. All runs of a
+ * collector share its limiters and the workers of each stream, so that together they send no more than one. `Rows` is the row type of each
+ * stream, by its name.
  *
  * @throws UsageError for wrong settings, names or symbols
  * @throws StorageError if the outputs cannot be written; any other error is a bug
  */
 export interface Collector<Rows = Readonly<Record<string, unknown>>> {
-  /** The events of a run. The last one contains the report. A failed master list is reported there; it is not an error. */
-  events(options?: RunOptions): Observable<RunEvent>
-  /** The report of one run. */
-  run(options?: RunOptions): Observable<RunReport>
+  /** A run as one object, which begins when it is subscribed to or iterated. */
+  open(options?: OpenOptions<Rows>): Run<Rows>
+  /** The events of a run: `open(options).event$`. The last one contains the report. A failed master list is reported there; it is not an error. */
+  events(options?: RunOptions<NameOf<Rows>>): Observable<RunEvent>
+  /** The report of one run: `open(options).report$`. */
+  run(options?: RunOptions<NameOf<Rows>>): Observable<RunReport<NameOf<Rows>>>
   /**
    * What changes in the rows of a query, after each complete run of this collector: compared with the recorded session before. `query` is a
    * SELECT on the tables of the folder in the settings, or the name of a rule or query. Records nothing; completes never.
@@ -59,21 +80,23 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
    *
    * @throws NothingAnsweredError if the list that the stream works on cannot be fetched
    */
-  stream<Name extends keyof Rows & string>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
+  stream<Name extends NameOf<Rows>>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
+  /** For health checks: the runs of this collector, and the limiters of its hosts. */
+  health(): CollectorHealth
 }
 
 /** `key`: the columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
 export type WatchOptions = Pick<WatchRule, 'key'>
 
 /** Options for one stream. */
-export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'> {
+export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'>, Pick<OpenOptions, 'signal'> {
   /**
-   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes.
-   * An error ends the stream.
+   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes;
+   * `concurrency` lets so many items wait at once. An error ends the stream.
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
-  readonly consume?: ((item: PublicOutcome<Row>) => ObservableInput<unknown>) | undefined
+  readonly consume?: Consumer<PublicOutcome<Row>> | undefined
 }
 
 const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
@@ -87,6 +110,7 @@ const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
   telemetry: true,
   clock: true,
   random: true,
+  listMaxAgeMs: true,
 }
 
 /** Checks what the compiler does not see in JavaScript: without it, a wrong dispatcher looks like an outage that a run waits for. */
@@ -109,7 +133,7 @@ const checkParts = (parts: CollectorOptions): void => {
     if (call !== undefined && typeof call !== 'function') reject(option as 'transport', 'be a function')
 }
 
-const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true }
+const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true, signal: true }
 
 /**
  * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
@@ -123,61 +147,47 @@ export const createCollector = <const S extends readonly StreamDefinition[] = ty
 
 const createUntypedCollector = (parts: CollectorOptions): Collector => {
   checkParts(parts)
-  const { settings: given, streams = allStreams, storage, ...options } = parts
+  const { settings: given, streams = allStreams, storage, listMaxAgeMs = DEFAULT_LIST_AGE_MS, clock = Date.now, ...options } = parts
   const settings = parseSettings(given, streams)
-  const redact = createRedactor(settings)
-  const events = (run: RunOptions, target: RunDependencies['storage']): Observable<RunEvent> =>
-    start({ settings, streams, ...options, storage: target, readHolidays: () => readHolidays(settings.holidays) }, run)
-  const report$ = new Subject<RunReport>()
-  const runEvents = (run: RunOptions): Observable<RunEvent> =>
-    defer(() => events(run, storage ?? folder(settings.out))).pipe(
-      tap((event) => event.type === 'run-finished' && report$.next(event.report)),
-    )
+  const shared = createSharedLimits(settings)
+  const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
+  const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
+  const reported$ = new Subject<RunReport>()
+  const open = (run: OpenOptions = {}, isLate = false): Run =>
+    openRun({ ...host, reported$ }, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
   return {
-    events: (run = {}) => runEvents(run),
-    run: (run = {}) =>
-      runEvents(run).pipe(
-        filter((event) => event.type === 'run-finished'),
-        map(({ report }) => report),
-      ),
+    open: (run) => open(run, true),
+    events: (run) => defer(() => open(run).event$),
+    run: (run) => defer(() => open(run).report$),
     watch: (query, { key } = {}) =>
-      report$.pipe(
+      reported$.pipe(
         watchRuns(async () => {
           const { readLastChanges } = await import('./tables/watch/watch.js')
           const { rows: _, ...changes } = await readLastChanges({ name: 'watch', query, key }, { root: settings.out, streams })
           return changes
         }),
       ),
-    stream: (name, streamOptions = {}) =>
+    stream: (name, given = {}) =>
       defer(() => {
-        checkOptionNames(streamOptions, STREAM_OPTIONS)
-        const { consume = () => EMPTY, ...run } = streamOptions
+        checkOptionNames(given, STREAM_OPTIONS)
         const stream = streams.find((one) => one.name === name)
-        if (stream !== undefined && run.symbols !== undefined) {
+        if (stream !== undefined && given.symbols !== undefined) {
           if (stream.work.of !== MASTER)
             throw new UsageError(`symbols: ${name} is not fetched stock by stock; leave them out, and select from its records`)
-          if (run.symbols.length === 0) return EMPTY
+          if (given.symbols.length === 0) return EMPTY
         }
-        const item$ = new Subject<PublicOutcome>()
-        const output = stream?.outputs[0]
-        let isEmpty = true
-        const target = callbackStorage(output, (item) => {
-          isEmpty = false
-          const shown = redactRecord(item, redact)
-          item$.next(shown)
-          return from(consume(shown))
-        })
-        const end = (event: RunEvent): void => {
-          if (event.type !== 'run-finished' || !isEmpty) return
-          const { report } = event
-          const { error, code = 'no-answer' } = report.error === undefined ? (report.scripts[name] ?? {}) : report
-          if (error !== undefined) throw new NothingAnsweredError(error, [{ code }])
-        }
-        const run$ = events({ ...run, only: [name] }, target).pipe(tap({ next: end, complete: () => item$.complete() }), ignoreElements())
-        return merge(item$, run$)
+        const run = openRun(
+          host,
+          { streams: sharedStreams(name), storage: callbackStorage(undefined, () => EMPTY) },
+          { ...given, only: [name] },
+        )
+        return run.item$.pipe(failIfNothing(run, name))
       }),
+    health: () => readHealth(host),
   }
 }
+
+const DEFAULT_LIST_AGE_MS = 600_000
 
 /** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
 const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {

@@ -7,7 +7,7 @@
 import { asyncScheduler, defer, filter, map, type Observable, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../sinks/memory.js'
 import { createCollector } from './collector.js'
-import { defineStream, MASTER, once, type StreamDefinition } from './engine/define-stream.js'
+import { DAYS, defineStream, MASTER, once, type StreamDefinition } from './engine/define-stream.js'
 import type { HttpReply, Transport } from './http/transport.js'
 import { type Item, type PublicOutcome, skippedResult } from './model/outcome.js'
 import type { ScriptReport } from './model/report.js'
@@ -16,13 +16,11 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
-export type { DailyRun } from './simulation/invariants.js'
 export { type SimulationOptions, simulate } from './simulation/simulate.js'
 export type { SimulationResult } from './simulation/totals.js'
-export type { Files, SimulatedRun } from './simulation/world.js'
 
 /** A request that a scripted provider received. */
-export interface ScriptedRequest {
+interface ScriptedRequest {
   /** The service. */
   readonly host: Host
   /** The path below the service's address, with the query. */
@@ -41,7 +39,7 @@ export interface ScriptedRequest {
 export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 
 /** A provider whose answers a test defines. */
-export interface ScriptedProvider {
+interface ScriptedProvider {
   readonly transport: Transport
   /** All requests so far, including retries. */
   readonly requests: readonly ScriptedRequest[]
@@ -113,7 +111,9 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
   let start: number | undefined
   const source = stream.work.of
   const leading =
-    source === undefined ? [] : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
+    source === undefined || source === DAYS
+      ? []
+      : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
     settings: { urls: scriptedUrls, hosts: scriptOwnHosts(stream), sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
     streams: [...leading, stream],

@@ -17,6 +17,7 @@ export const allOhlcv = defineStream({
   name: 'all-ohlcv',
   summary: 'daily candles of each stock',
   phase: 'candles',
+  position: 16,
   workers: 15,
   timeoutMs: 30_000,
   followsAsOf: true,

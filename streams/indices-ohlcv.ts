@@ -23,6 +23,7 @@ export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',
   phase: 'candles',
+  position: 17,
   workers: 15,
   timeoutMs: 30_000,
   followsAsOf: true,

@@ -3,14 +3,11 @@ import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
-import { escapeFormulasInLine } from '../src/market/list-sources.js'
+import { escapeFormulasInLine, formatListDay, LIST_DAY } from '../src/market/list-sources.js'
 import { readStoredLines, rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
 import { column, row } from '../src/model/row-schema.js'
-import { readDay } from '../src/model/trading-day.js'
-
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
 /** A line of the list; every cell is text. */
 const Listing = row({
@@ -20,14 +17,7 @@ const Listing = row({
   'DATE OF LISTING': column(z.string(), {
     about: 'first day of trading',
     sql: ['listed_on', 'DATE'],
-    convert: {
-      // It would read the text "infinity", too.
-      sql: (value) => `CAST(try_strptime(CASE WHEN ${value} LIKE '%-%-%' THEN ${value} END, '%d-%b-%Y') AS DATE)`,
-      value: (value) => {
-        const [date = '', month = '', year = ''] = value.split('-')
-        return readDay(`${year}-${String(MONTHS.indexOf(month.toUpperCase()) + 1).padStart(2, '0')}-${date.padStart(2, '0')}`)
-      },
-    },
+    convert: LIST_DAY,
   }),
   'ISIN NUMBER': column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
   'FACE VALUE': column(z.string(), { about: 'rupees', sql: ['face_value', 'DOUBLE'] }),
@@ -52,10 +42,7 @@ const equityList = get({
   sample: (_, { stocks }) =>
     [
       'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE',
-      ...stocks.map((stock) => {
-        const [year, month, day] = stock.listedOn.split('-')
-        return `${stock.Symbol},${stock.Name},EQ,${day}-${MONTHS[Number(month) - 1]}-${year},10,1,${stock.ISIN},10`
-      }),
+      ...stocks.map((stock) => `${stock.Symbol},${stock.Name},EQ,${formatListDay(stock.listedOn).toUpperCase()},10,1,${stock.ISIN},10`),
       '',
     ].join('\n'),
 })

@@ -36,6 +36,7 @@ describe('settings', () => {
       exchange: 'NSE',
       out: './data',
       fetchOhlcv: true,
+      with: [],
       forceUpdate: true,
       history: true,
       lake: false,
@@ -93,6 +94,13 @@ describe('settings', () => {
   it.each([
     { setting: 'out', file: '/of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
     { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },
+    {
+      setting: 'with',
+      file: ['index-members'],
+      env: { SCRIPSTREAM_WITH: 'exchange-daily' },
+      seen: ['exchange-daily'],
+      flag: ['index-members'],
+    },
     { setting: 'fetchOhlcv', file: true, env: { FETCH_OHLCV: 'false' }, seen: false, flag: true },
     { setting: 'forceUpdate', file: false, env: { FORCE_UPDATE: 'true' }, seen: true, flag: false },
     { setting: 'exchange', file: 'BSE', env: { SCRIPSTREAM_EXCHANGE: 'MCX' }, seen: 'MCX', flag: 'NSE' },

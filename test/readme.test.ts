@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { listErrorCodes } from '../src/cli/hints.js'
 import { settingRows } from '../src/config.js'
-import { listTables, type StreamDefinition } from '../src/engine/define-stream.js'
+import { isListWork, listTables, type StreamDefinition } from '../src/engine/define-stream.js'
 import { groupBy } from '../src/model/map.js'
 import { listViews } from '../src/tables/views/index.js'
 import { workedQueries } from '../src/tables/worked-queries.js'
@@ -92,12 +92,12 @@ const blocks = (): Readonly<Record<string, string>> => ({
     phase('2.5: candles, beside phase 2', 'candles', '\n    '),
     '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
     '  first --> candles --> second',
-    ...streams.flatMap(({ name, work }) => (work.of === undefined || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
+    ...streams.flatMap(({ name, work }) => (isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
     '```',
   ].join('\n'),
   outputs: table(
     ['stream', 'writes', 'what'],
-    streams.map((stream) => [code(stream.name), names(stream), stream.summary]),
+    streams.map((stream) => [code(stream.name), names(stream), `${stream.summary}${stream.optional ? '; optional: `--with`' : ''}`]),
   ),
   settings: table(
     ['setting', 'environment', 'default', 'what'],

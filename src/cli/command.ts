@@ -22,7 +22,6 @@ export type Answer =
       readonly code?: number
     }
 
-/** What a command gets beside its flags. */
 export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'args'> {
   /** The arguments that are no flags, in their order. */
   readonly typed: readonly (string | undefined)[]
@@ -30,19 +29,14 @@ export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'arg
   readonly settings: () => Settings
 }
 
-/** A command as data. */
 interface CommandSpec<All extends Flags> {
   readonly name: string
   readonly about: string
   readonly args?: readonly (Argument | readonly [name: string, about: string])[]
-  /** The flags by the names of their values. */
   readonly flags: (context: CommandContext) => All
   readonly examples: readonly (readonly [command: string, note: string])[]
-  /** More help, line by line. */
   readonly notes?: (columns: number) => readonly string[]
-  /** The packages that it needs and an installation may lack. */
   readonly needs?: readonly string[]
-  /** What its own exit codes mean. */
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
   readonly endsBySignal?: boolean | 'at once'
@@ -51,6 +45,14 @@ interface CommandSpec<All extends Flags> {
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
+}
+
+/** What commands that read settings have in common. */
+interface CommonFlags {
+  readonly out?: string
+  readonly config?: string
+  readonly with?: readonly string[]
+  readonly json?: boolean
 }
 
 /** The command on the program: its flags, its help, and what happens with its answer. */
@@ -70,8 +72,8 @@ export const defineCommand =
     command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as FlagValues<All> & { readonly out?: string; readonly config?: string; readonly json?: boolean }
-      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config }, io, dependencies)
+      const values = all[typed.length] as FlagValues<All> & CommonFlags
+      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(
@@ -93,7 +95,6 @@ export const defineCommand =
     })
   }
 
-/** The exit codes of all commands. */
 export const EXIT_CODES: Readonly<Record<string, string>> = {
   0: 'done; a run is complete',
   1: 'a file or folder cannot be read or written, another run is using it, or the master list failed',

@@ -1,4 +1,4 @@
-import { MASTER, type StreamDefinition } from '../engine/define-stream.js'
+import { DAYS, MASTER, type StreamDefinition } from '../engine/define-stream.js'
 import { groupByPhase, listOutputFiles, type PhaseGroup } from '../engine/plan.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
@@ -18,7 +18,6 @@ export const addList = defineCommand({
   ],
 })
 
-/** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
   groupByPhase(streams).flatMap(({ title, note, members }, index) => [
     ...(index === 0 ? [] : [[]]),
@@ -27,11 +26,12 @@ export const listLines = (streams: readonly StreamDefinition[], columns: number)
   ])
 
 const entryLines = (stream: StreamDefinition, columns: number): readonly TextLine[] => {
-  const { name, summary, workers, work, endpoints } = stream
+  const { name, optional, summary, workers, work, endpoints } = stream
   const facts = [
     formatQuantity(workers, 'worker'),
-    ...(work.of === undefined ? [] : [`follows ${work.of}`]),
+    ...(work.of === undefined ? [] : [work.of === DAYS ? 'an item for each of the last 31 days' : `follows ${work.of}`]),
     ...(name === MASTER ? ['the run stops if it fails'] : []),
+    ...(optional ? [`optional: --with ${name}`] : []),
   ]
   const details = [
     summary,
@@ -42,11 +42,10 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
   return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
 }
 
-/** All streams for programs. */
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
   groupByPhase(streams).flatMap(({ members }) =>
-    members.map(({ name, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
-      ...{ name, summary, phase, workers, timeoutMs, critical: name === MASTER, follows: work.of ?? null },
+    members.map(({ name, optional = false, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
+      ...{ name, summary, phase, workers, timeoutMs, critical: name === MASTER, optional, follows: work.of ?? null },
       endpoints: endpoints.map(({ name, method, host, path }) => ({ name, method, host, path })),
       outputs: outputs.flatMap((output) => listOutputFiles({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
@@ -62,7 +61,9 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
     'flowchart LR',
     ...phases.flatMap(formatSubgraph),
     ...formatBarriers(phases.map(({ phase }) => phase)),
-    ...streams.flatMap(({ name, work }) => (work.of === undefined ? [] : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`])),
+    ...streams.flatMap(({ name, work }) =>
+      work.of === undefined || work.of === DAYS ? [] : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`],
+    ),
     ...streams.flatMap(formatOutput),
     '',
   ].join('\n')

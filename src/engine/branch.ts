@@ -28,7 +28,7 @@ import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { MASTER, type Output, type StreamDefinition } from './define-stream.js'
+import { DAYS, listDayItems, MASTER, type Output, type StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
 import { hasSelectedItems } from './failed-items.js'
 import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
@@ -45,7 +45,6 @@ export interface BranchEnd extends StreamOutcome {
   readonly stream: string
 }
 
-/** The streams of a run at work. */
 export interface Graph {
   readonly run: RunContext
   readonly executor: Executor
@@ -60,7 +59,6 @@ export interface Graph {
   readonly wrapStore?: (store: OperatorFunction<ItemOutcome, number>) => OperatorFunction<ItemOutcome, number>
 }
 
-/** One stream of a run. */
 interface Branch extends Graph {
   readonly stream: StreamDefinition
   readonly journal: Journal
@@ -107,6 +105,7 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   return item$.pipe(
     workInTwoPasses(branch),
     tap({ next: finished, error: offer.fail, complete: offer.complete }),
+    run.through?.(stream.name, (item) => branch.journal.findStored(item) !== undefined) ?? identity,
     wrapStore(storeItems(branch)),
     map(counts.toStreamOutcome),
     finalize(activeItems.close),
@@ -156,7 +155,6 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
     })
 }
 
-/** Reports the outcome of an item. */
 const emitOutcome = ({ stream, run, journal }: Branch, outcome: ItemOutcome): void => {
   const { item, status, degraded, remark, newest, reason, code, causes, isTemporary } = outcome
   const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
@@ -201,7 +199,6 @@ const createOffer = ({ name, offers }: StreamDefinition, run: RunContext) => {
 
 const NO_OFFER = { add: noop, fail: noop, complete: noop }
 
-/** Counts the outcomes of a stream. */
 const createOutcomeCounts = ({ work }: StreamDefinition) => {
   let all = 0
   /** Lost, or empty because a source failed. */
@@ -218,7 +215,6 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
     if (outcome.code !== undefined) codes.add(outcome.code)
   }
   return {
-    /** Returns how many there are now. */
     add: (outcome: ItemOutcome): number => {
       all += 1
       const [isEmpty, isPartly] = [outcome.status === 'empty', outcome.degraded !== undefined]
@@ -310,7 +306,6 @@ export interface Stocks {
   readonly each$: Observable<Item>
 }
 
-/** Whether the definition of a stream selects an item. */
 const isSelectedBy =
   ({ name, work: { where } }: StreamDefinition) =>
   (item: Item): boolean =>
@@ -328,12 +323,15 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext):
     const { length } = stocks.all.filter(where)
     return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
   }
-  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : (run.offered.get(source ?? '') ?? EMPTY)
+  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : findOffered(source, run)
   return item$.pipe(
     tap(({ length }) => known(length)),
     mergeMap((items) => from(items)),
   )
 }
+
+const findOffered = (source: string | undefined, { offered, asOf }: RunContext): Observable<readonly Item[]> =>
+  source === DAYS ? of(listDayItems(asOf)) : (offered.get(source ?? '') ?? EMPTY)
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
 const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
@@ -345,7 +343,7 @@ const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: Run
       ? of(parts)
       : source === MASTER
         ? stocks.each$.pipe(expectCount(stocks.all.length), filter(isSelectedBy(stream)), toArray())
-        : (run.offered.get(source) ?? EMPTY)
+        : findOffered(source, run)
   return all$.pipe(
     map((all) => {
       const named = source === MASTER ? resolveListed(requested, all, run.request.known).symbols : requested

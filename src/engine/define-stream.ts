@@ -7,6 +7,7 @@ import type { Settings } from '../model/settings.js'
 import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
 import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
+import { addDays, type Day, toDay } from '../model/trading-day.js'
 
 export type { Tools } from '../market/tools.js'
 
@@ -15,7 +16,7 @@ export type Phase = 'core' | 'enrichment' | 'candles'
 
 /** How a stream divides its work into items, and the work for one item. `R` is the type of its rows. */
 export interface Work<R = unknown> {
-  /** The stream whose offered items are the items of this one; without it, `parts` are. */
+  /** The stream whose offered items are the items of this one, or `days`; without it, `parts` are. */
   readonly of?: string | undefined
   readonly parts: readonly Item[]
   /** Selects some of the items of `of`; without it, all. */
@@ -33,6 +34,8 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   readonly phase: Phase
   /** A built-in stream's place in lists and reports, and in the sequence of the core phase. Without one it comes last. */
   readonly position?: number | undefined
+  /** It runs only if the setting `with` or the selection of a run names it. A run without it is complete. */
+  readonly optional?: true | undefined
   /** Items that are active at the same time, unless the settings override it. */
   readonly workers: number
   /** Longest time without a byte of a reply, unless the settings override it; a whole reply may take six times as long. */
@@ -109,6 +112,32 @@ export const perRowOf = <R>(stream: string, each: (row: Row, tools: Tools, file:
   each: ({ value }, tools, file) => each(value as Row, tools, file),
 })
 
+/** The source of a stream whose items are days. */
+export const DAYS = 'days'
+
+/** Whether each answer is a whole list: the items are not those of another list. */
+export const isListWork = ({ of }: Pick<Work, 'of'>): boolean => of === undefined || of === DAYS
+
+const DAYS_BACK = 30
+
+/** The items of such a stream: the day of the run, and the 30 days before it, newest first. */
+export const listDayItems = (asOf: number): readonly Item[] =>
+  Array.from({ length: DAYS_BACK + 1 }, (_, rank) => {
+    const day = addDays(toDay(asOf), -rank)
+    return { key: day, rank, fileName: day, value: day }
+  })
+
+/**
+ * Work for each of the last 31 days in India, whether there was a session or not. Each has its own file, such as `deliveries/{DAY}.json`.
+ *
+ * @example perDay((day, { ask }) => ask(deliveries, { day }).pipe(map((rows) => createResult(rows))))
+ */
+export const perDay = <R>(each: (day: Day, tools: Tools, file: string) => Observable<ItemResult<R>>): Work<R> => ({
+  of: DAYS,
+  parts: [],
+  each: ({ value }, tools, file) => each(value as Day, tools, file),
+})
+
 /**
  * Work for each of a few named parts, such as the two surveillance lists. Every part has its own file.
  *
@@ -175,6 +204,8 @@ export interface ArrayPerItem extends Records {
   readonly emptyWhenLost?: boolean | undefined
   /** An answer without records does not replace the stored file: a market cannot lose all its records in a day. */
   readonly keepsWhenEmpty?: boolean | undefined
+  /** An answer without records writes no file. */
+  readonly omitsEmpty?: boolean | undefined
 }
 
 /** One JSON document for each item that has rows. */

@@ -5,6 +5,7 @@ import { type RefusalCode, RefusedError, thresholds } from '../market/refusal-po
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, isSignificant } from '../model/drift.js'
 import type { Drift, RunReport } from '../model/report.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
+import { isListWork } from './define-stream.js'
 import type { RunContext } from './run.js'
 import { toStatePath } from './storage.js'
 
@@ -33,7 +34,7 @@ export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunRe
   const { plan, storage, accept } = run
   const found = saveDrift(run)
   if (found.length === 0) return of(report)
-  const lists = new Set(plan.filter(({ stream }) => stream.work.of === undefined).map(({ stream }) => stream.name))
+  const lists = new Set(plan.filter(({ stream }) => isListWork(stream.work)).map(({ stream }) => stream.name))
   return storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)).pipe(
     catchDamagedFile(() => undefined),
     map((document) => {

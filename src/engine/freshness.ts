@@ -5,7 +5,7 @@ import { isRow } from '../model/row.js'
 import type { StreamStats } from '../model/run-stats.js'
 import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import type { StreamDefinition } from './define-stream.js'
+import { DAYS, type StreamDefinition } from './define-stream.js'
 import { hasSelectedItems } from './failed-items.js'
 import type { RunContext } from './run.js'
 import { isEvidence, listSessionEvidence } from './session-request.js'
@@ -56,13 +56,13 @@ export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: R
 }
 
 const toDatedOutput = (
-  { name, publishedAt = PUBLISHED_AT, outputs }: StreamDefinition,
+  { name, publishedAt = PUBLISHED_AT, outputs, work }: StreamDefinition,
   newest: Day | undefined,
 ): readonly DatedOutput[] => {
   if (newest === undefined) return []
   const [first] = outputs
   const output = (first.tables?.[0]?.name ?? name).replaceAll('_', ' ')
-  const isEverySession = first.shape === 'candles-per-item'
+  const isEverySession = first.shape === 'candles-per-item' || work.of === DAYS
   return [{ stream: name, output, publishedAt, newest, isEverySession, isEvidence: outputs.some(isEvidence) }]
 }
 
@@ -76,7 +76,9 @@ const findNewest = ({ work }: StreamDefinition, newest: StreamStats['newest'] = 
   const count = (isCounted: (day: Day) => boolean): number =>
     [...newest].reduce((sum, [day, items]) => sum + (isCounted(day) ? items : 0), 0)
   const known = count(() => true)
-  const days = known < (work.of === undefined ? 1 : MIN_SERIES) ? [] : [...newest.keys()].sort()
+  const days = [...newest.keys()].sort()
+  if (work.of === DAYS) return days.at(-1)
+  if (known < (work.of === undefined ? 1 : MIN_SERIES)) return undefined
   return days.findLast((day) => count((one) => one >= day) >= known * CURRENT_SHARE)
 }
 

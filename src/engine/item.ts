@@ -20,15 +20,16 @@ import {
 import { createAsk, type WorkerSlot } from '../http/ask.js'
 import { CollectError, formatError, isItemError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
-import { type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
-import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type Stage } from './run.js'
+import { isListWork, type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
+import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type SharedWorkers, type Stage } from './run.js'
 
 /** Works on all items in this process, `workers` items of a stream at a time. */
 export const inProcess: Engine = {
   begin: (run) => {
     const again = { ...run, shared: oncePerSecondPass(run.shared) }
     return of({
-      work: (stage) => workOnItems(createItemWork(stage.stream, stage.isSecondPass ? again : run), stage),
+      work: (stage) =>
+        workOnItems(createItemWork(stage.stream, stage.isSecondPass ? again : run), { ...stage, shared: run.workersOf?.(stage.stream) }),
       finish: () => of(undefined),
     })
   },
@@ -38,7 +39,8 @@ export const inProcess: Engine = {
 export type ItemWork = (item: Item, slot: WorkerSlot) => Observable<ItemResult>
 
 /** A stage of a run; outside of a run only its workers. Bugs name the stream. */
-export type ItemStage = Pick<Stage, 'workers'> & Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'hasRoom'>>
+export type ItemStage = Pick<Stage, 'workers'> &
+  Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'hasRoom'>> & { readonly shared?: SharedWorkers | undefined }
 
 /**
  * Turns items into their outcomes: `mergeMap` with a pool of workers, in the order of the items. An item has a worker until its requests have
@@ -70,6 +72,7 @@ class ItemPool {
     readonly subscriber: Subscriber<ItemOutcome>,
   ) {
     this.freeWorkers = stage.workers
+    if (stage.shared) subscriber.add(stage.shared.add(this))
   }
 
   begin(item$: Observable<Item>): void {
@@ -99,7 +102,13 @@ class ItemPool {
 
   release(): void {
     this.freeWorkers += 1
+    this.stage.shared?.release()
     this.handOut()
+  }
+
+  private take(): void {
+    this.freeWorkers -= 1
+    this.stage.shared?.take(this)
   }
 
   end(item: ActiveItem): void {
@@ -113,15 +122,15 @@ class ItemPool {
   }
 
   /** Hands free workers to items that need one again, then to new ones. A loop, not recursion: synchronous work must not grow the stack. */
-  private handOut(): void {
+  handOut(): void {
     if (this.isHandingOut) return
     this.isHandingOut = true
     try {
-      while (this.freeWorkers > 0) {
+      while (this.freeWorkers > 0 && this.stage.shared?.free !== 0) {
         const [start] = this.returning.size > 0 ? this.returning : []
         if (start) {
           // Taken before: what begins may end at once, and release it.
-          this.freeWorkers -= 1
+          this.take()
           this.returning.delete(start)
           start()
         } else if (!this.beginNext()) break
@@ -143,7 +152,7 @@ class ItemPool {
       this.completeIfDone()
       return true
     }
-    this.freeWorkers -= 1
+    this.take()
     this.active += 1
     activeItems?.begin()
     new ActiveItem(item, this).begin()
@@ -157,7 +166,6 @@ class ItemPool {
  */
 class ActiveItem extends Subscription implements Observer<ItemResult>, WorkerSlot {
   private hasWorker = true
-  /** The requests that are under way. */
   private requests = 0
   private outcome: ItemOutcome | undefined
   private hasOutcome = false
@@ -180,6 +188,7 @@ class ActiveItem extends Subscription implements Observer<ItemResult>, WorkerSlo
     // Not with the outcome: the request is unsubscribed after that, and the next one would start too early.
     this.add(() => {
       if (this.hasOutcome) pool.end(this)
+      else this.releaseWorker()
     })
     // Work that sends no request when it begins waits for something else: its worker takes another item meanwhile.
     this.releaseIfIdle()
@@ -251,7 +260,6 @@ const toFailedOutcome = (item: Item, error: CollectError): ItemOutcome => {
   return { item, status, rows: [], ...why, error }
 }
 
-/** Counts the active items of a run. */
 export const createActivity = (): Activity => {
   let active = 0
   const idle$ = new Subject<void>()
@@ -278,7 +286,6 @@ export const createActivity = (): Activity => {
   }
 }
 
-/** Creates the work on a stream's items, with the tools of a run. */
 export const createItemWork = (stream: StreamDefinition, context: ItemContext): ItemWork => {
   const tools = createTools(stream, context)
   const requested = { type: 'requested', stream: stream.name } as const
@@ -288,7 +295,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     stream: stream.name,
     limiters: context.limiters,
     timeoutMs: context.settings.timeoutsMs[stream.name] ?? stream.timeoutMs,
-    isList: stream.work.of === undefined,
+    isList: isListWork(stream.work),
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),

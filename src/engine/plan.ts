@@ -12,7 +12,7 @@ import {
 } from '../model/settings.js'
 import { rejectIssues } from '../model/settings-issues.js'
 import { findClosest } from '../model/text.js'
-import { MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
+import { DAYS, listDayItems, MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
 import type { RunSelection } from './storage.js'
 
@@ -23,19 +23,25 @@ export interface PlannedStream {
   readonly state: 'waiting' | 'skipped' | 'disabled'
 }
 
+/** The streams without the optional ones that are not named. */
+export const selectOptional = (streams: readonly StreamDefinition[], named: readonly string[]): readonly StreamDefinition[] =>
+  streams.filter(({ name, optional }) => optional !== true || named.includes(name))
+
 /** Selects the requested streams and their sources, in registry order. Throws a `UsageError` for unknown or contradictory names. */
 export const planRun = (
-  streams: readonly StreamDefinition[],
-  { fetchOhlcv }: Pick<Settings, 'fetchOhlcv'>,
+  all: readonly StreamDefinition[],
+  { fetchOhlcv, with: added }: Pick<Settings, 'fetchOhlcv' | 'with'>,
   { only, skip = [], pairs = {} }: Selection = {},
 ): readonly PlannedStream[] => {
-  checkRegistry(streams)
-  const names = streams.map(({ name }) => name)
+  checkRegistry(all)
   rejectIssues([
-    ...findUnknownStreams(only ?? [], streams, () => 'only'),
-    ...findUnknownStreams(skip, streams, () => 'skip'),
-    ...findUnknownStreams(Object.keys(pairs), streams, (name) => `pairs.${name}`),
+    ...findUnknownStreams(added, all, () => 'with'),
+    ...findUnknownStreams(only ?? [], all, () => 'only'),
+    ...findUnknownStreams(skip, all, () => 'skip'),
+    ...findUnknownStreams(Object.keys(pairs), all, (name) => `pairs.${name}`),
   ])
+  const streams = selectOptional(all, [...added, ...(only ?? []), ...Object.keys(pairs)])
+  const names = streams.map(({ name }) => name)
 
   const both = skip.filter((name) => only?.includes(name))
   if (both.length > 0) throw new UsageError(`only and skip both name ${both.join(', ')}; leave it out of one of them`)
@@ -53,11 +59,9 @@ export const planRun = (
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 
-/** The streams that run, in order. */
 export const listRunning = (plan: readonly PlannedStream[]): readonly StreamDefinition[] =>
   plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
 
-/** The planned streams of a phase, in order. */
 export const selectPhase = (plan: readonly PlannedStream[], phase: Phase): readonly StreamDefinition[] =>
   listRunning(plan).filter((stream) => stream.phase === phase)
 
@@ -127,21 +131,22 @@ export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(str
     .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
     .filter(({ members }) => members.length > 0)
 
-/** The files of a stream for display: their names, or one pattern if there is a file per stock or index. */
+const MAX_NAMED_PARTS = 3
+
+/** The files of a stream for display: their names, or one pattern if there are many. */
 export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outputs' | 'work'>, exchange = '{exch}'): readonly string[] => {
   const named = outputs.flatMap((output) =>
-    work.of === undefined
+    work.of === undefined && work.parts.length <= MAX_NAMED_PARTS
       ? work.parts.map((part) => toFilePath(output, exchange, part))
       : [output.file.replaceAll('{exch}', exchange.toLowerCase())],
   )
   return [...new Set(named)]
 }
 
-/** What is known of the streams before a run. */
 export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
   streams.map(({ name, phase, workers, work: { of, parts } }) => ({
     name,
     isSequential: phaseTexts.some((text) => text.phase === phase && text.isSequential),
     workers: settings.workers[name] ?? workers,
-    items: of === undefined ? parts.length : of === MASTER ? 'stocks' : undefined,
+    items: of === undefined ? parts.length : of === DAYS ? listDayItems(0).length : of === MASTER ? 'stocks' : undefined,
   }))

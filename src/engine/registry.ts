@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { UsageError, type UsageIssue } from '../model/errors.js'
 import { isRow } from '../model/row.js'
 import { findUnknownNames, rejectIssues } from '../model/settings-issues.js'
-import { MASTER, type Output, type Phase, type StreamDefinition } from './define-stream.js'
+import { DAYS, MASTER, type Output, type Phase, type StreamDefinition } from './define-stream.js'
 
 const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonly Phase[]
 
 /** What an output of each shape may have besides its shape, file and tables. */
 const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
   'rows-in-one-file': ['sortBy', 'changesDaily', 'tradedOn'],
-  'array-per-item': ['changesDaily', 'tradedOn', 'select', 'emptyWhenLost', 'keepsWhenEmpty'],
+  'array-per-item': ['changesDaily', 'tradedOn', 'select', 'emptyWhenLost', 'keepsWhenEmpty', 'omitsEmpty'],
   'document-per-item': ['document'],
   'candles-per-item': [],
   text: [],
@@ -20,6 +20,7 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
   summary: true,
   phase: true,
   position: true,
+  optional: true,
   workers: true,
   timeoutMs: true,
   endpoints: true,
@@ -131,7 +132,7 @@ export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
     if (streams.findIndex((stream) => stream.name === name) !== place)
       throw new UsageError(`duplicate stream name: ${name}; rename one of the two`)
     if (name === MASTER && phase !== 'core') throw new UsageError(`invalid phase of ${MASTER}: it runs first, so its phase must be core`)
-    if (work.of === undefined) continue
+    if (work.of === undefined || work.of === DAYS) continue
     const source = streams.find((stream) => stream.name === work.of)
     if (source?.offers === undefined) {
       const why = source === undefined ? 'does not exist; add that stream' : 'offers nothing; define its offers'

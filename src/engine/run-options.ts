@@ -3,21 +3,23 @@ import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
+import type { ByName } from '../model/report.js'
+import type { RunStats } from '../model/run-stats.js'
 import type { Settings } from '../model/settings.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/settings-issues.js'
 import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { AllTelemetry, Log } from './event-bus.js'
-import type { Engine } from './run.js'
+import type { Engine, RunContext, SharedLimits } from './run.js'
 import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
 
 /** The options of one run; everything else is in the settings of the collector. */
-export interface RunOptions {
+export interface RunOptions<Name extends string = string> {
   /** Only these streams, and those that they depend on. */
-  readonly only?: readonly string[] | undefined
+  readonly only?: readonly Name[] | undefined
   /** All streams but these. */
-  readonly skip?: readonly string[] | undefined
+  readonly skip?: readonly Name[] | undefined
   /**
    * Only these stocks; one-file outputs retain the records of all others. A stock is named by its symbol (also `NSE:TCS`, `TCS.NS`), its
    * ISIN, an earlier symbol that the output folder knows, or the name of its company or the unique beginning of it.
@@ -32,7 +34,7 @@ export interface RunOptions {
    * Only these items of these streams: symbols of stocks or indices, or names of lists. Streams that are not named here, or that others
    * depend on, run with all their items.
    */
-  readonly pairs?: Readonly<Record<string, readonly string[]>> | undefined
+  readonly pairs?: ByName<Name, readonly string[]> | undefined
   /** "Now", epoch milliseconds, not later than the clock; the end of today in India stands for today. Default: the clock. */
   readonly asOf?: number | undefined
   /**
@@ -105,6 +107,12 @@ export interface RunDependencies {
   readonly log?: Log | undefined
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
   readonly telemetry?: AllTelemetry | undefined
+  /** What outlives a run: together, the runs that share it keep to the limits of one. Default: each run has its own. */
+  readonly shared?: SharedLimits | undefined
+  /** Counts the events; an app may read it while the run is active. Default: each run has its own. */
+  readonly stats?: RunStats | undefined
+  /** What the outcomes of a stream pass through before they are stored. */
+  readonly through?: RunContext['through']
   /** Reads the weekdays without a session, once a run. Default: none are known. */
   readonly readHolidays?: (() => ReadonlySet<Day>) | undefined
   /** The current instant, epoch milliseconds. */

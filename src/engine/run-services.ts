@@ -1,6 +1,7 @@
 import { AsyncSubject } from 'rxjs'
 import { openConnections } from '../http/connections.js'
-import { createLimiters } from '../limiter/limiter-registry.js'
+import { SharedLimiters } from '../limiter/limiter-registry.js'
+import { getOrAdd } from '../model/map.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
@@ -9,14 +10,12 @@ import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
 import { createActivity, oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import type { RunContext } from './run.js'
+import { type RunContext, type SharedLimits, SharedWorkers } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './storage.js'
 
-/** The dependencies of a run, with its clock and its source of random numbers. */
 type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
 
-/** A planned run. */
 export interface PlannedRun {
   readonly dependencies: ServiceDependencies
   readonly options: RunOptions
@@ -33,9 +32,17 @@ export interface OpenRun extends PlannedRun {
   readonly session: Session
 }
 
-/** Creates the context of a run, with its connections and limiters. */
+/** Creates what the runs of a collector share. */
+export const createSharedLimits = (settings: Settings): SharedLimits => {
+  const pools = new Map<string, SharedWorkers>()
+  return {
+    limiters: new SharedLimiters(settings),
+    workersOf: ({ name, workers }) => getOrAdd(pools, name, () => new SharedWorkers(settings.workers[name] ?? workers)),
+  }
+}
+
 export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: OpenRun): RunContext => {
-  const { settings, streams, storage, dispatcher, transport, clock, random } = dependencies
+  const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
   const { record, known, holidays } = wanted
   const { emit, ended, followers, stats } = eventBus
   const connections = transport
@@ -46,7 +53,8 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
       })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
-  const limiters = createLimiters(settings, (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
+  const { limiters: all = new SharedLimiters(settings), workersOf } = shared ?? {}
+  const limiters = all.open((hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
   if (followers) followers.limiters = limiters.status
   return {
     ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
@@ -57,11 +65,14 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
     activity: createActivity(),
     transport: connections.send,
     watch: followers?.watch,
-    limiters,
+    ...{ limiters, workersOf, through },
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],
-    close: connections.close,
+    close: () => {
+      connections.close()
+      limiters.close()
+    },
   }
 }
 

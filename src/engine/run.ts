@@ -1,6 +1,7 @@
-import type { AsyncSubject, Observable, OperatorFunction } from 'rxjs'
+import type { AsyncSubject, MonoTypeOperatorFunction, Observable, OperatorFunction } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
+import type { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Emit } from '../model/event.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
@@ -19,18 +20,48 @@ export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transpo
   readonly accept: readonly RefusalCode[]
   readonly storage: Pick<Storage, 'stored'>
   readonly emit: Emit
-  /** Watches the shapes of answers. */
   readonly drift: DriftWatch
-  /** Observes the requests of a stream, for telemetry. */
   readonly watch?: ((stream: string) => AskDependencies['watch']) | undefined
   readonly shared: Tools['shared']
   /** Completes, for each stream of this run, when the stream has ended. */
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
 
+/** Works on items with workers that it shares; `handOut` begins what it can. */
+type Pool = { readonly handOut: () => void }
+
+/** The workers of a stream, for all runs of a collector. */
+export class SharedWorkers {
+  /** The pools, the one that was served longest ago first. */
+  private readonly pools = new Set<Pool>()
+
+  constructor(public free: number) {}
+
+  add(pool: Pool): () => void {
+    this.pools.add(pool)
+    return () => this.pools.delete(pool)
+  }
+
+  take(pool: Pool): void {
+    this.free -= 1
+    if (this.pools.delete(pool)) this.pools.add(pool)
+  }
+
+  /** The pools take turns: one with a long list must not starve the others. */
+  release(): void {
+    this.free += 1
+    for (const pool of [...this.pools]) if (this.free > 0) pool.handOut()
+  }
+}
+
+/** What the runs of a collector share: the limiters of its hosts, and the workers of its streams. */
+export interface SharedLimits {
+  readonly limiters: SharedLimiters
+  readonly workersOf: (stream: StreamDefinition) => SharedWorkers
+}
+
 /** One run: what it does, and what it does it with. Nothing of it outlives the run. */
 export interface RunContext extends ItemContext {
-  /** The selected streams and items, if not all. */
   readonly chosen: RunSelection
   /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
   readonly request: SymbolRequest
@@ -42,19 +73,20 @@ export interface RunContext extends ItemContext {
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
   readonly storage: Storage
-  /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
   readonly stats: RunStats
   readonly redact: Redact
-  /** Closes its connections. */
+  /** The workers of a stream that this run shares with others. */
+  readonly workersOf?: SharedLimits['workersOf'] | undefined
+  /** What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of them already. */
+  readonly through?: ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>) | undefined
   readonly close: () => void
 }
 
 /** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
 export const MAX_BACKLOG = 16
 
-/** One pass over the items of a stream. */
 export interface Stage {
   readonly stream: StreamDefinition
   /** Maximum number of active items, in all processes together. */
@@ -92,7 +124,6 @@ export interface Activity {
   isStopping: boolean
   /** Emits once, as soon as no item is active. */
   readonly idle$: Observable<void>
-  /** A separate counter for one stream. */
   readonly createCounter: () => ActivityCounter
 }
 
@@ -100,7 +131,6 @@ export interface ActivityCounter {
   readonly active: number
   readonly begin: () => void
   readonly end: () => void
-  /** Emits whenever an item ends. */
   readonly ended$: Observable<void>
   /** Ends all items that are still active. */
   readonly close: () => void

@@ -1,12 +1,11 @@
 import { findDueSession } from '../market/calendar.js'
 import type { HistoryRequest, RecordedDocuments, RecordedTable, SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
-import { listTables, MASTER, type Output, type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
+import { DAYS, listTables, MASTER, type Output, type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
 import type { WantedRun } from './earlier-runs.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { JournalFacts, SessionRequest } from './storage.js'
 
-/** What the storage must know to open a session for a run. */
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: WantedRun): SessionRequest => {
   const { record, startedAt, holidays, isSimulated, isRecorded } = wanted
   const { exchange } = settings
@@ -58,14 +57,18 @@ export const isEvidence = (output: Output): boolean =>
 /** What the outputs of some streams show about the days on which the market traded. */
 export const listSessionEvidence = (streams: readonly StreamDefinition[], exchange: string): SessionEvidence => {
   const toPattern = (output: Output): string => toFilePath(output, exchange, { fileName: '*' })
+  const isOfDays = (output: Output): boolean => streams.some(({ work, outputs }) => work.of === DAYS && outputs.includes(output))
   const indicesFirst = [...streams].sort((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
   const outputs = indicesFirst.flatMap((stream) => stream.outputs)
   return {
     streams: streams.filter((stream) => stream.outputs.some(isEvidence)).map(({ name }) => name),
     candles: outputs.filter(({ shape }) => shape === 'candles-per-item').map(toPattern),
     trades: outputs.flatMap((output) =>
-      'tradedOn' in output && output.tradedOn !== undefined ? [{ pattern: toPattern(output), key: output.tradedOn }] : [],
+      'tradedOn' in output && output.tradedOn !== undefined && !isOfDays(output)
+        ? [{ pattern: toPattern(output), key: output.tradedOn }]
+        : [],
     ),
+    days: outputs.filter((output) => isOfDays(output) && isEvidence(output)).map(toPattern),
   }
 }
 

@@ -21,7 +21,7 @@ import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
 import { createRunStarted, type Decision, decide, describeRun, type Remainder, selectionLeft, type WantedRun } from './earlier-runs.js'
 import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
-import { createEventBus, type EventBus } from './event-bus.js'
+import { createEventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
 import { inProcess } from './item.js'
 import { checkRequirements, listRunning, planRun } from './plan.js'
@@ -31,8 +31,6 @@ import { createRun, type OpenRun, type PlannedRun } from './run-services.js'
 import { type KnownStocks, readKnownStocks } from './select-items.js'
 import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
-
-export type { RunDependencies, RunOptions }
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
@@ -45,10 +43,7 @@ export const start = (dependencies: RunDependencies, options: RunOptions): Obser
 /** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
 type Reduction = 'possible' | 'done' | 'impossible'
 
-/** The statistics are those of the run whose work is done. */
-type CountedDependencies = RunDependencies & { readonly stats?: EventBus['stats'] }
-
-const startReduced = (given: CountedDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+const startReduced = (given: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = given
     const dependencies = { ...given, clock, random }

@@ -9,7 +9,7 @@ import type { NewsItem } from 'scripstream/streams'
  * It works with `createServer` of `node:http` as well as `app.get('/news', …)` of Express.
  */
 export const newsRoute =
-  (collector: Collector<{ readonly 'market-news': NewsItem }>, everyMs = 60_000) =>
+  (collector: Pick<Collector<{ readonly 'market-news': NewsItem }>, 'stream'>, everyMs = 60_000) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     const symbols = new URL(request.url ?? '/', 'http://host').searchParams.get('symbols')?.split(',') ?? []
     const send = (event: string, data: unknown): void => void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)

@@ -1,101 +1,144 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
+import { type LimiterReading, readLimiter } from './create-limiter.js'
 import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, Limiter, NetworkLink } from './limiter.js'
-import { computeLimit, computeRate } from './rate.js'
-import { type BackoffStatus, isDown, isRefusing, type LimiterState, toBackoffStatus } from './state.js'
+import { computeRate } from './rate.js'
+import { type BackoffStatus, type LimiterState, renewPatience, toBackoffStatus } from './state.js'
 
 /** The state of a limiter at one instant: of a host, or of one endpoint of it. */
-export interface LimiterStatus {
+export interface LimiterStatus extends LimiterReading {
   /** The services that share it, because they have the same base address. */
   readonly hosts: readonly Host[]
   /** Absent for the host as a whole. */
   readonly endpoint?: string
-  /** Requests that were sent and have no complete reply yet. */
-  readonly inFlight: number
-  /** Requests in the queue. A request of an endpoint that waits for its host counts for both. */
-  readonly waiting: number
-  /** The most requests in flight; infinite if not limited. */
-  readonly maxInFlight: number
-  /** The most requests a second; infinite if not limited. */
-  readonly maxPerSecond: number
-  /** No request is sent for now: a back-off, or an open circuit. */
-  readonly isHeld: boolean
-  /** The circuit breaker; `half-open` while one request checks whether the host works again. */
-  readonly circuit: 'closed' | 'half-open' | 'open'
 }
-
-export type LimiterRegistry = ReturnType<typeof createLimiters>
 
 /** The identity of a host: its base address, or the service name if none is set. */
 export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
-/** A host, its limiter, and those of its endpoints. */
+/** A limiter of a host, or of one of its endpoints. */
+interface Member {
+  readonly limiter: Limiter
+  readonly hosts: readonly Host[]
+  readonly host: Host
+  readonly endpoint: string | undefined
+  readonly now: () => number
+}
+
 interface KnownHost {
   readonly host: Host
   readonly hosts: readonly Host[]
   readonly context: HostContext
   readonly byEndpoint: Map<string, HostLimiter>
-  readonly members: { readonly limiter: Limiter; readonly endpoint?: string; readonly summary: ReturnType<typeof createHostSummary> }[]
 }
 
+/** The limiters as one run uses them. */
+export type LimiterRegistry = Omit<ReturnType<SharedLimiters['open']>, 'close'>
+
 /**
- * The limiters of one run. Services with the same base address share them. `onBackoff` is called when services, or one endpoint of them,
- * start to back off, and with `undefined` when they accept requests again.
+ * Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again.
  */
-export const createLimiters = (
-  settings: Settings,
-  onBackoff: (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void = () => undefined,
-) => {
-  const all = new Map<string, KnownHost>()
-  const link = new NetworkLink()
-  const openLimiter = ({ host, hosts, members }: Omit<KnownHost, 'context'>, now: () => number, endpoint?: string): Limiter => {
-    const summary = createHostSummary(endpoint === undefined || endpoint === host ? host : `${host} ${endpoint}`)
+type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
+
+/** The limiters of one run. Services with the same base address share them. */
+export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry =>
+  new SharedLimiters(settings).open(onBackoff)
+
+/** The limiters of all runs of a collector: they know what a host allows, also between runs. */
+export class SharedLimiters {
+  private readonly all = new Map<string, KnownHost>()
+  private readonly members: Member[] = []
+  private readonly link = new NetworkLink()
+  private readonly runs = new Set<ReturnType<typeof followLimiters>>()
+
+  constructor(private readonly settings: Settings) {}
+
+  /** Those of one run, until it closes. A run that begins alone has all patience for outages. */
+  open(onBackoff: OnBackoff) {
+    if (this.runs.size === 0) this.renew()
+    const run = followLimiters(onBackoff)
+    for (const member of this.members) run.onOpen(member)
+    this.runs.add(run)
+    return {
+      forEndpoint: (endpoint: { readonly host: Host; readonly name: string }): HostLimiter => this.forEndpoint(endpoint),
+      /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
+      link: this.link,
+      /** Lines for the report, of each host that delayed requests. */
+      warnings: () => run.warnings(),
+      status: () => this.status(),
+      close: (): void => void this.runs.delete(run),
+    }
+  }
+
+  /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
+  status(): readonly LimiterStatus[] {
+    return this.members.map(({ limiter, hosts, endpoint, now }) => ({
+      ...{ hosts, ...(endpoint === undefined ? {} : { endpoint }) },
+      ...readLimiter(limiter, now()),
+    }))
+  }
+
+  private renew(): void {
+    this.link.reset()
+    for (const { context } of this.all.values()) context.itemFailures = new ItemFailures()
+    for (const { limiter, now } of this.members) limiter.state = renewPatience(limiter.state, now())
+  }
+
+  private forEndpoint({ host, name }: { readonly host: Host; readonly name: string }): HostLimiter {
+    const address = toHostAddress(this.settings, host)
+    const known = getOrAdd(this.all, address, () => this.openHost(host, address))
+    return getOrAdd(known.byEndpoint, name, () => {
+      const { context } = known
+      const endpoint = this.openLimiter(known, context.now, name)
+      context.endpoints.push(endpoint)
+      return { endpoint, host: context }
+    })
+  }
+
+  private openHost(host: Host, address: string): KnownHost {
+    const { settings, link } = this
+    const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
+    const now = createStopwatch()
+    const limiter = this.openLimiter({ host, hosts }, now)
+    const context = { limiter, endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
+    return { host, hosts, byEndpoint: new Map(), context }
+  }
+
+  private openLimiter({ host, hosts }: Pick<KnownHost, 'host' | 'hosts'>, now: () => number, endpoint?: string): Limiter {
+    const { settings } = this
     const maxRates = endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
     const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
-      summary.onChange(before, after, at)
-      onBackoff(hosts, toBackoffStatus(after, at), endpoint)
+      for (const run of this.runs) run.onChange(member, before, after, at)
     }
     const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), onChange })
-    members.push({ limiter, summary, ...(endpoint === undefined ? {} : { endpoint }) })
+    const member: Member = { limiter, host, hosts, endpoint, now }
+    this.members.push(member)
     return limiter
   }
-  const openHost = (host: Host, address: string): KnownHost => {
-    const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-    const known = { host, hosts, byEndpoint: new Map(), members: [] }
-    const now = createStopwatch()
-    const context = { limiter: openLimiter(known, now), endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
-    return { ...known, context }
-  }
-  const openEndpoint = (known: KnownHost, name: string): HostLimiter => {
-    const { context } = known
-    const endpoint = openLimiter(known, context.now, name)
-    context.endpoints.push(endpoint)
-    return { endpoint, host: context }
-  }
+}
+
+/** What one run sees of the limiters: their back-offs as they happen, and a summary for its report. */
+const followLimiters = (onBackoff: OnBackoff) => {
+  const summaries = new Map<Member, ReturnType<typeof createHostSummary>>()
+  const summaryOf = (member: Member) => getOrAdd(summaries, member, () => createHostSummary(member))
   return {
-    forEndpoint: ({ host, name }: { readonly host: Host; readonly name: string }): HostLimiter => {
-      const address = toHostAddress(settings, host)
-      const known = getOrAdd(all, address, () => openHost(host, address))
-      return getOrAdd(known.byEndpoint, name, () => openEndpoint(known, name))
+    /** A back-off that another run began is one of this run, too. */
+    onOpen: (member: Member): void => {
+      const { state } = member.limiter
+      if (state.backoff) onBackoff(member.hosts, toBackoffStatus(state, member.now()), member.endpoint)
     },
-    /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
-    link,
-    /** Lines for the report, of each host that delayed requests. */
-    warnings: () =>
-      [...all.values()].flatMap(({ host, members, context }) =>
-        members.flatMap(({ limiter, summary }) => summary.toWarnings(limiter.state, context.now()).map((text) => ({ host, text }))),
-      ),
-    /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
-    status: (): readonly LimiterStatus[] =>
-      [...all.values()].flatMap(({ hosts, members, context }) =>
-        members.map(({ limiter, summary: _, ...endpoint }) => ({ hosts, ...endpoint, ...readLimiter(limiter, context.now()) })),
-      ),
+    onChange: (member: Member, before: LimiterState, after: LimiterState, at: number): void => {
+      summaryOf(member).onChange(before, after, at)
+      onBackoff(member.hosts, toBackoffStatus(after, at), member.endpoint)
+    },
+    warnings: () => [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
   }
 }
 
 /** Summarises back-offs and outages of a host for the report. */
-const createHostSummary = (name: string) => {
+const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }: Member) => {
+  const name = endpoint === undefined || endpoint === service ? service : `${service} ${endpoint}`
   let backoffs = 0
   let lowestRate = Number.POSITIVE_INFINITY
   let outages = 0
@@ -110,7 +153,8 @@ const createHostSummary = (name: string) => {
         downMs += now - before.backoff.since
       if (after.backoff === undefined) lowestRate = Math.min(lowestRate, computeRate(after.rate, now))
     },
-    toWarnings(host: LimiterState, now: number): readonly string[] {
+    toWarnings(): readonly string[] {
+      const [host, now] = [limiter.state, readClock()]
       const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0
       const rate = lowestRate === Number.POSITIVE_INFINITY ? '' : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
       const suffix = ongoing > 0 ? ', and has not recovered' : ''
@@ -123,12 +167,3 @@ const createHostSummary = (name: string) => {
 }
 
 const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`)
-
-const readLimiter = ({ state, waiting }: Limiter, now: number): Omit<LimiterStatus, 'hosts' | 'endpoint'> => ({
-  inFlight: state.inFlight,
-  waiting,
-  maxInFlight: computeLimit(state.rate.inFlight, now),
-  maxPerSecond: computeRate(state.rate, now),
-  isHeld: isDown(state) || isRefusing(state, now),
-  circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
-})

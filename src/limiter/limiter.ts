@@ -21,7 +21,6 @@ import {
   type LimiterState,
 } from './state.js'
 
-/** A request in the queue of a limiter. */
 export interface QueuedRequest {
   /** The request was admitted: send it now. */
   start(permit: Permit): void
@@ -37,13 +36,13 @@ export interface QueuedRequest {
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
 interface LimiterOptions {
-  /** Of the host, or of the endpoint. */
   readonly name: string
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
   readonly now: () => number
   /** Requests a second. */
-  readonly maxRate?: number
+  readonly maxRate?: number | undefined
+  readonly maxInFlight?: number | undefined
   readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
@@ -57,14 +56,13 @@ export class Limiter {
   private isScheduled = false
 
   constructor(private readonly options: LimiterOptions) {
-    this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY)
+    this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY, options.maxInFlight)
   }
 
   get name(): string {
     return this.options.name
   }
 
-  /** How many requests are in the queue. */
   get waiting(): number {
     return this.queue.size
   }
@@ -88,7 +86,6 @@ export class Limiter {
     if (this.queue.size > 0) this.admitQueued()
   }
 
-  /** Removes a request from the queue. */
   cancel(request: QueuedRequest): void {
     if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
   }
@@ -167,7 +164,7 @@ export interface HostLimiter {
 export interface HostContext {
   readonly limiter: Limiter
   readonly endpoints: Limiter[]
-  readonly itemFailures: ItemFailures
+  itemFailures: ItemFailures
   readonly link: NetworkLink
   readonly now: () => number
   readonly settings: LimiterSettings
@@ -243,7 +240,6 @@ export abstract class LimitedRequest implements QueuedRequest {
     return hasTrouble(this.limiter.host.limiter.state) || hasTrouble(this.limiter.endpoint.state)
   }
 
-  /** The attempt was answered. */
   protected countAnswer(): void {
     this.limiter.host.link.onReply(asyncScheduler.now() - this.startedAt)
     this.release(answered)
@@ -319,7 +315,6 @@ const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: Limiter): bo
 
 /** Tells the failures of single items from those of their host. */
 export class ItemFailures {
-  /** Answers of the host so far. */
   answers = 0
   /** The number of answers when an item last failed; -1 for items that fail by themselves. */
   private readonly answersAtFailure = new Map<string, number>()
@@ -349,10 +344,14 @@ const SATURATED_SHARE = 1 / 4
 export class NetworkLink {
   /** When the last bytes arrived from any host, epoch milliseconds. */
   bytesAt = 0
-  /** Requests answered so far. */
   served = 0
   /** Moving average (EWMA) of the time to a complete reply; undefined before the first. */
   answerMs: number | undefined
+
+  /** Forgets what was measured before. */
+  reset(): void {
+    Object.assign(this, { bytesAt: 0, served: 0, answerMs: undefined })
+  }
 
   onReply(ms: number): void {
     this.served += 1

@@ -1,7 +1,6 @@
 /** An adaptive limit of the rate (requests a second) or of the concurrency (requests in flight). It grows until the host refuses again. */
 interface AdaptiveLimit {
   readonly level: number
-  /** When it was set. */
   readonly since: number
   /** Whether the host's limit is known. Until then the limit doubles each second (slow start). */
   readonly isKnown: boolean
@@ -32,8 +31,9 @@ export interface RateState {
   perSecond: AdaptiveLimit
   /** The rate in the settings; infinite if there is none. */
   readonly maxPerSecond: number
+  /** The concurrency in the settings; infinite if there is none. */
+  readonly maxInFlight: number
   readonly inFlight: AdaptiveLimit
-  /** When the next request may be sent. */
   nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
   recoveredAt: number
@@ -72,9 +72,10 @@ interface Refusal {
   readonly refused: number
 }
 
-export const createRateState = (maxPerSecond: number): RateState => ({
+export const createRateState = (maxPerSecond: number, maxInFlight = Number.POSITIVE_INFINITY): RateState => ({
   perSecond: unlimited,
   maxPerSecond,
+  maxInFlight,
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
@@ -93,9 +94,12 @@ const SMOOTHING = 2
 
 /** Milliseconds until the next request may be sent; infinite while concurrency is exhausted. */
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
-  inFlight >= Math.max(1, Math.floor(computeLimit(rate.inFlight, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+  inFlight >= Math.max(1, Math.floor(computeMaxInFlight(rate, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
 
-/** Requests a second now. */
+/** Requests in flight now. */
+export const computeMaxInFlight = ({ inFlight, maxInFlight }: RateState, now: number): number =>
+  Math.min(maxInFlight, computeLimit(inFlight, now))
+
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
   Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))
 
@@ -193,7 +197,6 @@ const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now
   return { ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited, signs: { ...forget(signs), accidents } }
 }
 
-/** Records the first refusal. */
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => {
   rollWindow(rate.granted, now)
   return { ...rate, refusal: { at: now, inFlight, granted: 0, refused: 0 } }

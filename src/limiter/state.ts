@@ -62,7 +62,6 @@ const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
   truncated: 'item',
 }
 
-/** What the failure of an attempt shows. */
 export const classifyError = (error: unknown): HealthSignal => {
   if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
   if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
@@ -85,7 +84,6 @@ const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterM
   retryAfterMs,
 })
 
-/** The settings that a limiter uses. */
 export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
 
 /** A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the limiter's stopwatch. */
@@ -178,16 +176,22 @@ export interface LimiterState {
   readonly waitedMs: number
 }
 
-export const createLimiterState = (maxRate: number): LimiterState => ({
+export const createLimiterState = (maxRate: number, maxInFlight?: number): LimiterState => ({
   inFlight: 0,
   generation: 0,
   isProbing: false,
-  rate: createRateState(maxRate),
+  rate: createRateState(maxRate, maxInFlight),
   nonAnswers: 0,
   failures: 0,
   failingSince: 0,
   failedItems: [],
   waitedMs: 0,
+})
+
+/** The state for work that begins after all other has ended: what was learnt of the host's limits stays, and all patience is there again. */
+export const renewPatience = ({ backoff, ...state }: LimiterState, now: number): LimiterState => ({
+  ...{ ...state, waitedMs: 0, failures: 0, failedItems: [], nonAnswers: 0 },
+  backoff: backoff?.why === 'refuses' ? { ...backoff, since: now, attempts: 0, giveUpAt: Number.POSITIVE_INFINITY } : undefined,
 })
 
 /** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */
@@ -221,7 +225,6 @@ export const countAnswer = (host: LimiterState, generation: number, now: number)
   return true
 }
 
-/** The end of an attempt. */
 export interface AttemptEnd {
   /** The generation in which it was sent. */
   readonly generation: number

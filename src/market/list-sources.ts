@@ -8,7 +8,8 @@ import { escapeFormula, isFormula } from '../model/formula.js'
 import type { SampleMarket, SampleStock } from '../model/market.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { isRow, type Row, Rows } from '../model/row.js'
-import { addDays, type Day, formatCompactDmy, toDay, toInstant } from '../model/trading-day.js'
+import type { Conversion } from '../model/row-schema.js'
+import { addDays, type Day, formatCompactDmy, readDay, toDay, toInstant } from '../model/trading-day.js'
 import type { Tier } from '../operators/first-that-answers.js'
 import { withoutCopies } from './refuse.js'
 import type { Tools } from './tools.js'
@@ -97,17 +98,34 @@ const findList = (value: unknown, depth: number): readonly Row[] | undefined => 
 const renderPage = (data: unknown): string =>
   `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** A day as the exchange's lists have it, such as `12-Feb-2026`. */
+export const formatListDay = (day: Day): string => `${day.slice(8)}-${MONTHS[Number(day.slice(5, 7)) - 1]}-${day.slice(0, 4)}`
+
+/** Reads such a day, in whatever letters. */
+export const LIST_DAY: Conversion & { readonly value: (text: string) => Day | undefined } = {
+  // It would read the text "infinity", too.
+  sql: (value) => `CAST(try_strptime(CASE WHEN ${value} LIKE '%-%-%' THEN ${value} END, '%d-%b-%Y') AS DATE)`,
+  value: (value) => {
+    const [date = '', month = '', year = ''] = value.split('-')
+    const number = MONTHS.findIndex((name) => name.toUpperCase() === month.toUpperCase()) + 1
+    return readDay(`${year}-${String(number).padStart(2, '0')}-${date.padStart(2, '0')}`)
+  },
+}
+
 /** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
 export const dailyCsv = (
   name: string,
   read: (text: string, input: unknown, inspect?: AnswerInspector) => readonly Row[],
   columns: z.ZodObject,
   sampleLines: (stocks: readonly SampleStock[], market: SampleMarket, day: Day) => readonly string[],
+  folder = '/content/equities',
 ) =>
   get({
     name,
     host: 'archive',
-    path: `/content/equities/${name}_{date}.csv`,
+    path: `${folder}/${name}_{date}.csv`,
     headers: 'browser',
     input: z.strictObject({ date: z.string().regex(/^\d{8}$/, 'must be DDMMYYYY') }),
     read,

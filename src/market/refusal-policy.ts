@@ -156,6 +156,8 @@ export const createRescaleDetector = () => {
     ...createCounts(work),
     /** The same for histories compared in rotation: 20 times as many updates beside them must not hide that all of them changed. */
     histories: createCounts(work),
+    /** The same for newest closes that the exchange's file contradicts. */
+    witness: createCounts(work),
     /** Counts work as active from subscription to end. */
     track: <T>(work$: Observable<T>): Observable<T> =>
       defer(() => {

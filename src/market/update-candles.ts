@@ -1,4 +1,4 @@
-import { map, type Observable, of, switchMap } from 'rxjs'
+import { identity, map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
@@ -20,6 +20,7 @@ import {
   type RefetchReason,
 } from './replace-history.js'
 import type { Tools } from './tools.js'
+import { checkWitness } from './witness.js'
 
 /** The start, in epoch seconds, that requests the full history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
@@ -38,7 +39,6 @@ export interface Series {
   readonly readActions?: () => Observable<readonly PriceAction[]>
 }
 
-/** What the update of a stored series uses. */
 interface Update {
   readonly series: Series
   readonly tools: Tools
@@ -61,10 +61,14 @@ export const updateCandles = (series: Series, tools: Tools): Observable<ItemResu
         watch.track(
           readStoredEnd(series.file, tools).pipe(
             switchMap((stored) => (stored === undefined ? fetchFirst(series, tools) : updateStored(stored, { series, tools, watch }))),
+            isWitnessed(series, tools) ? switchMap(checkWitness(series.instrument.SYM, tools, watch)) : identity,
           ),
         ),
       ),
     )
+
+/** The exchange's file has stocks alone. */
+const isWitnessed = ({ isIndex }: Series, { settings }: Tools): boolean => isIndex !== true && settings.with.includes('exchange-daily')
 
 const fetchFirst = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   fetchCandles(FIRST_CANDLE, series, tools).pipe(

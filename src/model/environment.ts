@@ -33,7 +33,7 @@ const defaults: Row = Settings.parse({})
 const parseValue = (setting: string, text: string): unknown => {
   const usual = defaults[setting]
   if (setting === 'headers' || setting === 'watchlists' || setting === 'watch') return parseJson(text)
-  if (setting === 'streams') return splitTrimmed(text, ',')
+  if (setting === 'streams' || setting === 'with') return splitTrimmed(text, ',')
   if (typeof usual === 'boolean') return parseBoolean(text)
   if (typeof usual === 'number') return parseNumber(text)
   if (isRow(usual)) return parsePairs(text)

@@ -32,6 +32,8 @@ export interface SessionEvidence {
   readonly candles: readonly string[]
   /** Arrays of records with a key whose day was a session. */
   readonly trades: readonly { readonly pattern: string; readonly key: string }[]
+  /** Files of sessions, with `*` for the day. */
+  readonly days: readonly string[]
 }
 
 /** What the history keeps of a run. */

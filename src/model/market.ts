@@ -118,4 +118,6 @@ export interface SampleMarket {
   tradingDays(from: string, to: string): readonly string[]
   /** Candles of a stock or index from `start` to `end` (epoch seconds, both included). The candle of the current session still changes. */
   candles(sid: string, start: number, end: number): CandleColumns
+  /** What a stock traded at on a day, as the exchange published it that evening: later splits and errors of the provider change nothing. */
+  tradesOn(sid: string, day: string): CandleColumns
 }

@@ -51,10 +51,29 @@ export interface ItemOutcome<R = unknown> extends Omit<ItemResult<R>, 'status'> 
   readonly error?: CollectError
 }
 
-/** The outcome of an item as an app receives it: its rows are an array. */
-export interface PublicOutcome<R = unknown> extends ItemOutcome<R> {
-  readonly rows: readonly R[]
-}
+/** The statuses of an item that did not fail. */
+type GoodStatus = ItemResult['status']
+
+/**
+ * The outcome of an item as an app receives it: its rows are an array. `status` tells whether it failed; only then it has a `reason`, a
+ * `code`, and no rows.
+ */
+export type PublicOutcome<R = unknown> =
+  | (Omit<ItemOutcome<R>, 'status' | 'rows' | 'reason' | 'error'> & {
+      readonly status: GoodStatus
+      readonly rows: readonly R[]
+      readonly reason?: undefined
+      readonly error?: undefined
+    })
+  | (Omit<ItemOutcome<R>, 'status' | 'rows'> & {
+      readonly status: Exclude<Status, GoodStatus>
+      readonly rows: readonly never[]
+      readonly reason: string
+      readonly code: ErrorCode
+    })
+
+export const toPublicOutcome = (outcome: ItemOutcome): PublicOutcome =>
+  ({ ...outcome, rows: [...outcome.rows] }) as unknown as PublicOutcome
 
 /** The result for fetched rows: `success`, or `empty` if there are none. */
 export const createResult = <R>(rows: RowList<R>, degraded?: string): ItemResult<R> => ({
@@ -69,5 +88,4 @@ export const skippedResult: ItemResult<never> = { status: 'skipped', rows: [] }
 /** Whether the provider answered for this item, so that the answer replaces what is stored. */
 export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'
 
-/** Whether the item failed. */
 export const isLost = ({ status }: { readonly status: Status }): boolean => !['success', 'empty', 'skipped'].includes(status)

@@ -150,8 +150,11 @@ export interface StaleOutput {
   readonly shownBy: readonly string[]
 }
 
+/** A value for some of the names. */
+export type ByName<Name extends string, T> = string extends Name ? Readonly<Record<string, T>> : { readonly [One in Name]?: T }
+
 /** What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
-export interface RunReport {
+export interface RunReport<Name extends string = string> {
   readonly run: string
   readonly asOf: string
   /** What `asOf` changes, if it is of another session than the one due when the run began. */
@@ -166,16 +169,16 @@ export interface RunReport {
   readonly isResumable?: boolean
   /** Stocks in the run: the whole master list, or those that `--symbols` selects. */
   readonly stocks: number
-  readonly scripts: Readonly<Record<string, ScriptReport>>
+  readonly scripts: Readonly<Record<Name, ScriptReport>>
   /** Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then. Absent without one. */
   readonly wrongSymbols?: readonly WrongSymbol[]
   /**
    * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each stream failed, or may lack
    * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.
    */
-  readonly missing?: Readonly<Record<string, number | 'all'>>
+  readonly missing?: ByName<Name, number | 'all'>
   /** The newest session of each stream with sessions, after this run, from it or an earlier one: a day in India. Absent if none is known. */
-  readonly newest?: Readonly<Record<string, string>>
+  readonly newest?: ByName<Name, string>
   /** What ends before a session that is due; absent if nothing does. */
   readonly stale?: readonly StaleOutput[]
   /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */

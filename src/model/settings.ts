@@ -117,6 +117,19 @@ export const Settings = z.strictObject({
   headers: Headers.default({}).describe(
     'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
   ),
+  with: z
+    .union(
+      [
+        z
+          .string()
+          .min(1)
+          .transform((name) => [name]),
+        z.array(z.string().min(1)),
+      ],
+      'must be the name of a stream or a list of names',
+    )
+    .default([])
+    .describe('optional streams that run, too: `exchange-daily`, `index-members`'),
   streams: z
     .union(
       [

@@ -3,7 +3,7 @@ import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
-import { readFormerSymbols } from '../tables/variables.js'
+import { readFormerSymbols } from '../tables/former-symbols.js'
 import { type MarketFolder, readList, type StoredList } from './folder.js'
 
 export interface StockNames {

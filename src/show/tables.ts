@@ -16,6 +16,9 @@ export interface Answered<Answer> {
   readonly damage: ReadonlyMap<string, string>
 }
 
+/** Names of stocks, for lists without them. */
+export const NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
+
 /** The statement of a list: its rows in the order of some columns. */
 export const listOf = (rows: string, order: string): string =>
   `SELECT coalesce(to_json(list(r ORDER BY ${order})), CAST('[]' AS JSON)) FROM (${rows}) AS r`

@@ -1,10 +1,13 @@
 import { omitUndefined } from '../model/row.js'
+import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import { RUN_DAY } from '../tables/views/view.js'
-import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
+import { describeSignal } from '../tables/watch/compare-rows.js'
+import { readSignals } from '../tables/watch/record.js'
+import type { OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
-import { listOf, readAnswer, rowOf } from './tables.js'
+import { listOf, NAMES, readAnswer, rowOf } from './tables.js'
 
 interface TodayTables {
   readonly results: readonly ResultsRow[]
@@ -21,18 +24,18 @@ const DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
 
 const WITH = [
   `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
-    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct",
+    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct", if(figures_are_of_results = 1, sales_qoq_pct, NULL) AS "salesQoqPct",
     if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${DAY} - ${RESULT_DAYS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
-    FROM corporate_actions AS a LEFT JOIN (SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol) AS m USING (symbol)
-    WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol, ex_date, lower(action))`,
+    FROM corporate_actions AS a LEFT JOIN ${NAMES} AS m USING (symbol)
+    WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
 ]
 
 const PARTS: Readonly<Record<keyof TodayTables, string>> = {
   results: listOf(
-    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
       row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${SHOWN}`,
     'r.place',
@@ -84,3 +87,9 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
     problem,
   })
 }
+
+/** What standing queries found in the newest session, or in that of a day. */
+export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
+  (await readSignals(root, { since: 'newest', until })).map((signal) => ({
+    ...{ day: signal.day, rule: signal.rule, subject: signal.subject, text: describeSignal(signal) },
+  }))

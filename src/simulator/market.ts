@@ -1,5 +1,5 @@
 import type { PlantedEvent, SampleIndex, SampleMarket, SampleStock } from '../model/market.js'
-import { type Day, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
+import { type Day, SESSION_START, toDay, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
 import { createCandleReader, type PriceListing, type Scale } from './candles.js'
 import { createEventPlan, type EventOptions } from './events.js'
@@ -84,6 +84,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         published: (ageMs) => (epoch === undefined ? { at: asOf - ageMs, issue: '' } : findIssue(epoch - ageMs, asOf)),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
         candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
+        tradesOn: (sid, day) => candles(sid, toInstant(day) / 1_000, toInstant(day) / 1_000, Math.min(asOf, toDayEnd(day))),
       }
     },
     { plan: plan.plan },

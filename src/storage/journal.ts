@@ -27,7 +27,6 @@ export interface LineStore<Place> {
   readonly read: (place: Place) => (index: number) => FileChunk
 }
 
-/** The records of one line, with their sort keys if they are sorted. */
 interface LineRecords<Place> {
   readonly place: Place
   readonly count: number
@@ -122,7 +121,6 @@ interface Appending<Place> {
   readonly done: (error?: unknown) => void
 }
 
-/** Appends a line with rows. */
 const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
@@ -193,9 +191,7 @@ export interface FolderJournal {
 }
 
 interface JournalPlace {
-  /** The path of the journal. */
   readonly path: string
-  /** The output folder. */
   readonly root: string
   /** When a written output was last modified, epoch milliseconds. */
   readonly timeOf: (file: string) => number | undefined
@@ -275,14 +271,12 @@ interface RecordsPlace {
 }
 
 interface JournalFile extends LineStore<RecordsPlace> {
-  /** Writes the pending lines. */
   readonly flush: () => void
-  /** Discards the pending lines. */
   readonly close: () => void
 }
 
 interface PendingLine {
-  readonly text: string
+  readonly bytes: Buffer
   readonly done: (error?: unknown) => void
 }
 
@@ -307,9 +301,9 @@ export const createJournalFile = (path: string): JournalFile => {
   }
   return {
     append: (line, records, done) => {
-      const { text, place, length } = formatLine(line, records, end)
-      end += length
-      waiting.push({ text, done })
+      const { bytes, place } = formatLine(line, records, end)
+      end += bytes.length
+      waiting.push({ bytes, done })
       scheduled ??= setImmediate(flush)
       return place
     },
@@ -332,22 +326,22 @@ export const createJournalFile = (path: string): JournalFile => {
 const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): void => {
   let failure: unknown
   try {
-    writeWhole(fd, Buffer.from(batch.map(({ text }) => text).join('')))
+    writeWhole(fd, Buffer.concat(batch.map(({ bytes }) => bytes)))
   } catch (error) {
     failure = toStorageError(error, 'written', path)
   }
   for (const { done } of batch) done(failure)
 }
 
-/** Formats a line with its records, and computes its length in bytes and their positions in the file if the line starts at `start`. */
+/** Formats a line with its records, and computes their positions in the file if the line starts at `start`. */
 const formatLine = (line: object, records: readonly string[] | undefined, start: number) => {
   const head = JSON.stringify(line)
   const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
   const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
-  const length = Buffer.byteLength(text)
+  const bytes = Buffer.from(text)
   // In most lines each character is one byte: then the length of a text is its number of bytes.
-  const lengthOf = length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  const lengthOf = bytes.length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
   let end = -1
   const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
-  return { text, length, place: { at: start + Buffer.byteLength(before), ends } }
+  return { bytes, place: { at: start + Buffer.byteLength(before), ends } }
 }

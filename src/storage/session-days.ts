@@ -18,8 +18,10 @@ const MAX_SERIES = 20
  *
  * @example await readSessionDays('./data', listSessionEvidence(streams, 'NSE')) // ['1994-11-03', …]
  */
-export const readSessionDays = async (root: string, { candles, trades }: SessionEvidence): Promise<readonly Day[]> => {
+export const readSessionDays = async (root: string, { candles, trades, days: files }: SessionEvidence): Promise<readonly Day[]> => {
   const days = new Set(await readCandleDays(root, candles))
+  for (const pattern of files)
+    for (const file of await listFiles(root, pattern)) for (const day of [readDay(file.slice(pattern.indexOf('*')))]) if (day) days.add(day)
   for (const { pattern, key } of trades)
     for (const file of await listFiles(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
   return [...days].sort()

@@ -5,14 +5,14 @@ import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableFolder } from '../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
+import { readFormer } from './former-symbols.js'
 import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
-import { setRewritten } from './history/rewritten-days.js'
 import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
-import { readFormer, readRunDay, setVariables } from './variables.js'
+import { readRunDay } from './output-folder.js'
+import { setVariables } from './variables.js'
 import { CANDLE_DAYS } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
-import { addNeeded, listViews } from './views/index.js'
-import { isView } from './views/view.js'
+import { addNeeded, isView, listViews } from './views/index.js'
 
 export interface RelationSource {
   readonly tables: readonly Table[]
@@ -71,9 +71,8 @@ export const openRelations = async (
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
-  await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { history, tables, warn } })
   const records = { history, until: past, warn }
-  await setRewritten(connection, computed, records)
+  await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { ...records, tables }, until: past })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
   for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])

@@ -3,7 +3,7 @@ import { UsageError } from '../model/errors.js'
 import { isRow, type Row } from '../model/row.js'
 import type { Columned } from '../model/table.js'
 import { HISTORY_SCHEMA } from './history/as-of.js'
-import { isView } from './views/view.js'
+import { isView } from './views/index.js'
 
 export interface Statement {
   readonly sql: string

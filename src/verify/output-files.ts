@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { DAYS, MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
@@ -37,7 +37,10 @@ export const findStreamFiles = async (
   streams: readonly StreamDefinition[],
   { exchange, items }: { readonly exchange: string; readonly items: readonly Item[] },
 ): Promise<readonly StreamFiles[]> => {
-  const offered = new Map([[MASTER, items]])
+  const offered = new Map<string, readonly Item[]>([
+    [MASTER, items],
+    [DAYS, []],
+  ])
   const all: StreamFiles[] = []
   for (const stream of streams) {
     const { of } = stream.work
@@ -136,7 +139,7 @@ const compareContent = (
   if (wanted === undefined)
     return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
   try {
-    const { digest, stamp } = digestFile(path, wanted.digest)
+    const { digest, stamp } = digestFile(path)
     if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
     if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
     if (isSameStamp(wanted.stamp, stamp))
@@ -199,7 +202,7 @@ export const FILE_CHECKS: readonly Check<FileFacts>[] = [
   {
     ...{ names: ['stray-records', 'files'], reads: 'files' },
     lacks: ({ files }) => {
-      const empty = files.filter((stream) => stream.files.length === 0).map(({ stream }) => stream.name)
+      const empty = files.filter((stream) => stream.files.length === 0 && !stream.stream.optional).map(({ stream }) => stream.name)
       return empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`
     },
   },

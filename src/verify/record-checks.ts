@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
-import { listTables } from '../engine/define-stream.js'
+import { DAYS, listTables } from '../engine/define-stream.js'
+import { readTradesOf, type TradesByDay } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
-import { getOrAdd } from '../model/map.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
 import { nameFirst } from '../model/text.js'
@@ -22,13 +22,18 @@ interface RecordContext {
 /** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
 const STOCK_ONLY_STREAMS = ['surveillance-lists', 'bulk-block-deals']
 
+/** Older files of single days are left as they are. */
+const MAX_DAYS = 31
+
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
 export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
   const findings: Finding[] = []
   /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
   const rows = new Map<string, readonly Row[]>()
+  /** What the exchange's files of the last days have: candles are compared with them. */
+  let trades: TradesByDay = new Map()
   for (const { stream, files } of all)
-    for (const file of files) {
+    for (const file of stream.work.of === DAYS ? files.slice(-MAX_DAYS) : files) {
       if (file.output.shape === 'candles-per-item') continue
       const fractions = createFractionCheck(listTables([stream]))
       try {
@@ -42,9 +47,12 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
         const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
         findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
+      if (stream.name === 'exchange-daily') trades = new Map([...trades, ...readTradesOf(file.file, rows.get(file.file))])
+      // Other checks do not need the rows of single days.
+      if (stream.work.of === DAYS) rows.delete(file.file)
       await yieldTurn()
     }
-  return { findings, rows }
+  return { findings, rows, trades }
 }
 
 const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
@@ -167,7 +175,7 @@ const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
     add: (row: Row): void => {
       for (const key of keys) {
         const text = readText(row[key])
-        if ((toNumber(text) ?? 0) % 1 !== 0) getOrAdd(found, key, (): string[] => []).push(text)
+        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
       }
     },
     finish: (file: string): readonly Finding[] =>

@@ -31,6 +31,7 @@ import { checkDigests, FILE_CHECKS, findStreamFiles, mergePerFile, readRecordedF
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
+import { findContradictions } from './witness.js'
 
 /** `symbols`: only findings about these stocks. */
 export interface VerifyOptions extends SymbolOptions {
@@ -136,6 +137,7 @@ const CHECK_LIST: readonly Check<Facts>[] = [
   ...FILE_CHECKS,
   { names: ['duplicate-records', 'stray-records'], reads: 'lists', find: ({ lists }) => lists.findings },
   ...CANDLE_CHECKS,
+  { names: ['witness'], reads: 'candles', find: ({ lists, ...market }) => findContradictions({ ...market, trades: lists.trades }) },
   ...HISTORY_CHECKS,
   // Last: a file without a digest is no error, but it may have one.
   { names: ['files'], reads: 'files', find: ({ root, files, written, isDeep }) => (isDeep ? checkDigests(root, files, written) : []) },

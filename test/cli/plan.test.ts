@@ -7,6 +7,7 @@ import { folder } from '../../sinks/folder.js'
 import { createForecast, type Forecast, type PlanInput } from '../../src/cli/plan/forecast.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
@@ -37,7 +38,8 @@ const planned = (run: PlanInput['run'] = {}, changes: Partial<Settings> = {}): P
     run: { asOf: now, ...run },
   })
 
-const ran = (run: RunOptions = {}) => lastValueFrom(createCollector({ settings: settingsOf() }).run({ asOf: now, ...run }))
+const ran = (run: RunOptions = {}) =>
+  lastValueFrom(createCollector<readonly StreamDefinition[]>({ settings: settingsOf() }).run({ asOf: now, ...run }))
 
 const requestsIn = ({ streams: all }: Forecast) => Object.fromEntries(all.map(({ name, requests }) => [name, requests]))
 const filesIn = (path: string) =>

@@ -4,6 +4,7 @@ import { lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { SessionRequest } from '../../src/engine/storage.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { AsOfSession } from '../../src/model/report.js'
@@ -30,7 +31,7 @@ const runAt = async ({ now = EVENING, history = true, holidays, ...options }: Gi
   const provider = fakeProvider(() => ({ data: [] }))
   const storage = memory()
   const requested: SessionRequest[] = []
-  const collector = createCollector({
+  const collector = createCollector<readonly StreamDefinition[]>({
     settings: { ...SETTINGS, history, ...(holidays === undefined ? {} : { holidays: fileWith(holidays) }) },
     storage: {
       ...storage,

@@ -55,7 +55,7 @@ describe('a wrong option', () => {
     m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
       '#',
       undefined,
-      new UsageError(`${symbol} symbols, asOf, consume`),
+      new UsageError(`${symbol} symbols, asOf, consume, signal`),
     )
     m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
       '#',

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
 import { driftLines } from '../../src/cli/drift.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { openConnections } from '../../src/http/connections.js'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
@@ -36,7 +37,12 @@ const run = (change: (text: string, path: string, request: string) => string, on
         return { ...reply, body: Buffer.from(text) }
       }),
     )
-  const collector = createCollector({ settings: { ...simulator.settings, retries: 0 }, storage: memory(), transport, clock: () => EVENING })
+  const collector = createCollector<readonly StreamDefinition[]>({
+    settings: { ...simulator.settings, retries: 0 },
+    storage: memory(),
+    transport,
+    clock: () => EVENING,
+  })
   return lastValueFrom(collector.run({ asOf: EVENING, ...(only === undefined ? {} : { only }) }))
 }
 

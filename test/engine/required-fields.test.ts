@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
 import type { Storage } from '../../src/engine/storage.js'
 import { openConnections } from '../../src/http/connections.js'
@@ -44,7 +45,7 @@ const run = ({ files = new Map(), storage = memory(files), change, ...options }:
         return { ...reply, body: Buffer.from(JSON.stringify(answer)) }
       }),
     )
-  const collector = createCollector({
+  const collector = createCollector<readonly StreamDefinition[]>({
     settings: { ...simulator.settings, retries: 0 },
     storage,
     transport,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { lastValueFrom, NEVER, of, Subject, takeUntil, tap } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
 import type { HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -97,7 +98,7 @@ export const tryRun = async ({
       body: Buffer.from(JSON.stringify(answers?.(name) ?? answerTo(request, stocks))),
     })
   }
-  const collector = createCollector({
+  const collector = createCollector<readonly StreamDefinition[]>({
     settings: { ...SETTINGS, backoffMs: 0, history },
     storage: folder(out),
     transport,

@@ -4,6 +4,7 @@ import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunReport } from '../../src/model/report.js'
 import { temporaryFolder } from '../support/folders.js'
 import { type Answer, EVENING, fakeProvider, SETTINGS, type SentRequest, stockNamed } from './support.js'
@@ -13,7 +14,7 @@ const isMaster = ({ body }: SentRequest): boolean => JSON.stringify(body ?? null
 
 const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
   lastValueFrom(
-    createCollector({ settings: SETTINGS, storage: folder(out), transport: fakeProvider(answer).send }).run({
+    createCollector<readonly StreamDefinition[]>({ settings: SETTINGS, storage: folder(out), transport: fakeProvider(answer).send }).run({
       asOf: EVENING,
       only: [stream],
     }),

@@ -1,6 +1,7 @@
 import { lastValueFrom, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
 import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
@@ -106,7 +107,7 @@ export const collect = async ({
     watch?.(request)
     return isMaster(request) ? { data: master, tot_rec } : answer(request)
   })
-  const collector = createCollector({
+  const collector = createCollector<readonly StreamDefinition[]>({
     settings: { ...SETTINGS, ...settings },
     storage: memory(files),
     transport: provider.send,

@@ -2,6 +2,7 @@ import { firstValueFrom } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type Fault, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 
@@ -13,7 +14,9 @@ const collected = async (name: string, faults: readonly Fault[]) => {
   onTestFinished(() => simulator.close())
   const files: MemoryFiles = new Map()
   const settings = { ...simulator.settings, retries: 0, downMs: 0 }
-  const report = await firstValueFrom(createCollector({ settings, storage: memory(files) }).run({ only: [name] }))
+  const report = await firstValueFrom(
+    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({ only: [name] }),
+  )
   const texts = [...files].filter(([file]) => !file.startsWith('.scripstream')).map(([file, { text }]) => [file, text])
   return { outcome: report.outcome, script: report.scripts[name], texts: Object.fromEntries(texts), stats: simulator.stats() }
 }

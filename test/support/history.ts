@@ -8,7 +8,7 @@ import type { TableRow } from '../../src/storage/table-rows.js'
 /** A request that records nothing, for tests that add tables. */
 export const NO_HISTORY: HistoryRequest = {
   ...{ tables: [], documents: [], isLateAllowed: false, holidays: new Set(), isSimulated: false },
-  evidence: { streams: [], candles: [], trades: [] },
+  evidence: { streams: [], candles: [], trades: [], days: [] },
 }
 
 /** The rows that the record of that very day answers with; undefined without one. @throws DamagedFileError */

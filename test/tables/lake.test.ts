@@ -135,17 +135,6 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     expect(copies()).toEqual([])
   })
 
-  it('takes the place of the copies that an earlier version kept', async () => {
-    const [copy, other] = ['candles-0123.parquet', 'market.json'].map((name) => join(out, '.scripstream', 'cache', name)) as [
-      string,
-      string,
-    ]
-    mkdirSync(dirname(copy), { recursive: true })
-    for (const path of [copy, other]) writeFileSync(path, 'x')
-    await rowsOf('select count(*) from candles', out, 0)
-    expect([existsSync(copy), existsSync(other)]).toEqual([false, true])
-  })
-
   it('is not needed: without a place for it the files are read', async () => {
     rmSync(lake(), { recursive: true })
     writeFileSync(lake(), '')

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstValueFrom } from 'rxjs'
 import { createCollector, type RunOptions } from '../../src/collector.js'
+import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { Row } from '../../src/model/row.js'
 import { serveSimulator } from '../../src/simulator/index.js'
 import type { Finding, Verification } from '../../src/verify/finding.js'
@@ -78,7 +79,7 @@ export const runInto = async (
   { asOf = EVENING, stocks = 24, ...run }: RunOptions & { readonly stocks?: number } = {},
 ): Promise<void> => {
   const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks, asOf })
-  const collector = createCollector({ settings: { ...simulator.settings, out: path }, streams })
+  const collector = createCollector<readonly StreamDefinition[]>({ settings: { ...simulator.settings, out: path }, streams })
   await firstValueFrom(collector.run({ asOf, variant: 'simulated', ...run }))
   await simulator.close()
 }

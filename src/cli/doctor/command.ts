@@ -1,15 +1,15 @@
 import { finalize, map, takeUntil, timer, toArray } from 'rxjs'
+import { selectOptional } from '../../engine/plan.js'
 import { openConnections } from '../../http/connections.js'
 import { createRedactor } from '../../model/redact.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
-import { folderFlags, jsonFlag, simulateOption } from '../options.js'
+import { folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
 import { resolveOrigins, withProvider } from '../provider.js'
 import { doctorLines, listSettings } from './lines.js'
 import { hasProvider, type LocalCheck, localChecks } from './local.js'
 import { probeEndpoints } from './probe.js'
 
-/** The time limit of all probes together. */
 const MAX_DOCTOR_MS = 60_000
 
 /** A list of stocks at a limit is recognised in a page from four on, and half of the first simulated stocks are at each. */
@@ -18,7 +18,9 @@ const MIN_SIMULATED = 8
 export const addDoctor = defineCommand({
   name: 'doctor',
   about: 'Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.',
-  flags: ({ io }) => ({ ...folderFlags(), asOf: asOfOption(io), simulate: simulateOption(), json: jsonFlag() }),
+  flags: ({ io, dependencies: { streams } }) => ({
+    ...{ ...folderFlags(), with: withOption(streams), asOf: asOfOption(io), simulate: simulateOption(), json: jsonFlag() },
+  }),
   examples: [
     ['scripstream doctor', 'sends one request to each endpoint and reports what fails'],
     ['scripstream doctor --simulate', 'the output when everything works'],
@@ -33,7 +35,8 @@ export const addDoctor = defineCommand({
       const local = localChecks({ settings, streams, optional, env: io.env })
       const clock = (): number => io.scheduler.now()
       const { send: transport, close } = openConnections({ settings, env: io.env })
-      const wanted = hasProvider(settings) ? streams.filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles') : []
+      const enabled = selectOptional(streams, settings.with).filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
+      const wanted = hasProvider(settings) ? enabled : []
       const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: flags.asOf ?? clock() }
       return probeEndpoints(wanted, context).pipe(
         takeUntil(timer(MAX_DOCTOR_MS, io.scheduler)),

@@ -6,6 +6,7 @@ import {
   EMPTY,
   from,
   ignoreElements,
+  last,
   type Observable,
   of,
   Subject,
@@ -13,7 +14,7 @@ import {
   tap,
   throwError,
 } from 'rxjs'
-import { MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
+import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
 import { oncePerRun } from '../../engine/item.js'
 import { createAsk, OWN_WORKER } from '../../http/ask.js'
 import { createDriftWatch } from '../../http/drift.js'
@@ -27,11 +28,9 @@ import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
-/** The result of one request to an endpoint. */
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
   /** `skipped` if data that the request needs could not be fetched. */
   readonly result: 'ok' | 'drift' | 'failed' | 'skipped'
-  /** The requested stock, index or list. */
   readonly about?: string
   readonly status?: number
   readonly ms?: number
@@ -39,7 +38,6 @@ export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' 
   readonly drift?: readonly Drift[]
   /** Why it failed, with an excerpt of the answer, or why it was not sent. */
   readonly reason?: string
-  /** What to do. */
   readonly advice?: string
 }
 
@@ -49,15 +47,11 @@ interface ProbeContext {
   readonly clock: () => number
   readonly redact: (text: string) => string
   readonly origins?: Origins
-  /** "Now", epoch milliseconds. */
   readonly asOf: number
 }
 
-/** What all probes together know. */
 interface ProbeState extends ProbeContext {
-  /** The probe and the answer of each endpoint. */
   readonly probed: Map<AnyEndpoint, { readonly probe: Probe; readonly answer$: Observable<unknown> }>
-  /** The items that streams offer to other streams. */
   readonly offered: Map<string, readonly Item[]>
 }
 
@@ -88,12 +82,24 @@ const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 /** Probes the endpoints of a stream with one item, the best one there is; emits why it reached no more of them. */
 const probeStream = (stream: StreamDefinition, state: ProbeState): Observable<string> => {
   const { of: source, parts, where = () => true } = stream.work
+  if (source === DAYS) return probeDays(stream, state)
   const offered = source === undefined ? parts : state.offered.get(source)
   if (offered === undefined) return of(`needs ${source}, which could not be fetched`)
   const items = source === undefined ? parts : offered.filter(where)
   const known = source === MASTER ? WELL_KNOWN.flatMap((name) => items.find(({ key }) => key === name) ?? []) : []
   const item = known[0] ?? items[0]
   return item === undefined ? of(`selects no item of ${source}`) : runWork(stream, item, state, new Set())
+}
+
+/** The newest days of which one has data: a day without a session has none. */
+const PROBED_DAYS = 8
+
+const probeDays = (stream: StreamDefinition, state: ProbeState): Observable<string> => {
+  const isAnswered = (): boolean => stream.endpoints.every((endpoint) => (state.probed.get(endpoint)?.probe.status ?? 404) !== 404)
+  return from(listDayItems(state.asOf).slice(0, PROBED_DAYS)).pipe(
+    concatMap((item) => defer(() => (isAnswered() ? EMPTY : runWork(stream, item, state, new Set())))),
+    last(undefined, 'no day has data'),
+  )
 }
 
 /** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
@@ -200,7 +206,6 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
   )
 }
 
-/** Advice for a failed request. */
 const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'

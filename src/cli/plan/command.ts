@@ -5,7 +5,7 @@ import { formatMinute } from '../../model/trading-day.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
 import { findFreeBytes } from '../disk.js'
-import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption } from '../options.js'
+import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption, withOption } from '../options.js'
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
@@ -20,6 +20,7 @@ export const addPlan = defineCommand({
     ...folderFlags(),
     only: streamsOption('--only', 'only these streams and those that they need', streams),
     skip: streamsOption('--skip', 'all streams except these', streams),
+    with: withOption(streams),
     symbols: symbolsOption(),
     asOf: asOfOption(io),
     fresh: flag('--fresh', 'a run that starts from scratch'),
@@ -48,7 +49,6 @@ export const addPlan = defineCommand({
     }),
 })
 
-/** A plan for people: each stream, and what the figures are. */
 const formatPlan = (
   plan: Forecast & { readonly freeBytes: number | null },
   { out, unset, columns }: { readonly out: string; readonly unset: readonly string[]; readonly columns: number },

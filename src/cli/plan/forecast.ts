@@ -1,6 +1,6 @@
 import { firstValueFrom, of } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
-import { MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
+import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
 import { decide, describeRun, selectionLeft } from '../../engine/earlier-runs.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
@@ -74,7 +74,7 @@ const estimateRun = async (running: readonly StreamDefinition[], input: PlanInpu
   const streams: ReturnType<typeof estimateStream>[] = []
   for (const stream of running) {
     const { name, offers, work } = stream
-    const all = offered.get(work.of) ?? work.parts
+    const all = work.of === DAYS ? listDayItems(input.now) : (offered.get(work.of) ?? work.parts)
     const chosen = offers === undefined ? run.pairs?.[name]?.length : undefined
     const items = chosen ?? (typeof all === 'number' ? all : all.filter(work.where ?? (() => true)).length)
     streams.push(estimateStream(stream, items, findScript(report, name), input))
@@ -96,7 +96,14 @@ const CAPTURED: Readonly<Record<string, readonly [bytes: number, requests?: numb
   ...{ 'master-data': [1_110_000], 'fundamental-data': [12_600], 'listing-dates': [158_000], 'company-filings': [85_000] },
   ...{ 'new-announcements': [40], 'advanced-indicators': [2_900], 'market-news': [13_300], 'corporate-actions': [76_500] },
   ...{ 'surveillance-lists': [8_500], 'circuit-stocks': [12_500], 'bulk-block-deals': [700_000, 49], 'incremental-price-bands': [700] },
-  ...{ 'complete-price-bands': [344_000], 'all-indices': [33_000], 'all-ohlcv': [98_700], 'indices-ohlcv': [98_700] },
+  ...{
+    'exchange-daily': [1_000_000],
+    'index-members': [40_000],
+    'complete-price-bands': [344_000],
+    'all-indices': [33_000],
+    'all-ohlcv': [98_700],
+    'indices-ohlcv': [98_700],
+  },
 }
 
 /** The part of a stream in the last report, if it tells what a run costs: one that lost much failed without its requests. */

@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { RunOptions } from '../../collector.js'
+import type { StreamDefinition } from '../../engine/define-stream.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
 import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
@@ -16,15 +17,15 @@ const { choiceOption, flag, integerOption } = options
 const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const MAX_PATIENCE_MS = 86_400_000
 
-/** The flags under a title of the help. */
 const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
   for (const one of Object.values(flags)) one.helpGroup(title)
   return flags
 }
 
 /** Flags that "scripstream help settings" shows: most have a setting. */
-const rareFlags = () => {
+const rareFlags = (streams: readonly StreamDefinition[]) => {
   const flags = underTitle('More:', {
+    with: options.withOption(streams),
     recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
     patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
       options.readDuration('--patience', text, MAX_PATIENCE_MS),
@@ -37,7 +38,7 @@ const rareFlags = () => {
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
   })
   for (const one of Object.values(flags)) one.hideHelp()
-  return { ...flags, acceptShrink: flag('--accept-shrink', 'the same as --accept shrink').hideHelp() }
+  return flags
 }
 
 /** The flags of `run`, in three groups and those that are rare. */
@@ -61,8 +62,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     blobs: options.blobsOption(),
   }),
   ...underTitle('What is shown:', {
-    quiet: flag('--quiet', 'print nothing if all is well, and the brief if not').conflicts(['json', 'verbose']),
-    verbose: flag('--verbose', 'name the files of each stream in the summary').conflicts('json'),
+    quiet: flag('--quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
     json: options.jsonFlag('print only the run report, as JSON, on stdout'),
     serve: integerOption('--serve [port]', 'serve the page of the run; on a terminal until Ctrl+C', [0, 65_535]) as options.Flag<
       number | true | undefined
@@ -71,16 +71,13 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
     logFile: flag('--log-file <file>', 'also write the log to this file (5 of 10 MB are kept)'),
   }),
-  ...rareFlags(),
+  ...rareFlags(streams),
 })
 
-/** The flags of `run` as they were typed. */
 export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>
 
-/** The options of a run. */
 export const toRunOptions = (flags: RunFlags, settings: Settings): RunOptions => {
-  const { only, skip, asOf, recordLate, fresh, accept = [], acceptShrink = false } = flags
-  const accepted = acceptShrink ? [...accept, 'shrink' as const] : accept
-  const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept: accepted.length === 0 ? undefined : accepted })
+  const { only, skip, asOf, recordLate, fresh, accept } = flags
+  const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept })
   return { ...given, ...readSymbols(flags.symbols, settings) }
 }

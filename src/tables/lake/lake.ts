@@ -10,9 +10,8 @@ import { forEachYielding } from '../../storage/output-files.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceFile } from '../export/replace-file.js'
-import { addNeeded, listViews } from '../views/index.js'
-import { isView, type View } from '../views/view.js'
-import { deleteFormerCopies } from './former-copies.js'
+import { addNeeded, isView, listViews } from '../views/index.js'
+import type { View } from '../views/view.js'
 
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 1
@@ -109,7 +108,6 @@ export const openLake = (
     /** Reads candle files as a run writes them, which takes half the time, or as they are. */
     writeTable: async (table: Table) => {
       if (!(await isWritten(table, true))) return undefined
-      if (table.key) await deleteFormerCopies(folder.root)
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
       return keep(table, () => copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))))
     },

@@ -6,10 +6,9 @@ import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
 import { countRows, defineExport, loadTables } from '../export/define-export.js'
 import type { Export, ExportOptions } from '../export/export.js'
-import { readRecordedSymbols } from '../recorded-symbols.js'
-import { readFormer, readRunDay } from '../variables.js'
+import { readFormer, readRecordedSymbols } from '../former-symbols.js'
+import { readRunDay } from '../output-folder.js'
 import { listViews } from '../views/index.js'
-import { deleteFormerCopies } from './former-copies.js'
 import { listGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
 
@@ -37,7 +36,6 @@ export const wholeLake = (options: ExportOptions): Export =>
     for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
-    await deleteFormerCopies(root)
     const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'
     return loaded.map((table, place) => ({
       ...{ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false },

@@ -1,5 +1,5 @@
 import type { SqlType } from '../../model/row-schema.js'
-import type { Columned, ShownColumn } from '../../model/table.js'
+import type { ShownColumn } from '../../model/table.js'
 
 /** A column of a view: its SQL, and what the other columns of tables have. */
 export interface ViewColumn extends ShownColumn {
@@ -29,8 +29,6 @@ export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'is
   /** The same view with the named columns, and those that cost nothing. */
   readonly narrow?: (isNamed: (column: string) => boolean) => View
 }
-
-export const isView = (table: Columned): table is View => 'sql' in table
 
 /** The day that snapshots, such as price bands, are about. NULL without a record of a run. */
 export const RUN_DAY = "CAST(getvariable('run_day') AS DATE)"

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Observable } from 'rxjs'
 import type * as Sinks from '../../../sinks/index.js'
+import type { StreamDefinition } from '../../../src/engine/define-stream.js'
 import type * as Scripstream from '../../../src/index.js'
 import type * as Streams from '../../../streams/registry.js'
 import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
@@ -53,7 +54,7 @@ const measurePass = (stocks: number, transport: Scripstream.Transport): Promise<
   new Promise((resolve, reject) => {
     const from = process.cpuUsage()
     let outcome: string | undefined
-    createCollector({ settings: { urls }, transport, storage: memory() })
+    createCollector<readonly StreamDefinition[]>({ settings: { urls }, transport, storage: memory() })
       .run({ only: ONLY, asOf, accept: ['fields'] })
       .subscribe({
         next: (report) => (outcome = report.outcome),

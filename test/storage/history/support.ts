@@ -36,7 +36,7 @@ export const HISTORY = {
     { table: ABOUT, stream: 'lists', isPerItem: false, changesDaily: false, followsAsOf: true },
   ],
   documents: [NEWS],
-  evidence: { streams: ['lists'], candles: [], trades: [{ pattern: DEALS, key: 'date' }] },
+  evidence: { streams: ['lists'], candles: [], trades: [{ pattern: DEALS, key: 'date' }], days: [] },
 }
 
 export const rowsOf = (version: number) =>

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { filter, firstValueFrom } from 'rxjs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createCollector } from '../../../src/collector.js'
+import type { StreamDefinition } from '../../../src/engine/define-stream.js'
 import { UsageError } from '../../../src/model/errors.js'
 import type { Row } from '../../../src/model/row.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
@@ -187,7 +188,7 @@ describe('the previous version', () => {
   /** Starts a run like `again`, and interrupts it after this many files. */
   const brokenOff = async (folder: OutputFolder, files: number): Promise<void> => {
     const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: STOCKS, asOf: EVENING })
-    const collector = createCollector({ settings: { ...simulator.settings, out: folder.path }, streams })
+    const collector = createCollector<readonly StreamDefinition[]>({ settings: { ...simulator.settings, out: folder.path }, streams })
     let stored = 0
     const enough$ = collector.events({ asOf: EVENING, variant: 'simulated', fresh: true, skip: SKIP }).pipe(
       filter(({ type }) => {

@@ -2,8 +2,15 @@ import { map, of, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/model/report.js'
 import type { Row } from '../../../src/model/row.js'
-import { applyCooldown, compareRows, describeSignal, indexRows, type Signal, toSignals } from '../../../src/tables/watch/compare-rows.js'
-import { watchRuns } from '../../../src/tables/watch/watch-runs.js'
+import {
+  applyCooldown,
+  compareRows,
+  describeSignal,
+  indexRows,
+  type Signal,
+  toSignals,
+  watchRuns,
+} from '../../../src/tables/watch/compare-rows.js'
 import { runReport } from '../../cli/support.js'
 import { itWithMarbles } from '../../support/marbles.js'
 

@@ -1,0 +1,189 @@
+import { defer, type MonoTypeOperatorFunction, Observable, retry, type Subscriber, Subscription, timer } from 'rxjs'
+import { type CollectError, UsageError } from '../model/errors.js'
+import { type Optional, omitUndefined } from '../model/row.js'
+import { checkOperatorOptions } from '../operators/check-options.js'
+import { toRequestError } from '../operators/request-errors.js'
+import { createRetryDelay } from '../operators/retry-failures.js'
+import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, LimitedRequest, Limiter, NetworkLink } from './limiter.js'
+import { computeMaxInFlight, computeRate } from './rate.js'
+import { isDown, isRefusing, type LimiterSettings, renewPatience } from './state.js'
+
+/** How a limiter is at one instant. */
+export interface LimiterReading {
+  /** Requests that were sent and have no complete reply yet. */
+  readonly inFlight: number
+  /** Requests in the queue. A request of an endpoint that waits for its host counts for both. */
+  readonly waiting: number
+  /** The most requests in flight; infinite if not limited. */
+  readonly maxInFlight: number
+  /** The most requests a second; infinite if not limited. */
+  readonly maxPerSecond: number
+  /** No request is sent for now: a back-off, or an open circuit. */
+  readonly isHeld: boolean
+  /** The circuit breaker; `half-open` while one request checks whether the host works again. */
+  readonly circuit: 'closed' | 'half-open' | 'open'
+}
+
+export const readLimiter = ({ state, waiting }: Limiter, now: number): LimiterReading => ({
+  inFlight: state.inFlight,
+  waiting,
+  maxInFlight: computeMaxInFlight(state.rate, now),
+  maxPerSecond: computeRate(state.rate, now),
+  isHeld: isDown(state) || isRefusing(state, now),
+  circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
+})
+
+/** What a limiter of `createLimiter` is told; nothing is required. */
+export interface LimiterOptions {
+  /** The most requests in flight. Default: no limit of its own; `mergeMap` has one. */
+  readonly maxInFlight: number
+  /** The most requests a second. Default: none; the limiter finds that of the host by its refusals. */
+  readonly maxRate: number
+  /** Pause after a refusal without `Retry-After`, milliseconds; doubles each time. Default: 2,000. */
+  readonly throttleMs: number
+  /** No pause is longer, even if `Retry-After` requests it. Default: 60,000. */
+  readonly throttleMaxMs: number
+  /** How often one request is sent again after a refusal. Default: 8. */
+  readonly throttleRetries: number
+  /** How long the host may refuse every request before they fail, milliseconds. Default: 120,000. */
+  readonly throttleGiveUpMs: number
+  /** How long an outage is waited for before requests fail, milliseconds. Default: 300,000. */
+  readonly downMs: number
+  /** What an error is: an error of this package, or one that says nothing about the host. Default: `toRequestError`. */
+  readonly classify: (error: unknown) => unknown
+}
+
+/** What one host allows, for all pipelines that send to it. */
+export interface RequestLimiter {
+  /**
+   * Subscribes to the source, one request, when the host may be asked, and learns from its end. After a refusal (`ThrottledError`) or in an
+   * outage the request is sent again when the host works again, and all others wait meanwhile. Any other failure passes: put
+   * `retryFailures()` behind it.
+   */
+  readonly through: <T>() => MonoTypeOperatorFunction<T>
+  /** Reads the limiter now. */
+  readonly status: () => LimiterReading
+}
+
+const DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'backoffMs'> = {
+  ...{ maxInFlight: Number.POSITIVE_INFINITY, maxRate: Number.POSITIVE_INFINITY, classify: toRequestError, throttleRetries: 8 },
+  ...{ throttleMs: 2_000, throttleMaxMs: 60_000, throttleGiveUpMs: 120_000, downMs: 300_000, retries: 3, backoffMs: 500 },
+}
+
+/** Work that begins after so long a rest has all patience again. */
+const REST_MS = 10_000
+/** Failures are counted by request; so many are told apart. */
+const MAX_NAMES = 1_000
+
+/**
+ * Creates the limiter of one host. A single refusal delays its own request; when they cluster, the limiter holds every request, lets one probe,
+ * and then stays just below the rate at which the host refused. Several failures in a row open its circuit: requests wait instead of failing.
+ * Create it once for each host, outside of the pipelines that share it.
+ *
+ * @throws UsageError for an unknown option, or a number that is not 0 or more (`maxInFlight`, `maxRate`: more than 0)
+ * @example
+ * const host = createLimiter({ maxInFlight: 10, maxRate: 50 })
+ * from(urls).pipe(mergeMap((url) => fromFetch(url).pipe(tap(rejectStatus), host.through(), retryFailures()), 15))
+ */
+export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLimiter => {
+  checkOperatorOptions('createLimiter', options, Object.keys(DEFAULTS))
+  const settings = { ...DEFAULTS, ...omitUndefined(options) }
+  const { maxInFlight, maxRate, classify } = settings
+  for (const [name, value] of Object.entries({ maxInFlight, maxRate }))
+    if (value === 0) throw new UsageError(`createLimiter: ${name} is 0; use a number above 0`)
+  const now = createStopwatch()
+  const open = (name: string, limits: object): Limiter => new Limiter({ name, settings, now, onChange: () => undefined, ...limits })
+  const [endpoint, limiter] = [open('requests', {}), open('the host', { maxInFlight, maxRate })]
+  const host: HostContext = { limiter, endpoints: [endpoint], itemFailures: new ItemFailures(), link: new NetworkLink(), now, settings }
+  let active = 0
+  let restsSince = 0
+  let count = 0
+  const begin = (): (() => void) => {
+    if (active === 0 && now() - restsSince >= REST_MS) for (const one of [endpoint, limiter]) one.state = renewPatience(one.state, now())
+    active += 1
+    return () => {
+      active -= 1
+      restsSince = now()
+    }
+  }
+  const policy = { ...settings, retries: 0, random: Math.random, hasLimiter: true }
+  return {
+    through: <T>() => {
+      const name = String(count++ % MAX_NAMES)
+      return (source$: Observable<T>) =>
+        defer(() => {
+          const attempt$ = new Observable<T>((subscriber) => {
+            subscriber.add(begin())
+            new PipedRequest({ endpoint, host }, { source$, name, classify }, subscriber).begin()
+          })
+          return attempt$.pipe(retry({ delay: createRetryDelay(policy) }))
+        })
+    },
+    status: () => {
+      const [own, all] = [readLimiter(endpoint, now()), readLimiter(limiter, now())]
+      const isWorse = own.isHeld || own.maxPerSecond < all.maxPerSecond
+      return {
+        ...all,
+        waiting: own.waiting + all.waiting,
+        isHeld: own.isHeld || all.isHeld,
+        ...(isWorse ? { maxPerSecond: own.maxPerSecond } : {}),
+      }
+    },
+  }
+}
+
+/** One attempt of the request of a pipeline. */
+class PipedRequest<T> extends LimitedRequest {
+  readonly item: string
+  readonly isList = false
+  /** The link is not measured. */
+  readonly idleMs = 0
+  readonly failFast = false
+  private hasAnswered = false
+
+  constructor(
+    limiter: HostLimiter,
+    private readonly request: { readonly source$: Observable<T>; readonly name: string; readonly classify: (error: unknown) => unknown },
+    private readonly subscriber: Subscriber<T>,
+  ) {
+    super(limiter)
+    this.item = request.name
+  }
+
+  begin(): void {
+    this.subscriber.add(() => {
+      // A consumer that takes what it needs has got an answer.
+      if (this.hasAnswered) this.countAnswer()
+      else this.leave()
+    })
+    this.enqueue()
+  }
+
+  reject(error: CollectError): void {
+    this.subscriber.error(error)
+  }
+
+  protected send(): void {
+    const { subscriber } = this
+    const sent = new Subscription()
+    subscriber.add(sent)
+    const next = (value: T): void => {
+      this.hasAnswered = true
+      subscriber.next(value)
+    }
+    const complete = (): void => {
+      this.hasAnswered = false
+      this.countAnswer()
+      subscriber.complete()
+    }
+    sent.add(this.request.source$.subscribe({ next, complete, error: (error: unknown) => this.fail(error) }))
+  }
+
+  private fail(error: unknown): void {
+    this.hasAnswered = false
+    const { failure, pauseMs } = this.countFailure(this.request.classify(error))
+    const pass = (): void => this.subscriber.error(failure)
+    if (pauseMs === undefined) pass()
+    else this.subscriber.add(timer(pauseMs).subscribe(pass))
+  }
+}

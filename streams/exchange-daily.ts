@@ -1,0 +1,132 @@
+import { catchError, map, of, switchMap, throwError } from 'rxjs'
+import { z } from 'zod'
+import { defineStream, perDay } from '../src/engine/define-stream.js'
+import { filledCsv } from '../src/http/answer.js'
+import type { AnswerInspector } from '../src/http/endpoint.js'
+import { dailyCsv, formatListDay, LIST_DAY } from '../src/market/list-sources.js'
+import { withoutCopies } from '../src/market/refuse.js'
+import { EXCHANGE_DAILY_FILE } from '../src/market/witness.js'
+import { HttpError } from '../src/model/errors.js'
+import { createResult, skippedResult } from '../src/model/outcome.js'
+import type { Row } from '../src/model/row.js'
+import { column, row } from '../src/model/row-schema.js'
+import { formatCompactDmy } from '../src/model/trading-day.js'
+
+const text = (about: string, sql: string) => column(z.string(), { about, sql })
+const price = (about: string, sql: string) => column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
+const count = (about: string, sql: string) => column(z.string(), { about, sql: [sql, 'BIGINT'] })
+
+/** What a security traded on one day, from the exchange's own file. Cells are text, with the column names of the file; a dash is null. */
+export const ExchangeDay = row({
+  SYMBOL: text('trading symbol of that day', 'symbol'),
+  SERIES: text('series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds', 'series'),
+  DATE1: column(z.string(), { about: 'day of the session', sql: ['day', 'DATE'], convert: LIST_DAY }),
+  PREV_CLOSE: price('close before', 'previous_close'),
+  OPEN_PRICE: price('open', 'open'),
+  HIGH_PRICE: price('high', 'high'),
+  LOW_PRICE: price('low', 'low'),
+  LAST_PRICE: price('last trade', 'last'),
+  CLOSE_PRICE: price('official close', 'close'),
+  AVG_PRICE: price('average by volume', 'average'),
+  TTL_TRD_QNTY: count('shares traded', 'volume'),
+  TURNOVER_LACS: column(z.string(), { about: 'value traded, lakh rupees (a lakh is 100,000)', sql: ['turnover_lakh', 'DOUBLE'] }),
+  NO_OF_TRADES: count('number of trades', 'trades'),
+  DELIV_QTY: count('shares that are delivered; NULL if not reported, as for series BE', 'delivery_quantity'),
+  DELIV_PER: column(z.string(), {
+    about: 'delivered shares, percent of the volume; NULL if not reported',
+    sql: ['delivery_pct', 'DOUBLE'],
+  }),
+})
+export interface ExchangeDay extends Readonly<Record<keyof typeof ExchangeDay.shape, string | null>> {}
+
+const COLUMNS = Object.keys(ExchangeDay.shape)
+const readFile = filledCsv(['SYMBOL', 'SERIES', 'DATE1', 'CLOSE_PRICE', 'TTL_TRD_QNTY'])
+
+/** A bond and a fund that is not in the master list, as the file has them between the stocks. */
+const OTHERS: readonly (readonly [symbol: string, series: string, delivered: string])[] = [
+  ['1018GS2026', 'GS', ' 100, 100.00'],
+  ['GOLDFUND', 'EQ', ' 400, 40.00'],
+]
+
+const dailyFile = dailyCsv(
+  'sec_bhavdata_full',
+  (answer: string, _: unknown, inspect?: AnswerInspector): readonly Row[] =>
+    readFile(answer, undefined, inspect).map((cells) =>
+      Object.fromEntries(Object.entries(cells).map(([name, cell]) => [name, cell === '-' || cell === '' ? null : cell])),
+    ),
+  ExchangeDay,
+  (stocks, market, day) => {
+    const date = formatListDay(day)
+    const traded = stocks.flatMap((stock) => {
+      const { o, h, l, c, v } = market.tradesOn(String(stock.Sid), day)
+      const [open, high, low, close, volume] = [o[0] ?? 0, h[0] ?? 0, l[0] ?? 0, c[0] ?? 0, v[0] ?? 0]
+      if (close === 0) return []
+      const random = market.random('delivery', day, stock.ISIN)
+      const series = random.chance(0.05) ? 'BE' : 'EQ'
+      const share = random.int(10, 90)
+      const delivery = series === 'BE' ? '-, -' : `${Math.round((volume * share) / 100)}, ${share}.00`
+      const average = ((open + high + low + close) / 4).toFixed(2)
+      const turnover = ((Number(average) * volume) / 100_000).toFixed(2)
+      const prices = [open, open, high, low, close, close].map((one) => one.toFixed(2)).join(', ')
+      return [`${stock.Symbol}, ${series}, ${date}, ${prices}, ${average}, ${volume}, ${turnover}, ${1 + (volume >> 5)}, ${delivery}`]
+    })
+    const others = OTHERS.map(
+      ([symbol, series, delivered]) =>
+        `${symbol}, ${series}, ${date}, 100.00, 100.00, 101.00, 99.00, 100.00, 100.00, 100.00, 1000, 1.00, 10,${delivered}`,
+    )
+    return [COLUMNS.join(', '), ...[...traded, ...others].sort()]
+  },
+  '/products/content',
+)
+
+/**
+ * What every security traded on each session of the last 31 days, by the exchange's own account: unadjusted prices, volume and delivery. A
+ * stored day is not requested again. On a holiday the archive may answer with the file of the session before: its rows name another day, so
+ * the day counts as one without a file.
+ */
+export const exchangeDaily = defineStream({
+  name: 'exchange-daily',
+  summary: "the exchange's own prices, volumes and deliveries of each session",
+  phase: 'core',
+  optional: true,
+  workers: 4,
+  timeoutMs: 30_000,
+  followsAsOf: true,
+  publishedAt: '19:30',
+  endpoints: [dailyFile],
+  work: perDay((day, { ask, stored, warn }, file) => {
+    const none = createResult<ExchangeDay>([])
+    return stored.exists(file).pipe(
+      switchMap((isStored) =>
+        isStored
+          ? of({ ...skippedResult, newest: day })
+          : ask(dailyFile, { date: formatCompactDmy(day) }).pipe(
+              map((rows) => {
+                const own = rows.filter(
+                  ({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day,
+                ) as readonly unknown[] as readonly ExchangeDay[]
+                if (own.length === 0) return none
+                if (own.length < rows.length) warn(`${day}: left out ${rows.length - own.length} of ${rows.length} rows, of other days`)
+                return { ...createResult(withoutCopies(own, { warn })), newest: day }
+              }),
+              catchError((error: unknown) => (error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error))),
+            ),
+      ),
+    )
+  }),
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: EXCHANGE_DAILY_FILE,
+      omitsEmpty: true,
+      tradedOn: 'DATE1',
+      tables: [
+        {
+          name: 'exchange_daily',
+          about: "what every security traded on each session, from the exchange's own daily file; by symbol and series",
+          columns: [ExchangeDay],
+        },
+      ],
+    },
+  ],
+})
