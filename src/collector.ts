@@ -139,12 +139,12 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const shared = createSharedLimits(settings)
   const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
-  const open = (run: OpenOptions = {}, isLate = false): Run =>
-    openRun(host, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
+  const open = (run: OpenOptions = {}, use: 'all' | 'events' = 'all'): Run =>
+    openRun(host, { streams, storage: storage ?? folder(settings.out) }, run, use)
   return {
-    open: (run) => open(run, true),
-    events: (run) => defer(() => open(run).event$),
-    run: (run) => defer(() => open(run).report$),
+    open: (run) => open(run),
+    events: (run) => defer(() => open(run, 'events').event$),
+    run: (run) => defer(() => open(run, 'events').report$),
     stream: (name, given = {}) =>
       defer(() => {
         checkOptionNames(given, STREAM_OPTIONS)
@@ -158,6 +158,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
           host,
           { streams: sharedStreams(name), storage: callbackStorage(undefined, () => EMPTY) },
           { ...given, only: [name] },
+          'items',
         )
         return run.item$.pipe(failIfNothing(run, name))
       }),
