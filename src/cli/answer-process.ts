@@ -43,18 +43,9 @@ type Reply = Answered | { readonly refusal: string }
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
 ): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
-  let isBusy = false
   const askKept = createKeptProcess(settings)
   return {
-    ask: async (query, signal) => {
-      if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
-      isBusy = true
-      try {
-        return await runTask(settings, { query }, signal)
-      } finally {
-        isBusy = false
-      }
-    },
+    ask: (query, signal) => runTask(settings, { query }, signal),
     // JSON has no undefined.
     show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) =>
       ((await askKept(request)) ?? undefined) as ShowAnswers[Kind],
@@ -86,11 +77,8 @@ const lowerPriority = (pid: number): void => {
 }
 
 interface AnswerProcess {
-  /** Sends a task and resolves to its answer. */
   readonly ask: (task: Task) => Promise<Answered>
-  /** Ends the process, whatever it is doing. */
   readonly end: () => void
-  /** Resolves once it has ended. */
   readonly ended: Promise<void>
 }
 
@@ -125,7 +113,6 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   }
 }
 
-/** Answers one task in a process of its own. */
 const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
   const { ask, end, ended } = startProcess(settings, 'checks' in task)
   signal?.addEventListener('abort', end)

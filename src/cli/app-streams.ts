@@ -24,7 +24,6 @@ const takeOption = (args: readonly string[], flag: string): { readonly rest: rea
   return { rest, values }
 }
 
-/** The arguments without `--streams`, and the modules that it names. */
 export const takeStreamsOption = (args: readonly string[]) => takeOption(args, FLAG)
 
 /** Whether a command reads no settings: it needs no streams of an app. */
@@ -66,7 +65,6 @@ const loadModule = async (path: string): Promise<readonly StreamDefinition[]> =>
   throw new UsageError(`${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`)
 }
 
-/** The list `streams`, or the exports that are streams; each once. */
 const listExportedStreams = (exported: unknown, path: string): readonly StreamDefinition[] => {
   const all = isRow(exported) ? exported : {}
   if (all.streams === undefined) return [...new Set(Object.values(all).filter(isStream))]

@@ -6,28 +6,23 @@ const belongsTo =
   (arg: string, index: number, args: readonly string[]): boolean =>
     options.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option)
 
-/** The arguments without some options and their values. */
 const dropOptions = (args: readonly string[], ...options: readonly string[]): readonly string[] => {
   const isDropped = belongsTo(options)
   return args.filter((arg, index) => !isDropped(arg, index, args))
 }
 
-/** The arguments of a run, with only the given streams selected. */
 export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => [
   ...dropOptions(args, '--only', '--skip'),
   ...['--only', names.join(',')],
 ]
 
-/** The arguments that resume a run. */
 export const buildResumeArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
 
-/** The arguments of another command on the same folder. */
 export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
   name,
   ...args.filter(belongsTo(['--out', '--config'])),
 ]
 
-/** The arguments that retry what failed. */
 export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
   ...dropOptions(args, '--only', '--skip', '--symbols').filter((arg) => arg !== '--fresh' && arg !== '--retry-failed'),
   '--retry-failed',

@@ -22,7 +22,6 @@ export type Answer =
       readonly code?: number
     }
 
-/** What a command gets beside its flags. */
 export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'args'> {
   /** The arguments that are no flags, in their order. */
   readonly typed: readonly (string | undefined)[]
@@ -30,19 +29,14 @@ export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'arg
   readonly settings: () => Settings
 }
 
-/** A command as data. */
 interface CommandSpec<All extends Flags> {
   readonly name: string
   readonly about: string
   readonly args?: readonly (Argument | readonly [name: string, about: string])[]
-  /** The flags by the names of their values. */
   readonly flags: (context: CommandContext) => All
   readonly examples: readonly (readonly [command: string, note: string])[]
-  /** More help, line by line. */
   readonly notes?: (columns: number) => readonly string[]
-  /** The packages that it needs and an installation may lack. */
   readonly needs?: readonly string[]
-  /** What its own exit codes mean. */
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
   readonly endsBySignal?: boolean | 'at once'
@@ -101,7 +95,6 @@ export const defineCommand =
     })
   }
 
-/** The exit codes of all commands. */
 export const EXIT_CODES: Readonly<Record<string, string>> = {
   0: 'done; a run is complete',
   1: 'a file or folder cannot be read or written, another run is using it, or the master list failed',

@@ -8,7 +8,7 @@ import type * as Fleet from '../fleet/index.js'
 import type { Settings } from '../model/settings.js'
 import type { Wall } from '../model/wall.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
-import type { ExitSignal, JobSignal } from './signals.js'
+import type { ExitSignal } from './signals.js'
 import type { TerminalStream } from './terminal/terminal.js'
 
 /** The process as commands see it; they use nothing else of it. */
@@ -22,23 +22,15 @@ export interface ProcessIo {
   /** What keeps the onlookers of a run from ending it. */
   readonly wall: Wall
   readonly env: NodeJS.ProcessEnv
-  /** The clock and the timers. */
   readonly scheduler: SchedulerLike
   readonly signal$: Observable<ExitSignal>
-  readonly jobSignal$: Observable<JobSignal>
-  /** Stops the process as Ctrl+Z does, until it is continued. */
-  readonly suspend: () => void
-  /** Ends the process at once. */
   readonly exit: (code: number) => void
 }
 
-/** The dependencies of the commands. */
 export interface Dependencies {
   readonly version: string
-  /** The built files of the web page. */
   readonly pageFolder: string
   readonly streams: readonly StreamDefinition[]
-  /** Packages that are used if installed. */
   readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: SettingsSources) => Settings
@@ -47,7 +39,6 @@ export interface Dependencies {
   readonly createCollector: (options: CollectorOptions) => Pick<Collector, 'events' | 'run' | 'stream'>
   /** The output folder, for documents of a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'storeDocument'>
-  /** Loaded only if a fleet is used. */
   readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }

@@ -1,7 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The folder itself, or its nearest existing ancestor. */
 export const findExistingFolder = (path: string): string =>
   existsSync(path) || dirname(path) === path ? path : findExistingFolder(dirname(path))
 

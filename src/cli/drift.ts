@@ -46,7 +46,6 @@ const toLines =
   (columns: number): readonly TextLine[] =>
     texts.flatMap((text) => wrapLines(text, columns))
 
-/** The drift of the last run, with the changes that were accepted since. */
 const readLastDrift = (
   { stored }: Pick<Storage, 'stored'>,
   out: string,

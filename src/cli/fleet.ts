@@ -7,7 +7,6 @@ import type { Dependencies, ProcessIo } from './dependencies.js'
 import { formatCount, formatQuantity, formatRate } from './terminal/format.js'
 import { clean } from './terminal/text.js'
 
-/** The flags that choose the fleet of a command. */
 export interface FleetFlags {
   readonly engine?: string | undefined
   readonly blobs?: string | undefined
@@ -61,7 +60,6 @@ export const rethrowAsUsageError = (error: unknown): never => {
   throw error instanceof StorageError ? new UsageError(error.message, { cause: error }) : error
 }
 
-/** The workers of a run on one line; empty without a fleet. */
 export const fleetText = (fleet: FleetState | undefined, gap: string): string => {
   if (fleet === undefined) return ''
   if (fleet.isAway) return 'Redis is down: waiting for it'
@@ -82,7 +80,6 @@ const MAX_WORKERS_NAMED = 8
 
 const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
-/** The workers of a finished run, one line each. */
 export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
   fleet === undefined
     ? []

@@ -7,7 +7,6 @@ import { describeInstall } from './install.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
-/** The HTTP statuses with advice of their own. */
 type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
 
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
@@ -24,10 +23,8 @@ const refused =
   () =>
     `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
 
-const noHint = undefined
-
 /** What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the message says it all. */
-export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
+export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
   rate_limit: (services, { maxRate }) => `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
   'http_401, http_403': (services, { headers }) => `${services} denied access (401, 403); check ${headers} and your permissions.`,
   http_3xx: (services, { address }) => `${services} redirected to another address; set ${address} to that address.`,
@@ -55,9 +52,6 @@ export const hints: Readonly<Record<HintKind, Hint | undefined>> = {
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   reset: (services, { address }) =>
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
-  ...{ 'newer-folder': noHint, 'http_<other>': noHint, 'all-empty': noHint, empty: noHint, parse: noHint, schema: noHint },
-  ...{ encoding: noHint, 'other-stock': noHint, truncated: noHint, slow: noHint, protocol: noHint, too_large: noHint, fd: noHint },
-  ...{ 'host-down': noHint, 'no-answer': noHint, storage: noHint, usage: noHint, 'missing-package': noHint },
 }
 
 const toKind = (code: string): string => {
@@ -66,7 +60,6 @@ const toKind = (code: string): string => {
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
 
-/** Where each setting comes from, as in `findOrigins`. */
 export type Origins = ReadonlyMap<string, string>
 
 /** Where the address of a service is set, or its variable. */
@@ -84,7 +77,6 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
   }
 }
 
-/** One sentence for each kind of failure that has advice. */
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
     const same = causes.filter(({ code }) => toKind(code) === kind)
@@ -104,7 +96,6 @@ export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly s
     origins,
   )
 
-/** Advice for one error, if there is any. */
 export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined => describeCauses(causes, origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */

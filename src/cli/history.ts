@@ -60,7 +60,6 @@ const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: s
   if (day !== undefined) checkDay('history delete', day)
 }
 
-/** Shows what is deleted, asks, and deletes it. */
 const deleteFromHistory = async (
   out: string,
   { day, before, dryRun, yes, json }: Selection & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
@@ -90,7 +89,6 @@ const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }
   if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
 }
 
-/** The days and files, and their sum in the last line. */
 const deletableLines = (
   { days, files }: Deletable,
   { columns, isDone }: { readonly columns: number; readonly isDone: boolean },
@@ -119,7 +117,6 @@ const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   },
 ]
 
-/** The newest days, and what the history has in all. */
 const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
   const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
   if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)

@@ -1,8 +1,6 @@
 import { resolve } from 'node:path'
 import { CONFIG_FILE, type SettingRow } from '../config.js'
-import { readEnvironment } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
-import { isRow, type Row } from '../model/row.js'
 import { disk } from '../storage/disk.js'
 import { describeFileError } from '../storage/file-system.js'
 import { defineCommand } from './command.js'
@@ -20,17 +18,12 @@ export const addInit = defineCommand({
     ['scripstream init', `writes ${CONFIG_FILE}, with every setting explained`],
     ['scripstream init --print', 'shows the file and writes nothing'],
   ],
-  run: ({ config, print = false }, { io, dependencies }) => {
-    const { text, origins } = configTemplate(dependencies.settingRows, readEnvironment(io.env, dependencies.streams))
+  run: ({ config, print = false }, { dependencies }) => {
+    const text = configTemplate(dependencies.settingRows)
     if (print) return [{ text }]
     const path = resolve(config ?? CONFIG_FILE)
     writeNewFile(path, text)
-    const lines = [
-      `Wrote ${clean(path)}.`,
-      ...origins.map(({ name, env }) => `  ${name}: from ${env}`),
-      'Set the addresses of your provider in it, then run "scripstream doctor".',
-    ]
-    return [{ text: `${lines.join('\n')}\n` }]
+    return [{ text: `Wrote ${clean(path)}.\nSet the addresses of your provider in it, then run "scripstream doctor".\n` }]
   },
 })
 
@@ -46,7 +39,6 @@ const writeNewFile = (path: string, text: string): void => {
 
 const COMMENT_COLUMNS = 100
 
-/** Example values of settings that have no default. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
   streams: '["./my-streams.js"]',
@@ -61,29 +53,13 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   metricsFile: '"/var/lib/prometheus/node-exporter/scripstream.prom"',
 }
 
-/**
- * A settings file with every setting: its description, its variable, and its default or an example as a comment. Values of variables are
- * set in it, except headers and notifications, which may be secret. `origins` are the rows of those.
- */
-export const configTemplate = (
-  rows: readonly SettingRow[],
-  values: Row,
-): { readonly text: string; readonly origins: readonly SettingRow[] } => {
-  const readValue = ({ name }: SettingRow): unknown => {
-    const [setting = '', host] = name.split('.')
-    const value = values[setting]
-    if (['headers', 'hosts', 'notify', 'notifySecret'].includes(setting)) return undefined
-    return host === undefined ? value : isRow(value) ? value[host] : undefined
-  }
-  const entry = (row: SettingRow, indent: string): string => {
-    const name = JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))
-    const value = readValue(row)
-    const example = `${indent}// ${name}: ${describeExample(row)},`
-    return value === undefined ? example : `${indent}${name}: ${JSON.stringify(value)}, // from ${row.env}`
-  }
+/** A settings file with every setting: its description, its variable, and its default or an example as a comment. */
+export const configTemplate = (rows: readonly SettingRow[]): string => {
+  const entry = (row: SettingRow, indent: string): string =>
+    `${indent}// ${JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))}: ${describeExample(row)},`
   const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
   const others = rows.filter(({ name }) => !name.startsWith('urls.'))
-  const text = [
+  return [
     '// Settings of scripstream. Comments and trailing commas are allowed.',
     '// An option of the command goes before an environment variable, and that before this file.',
     '{',
@@ -99,7 +75,6 @@ export const configTemplate = (
     '}',
     '',
   ].join('\n')
-  return { text, origins: rows.filter((row) => readValue(row) !== undefined) }
 }
 
 const describeExample = ({ name, default: usual }: SettingRow): string =>

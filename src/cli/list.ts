@@ -18,7 +18,6 @@ export const addList = defineCommand({
   ],
 })
 
-/** All streams for people, by phase: workers, the stream that they follow, endpoints and files. */
 export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
   groupByPhase(streams).flatMap(({ title, note, members }, index) => [
     ...(index === 0 ? [] : [[]]),
@@ -43,7 +42,6 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
   return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
 }
 
-/** All streams for programs. */
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
   groupByPhase(streams).flatMap(({ members }) =>
     members.map(({ name, optional = false, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({

@@ -6,19 +6,16 @@ import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
 import { defineCommand } from './command.js'
 import { folderFlags, integerOption, jsonFlag } from './options.js'
-import { describeResults, formatSection, OUTCOME_WORDS, toResultWord } from './run/summary.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from './terminal/format.js'
+import { describeResults, formatSection, OUTCOME_WORDS } from './run/summary.js'
+import { formatCount, formatDuration, formatQuantity } from './terminal/format.js'
 import { printWarning } from './terminal/print.js'
-import { columnsOf, fitColumns, renderFittingTable, renderTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
+import { fitColumns, renderTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
 import { clean } from './terminal/text.js'
 
 export const addLog = defineCommand({
   name: 'log',
-  about: 'Shows the runs of a folder: all of them, one, or two compared.',
-  args: [
-    ['[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last'],
-    ['[other]', 'another run, to compare the two'],
-  ],
+  about: 'Shows the runs of a folder: all of them, or one.',
+  args: [['[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last']],
   takesNumbers: true,
   flags: () => ({
     ...folderFlags(),
@@ -29,16 +26,14 @@ export const addLog = defineCommand({
     ['scripstream log', 'the last 20 runs: when, how long, outcome, what failed'],
     ['scripstream log 2026-11-17', 'the runs of that day, and what failed'],
     ['scripstream log last', 'the last run'],
-    ['scripstream log -2 last', 'the last run compared with the one before'],
   ],
-  run: async ({ limit }, { typed: [name, other], settings, io }) => {
+  run: async ({ limit }, { typed: [name], settings, io }) => {
     const { out } = settings()
     const { runs, damage } = await readRunRecords(out)
     if (runs.length === 0) await requireFolder(out)
     for (const text of damage) printWarning(text, io.stderr)
     const chosen = name === undefined ? runs.slice(-limit) : findRuns(runs, name)
-    const [one, two] = [chosen.at(-1), other === undefined ? undefined : findRuns(runs, other).at(-1)]
-    if (one && two) return { json: [one, two], lines: (columns) => comparisonLines([one, two], columns) }
+    const one = chosen.at(-1)
     const isList = name === undefined || chosen.length > 1
     return {
       json: isList ? chosen : one,
@@ -92,7 +87,6 @@ const logLines = (entries: readonly RunLogEntry[], columns: number): readonly Te
   return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? wrapLines(`      ${failures[index]}`, columns) : [])])]
 }
 
-/** One run: its figures by stream, the failed items and the reasons. */
 const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
   const { run, outcome, asOf, durationMs, stocks, error, missing = {}, drift = 0 } = entry
   const size = `${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`
@@ -118,29 +112,6 @@ const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly
     }),
     ...(all.length === 0 ? [] : [`  all of ${all.map(([name]) => clean(name)).join(', ')}`]),
   ]
-}
-
-/** Two runs side by side: the figures of each stream. */
-const comparisonLines = (both: readonly [RunLogEntry, RunLogEntry], columns: number): readonly TextLine[] => {
-  const [earlier, later] = both.map(
-    (entry) => `${shortId(entry.run)} (${started(entry)}, ${entry.outcome}, ${formatDuration(entry.durationMs)})`,
-  )
-  const figures: Readonly<Record<string, readonly [drop: number | undefined, read: (script: LoggedScript) => string]>> = {
-    result: [undefined, ({ outcome }) => toResultWord(outcome)],
-    took: [3, ({ durationMs }) => formatDuration(durationMs)],
-    requests: [4, ({ requests }) => formatCount(requests)],
-    retries: [1, ({ retries }) => formatCount(retries)],
-    lost: [6, (script) => formatCount(countLost(script))],
-    files: [5, ({ files }) => formatCount(files)],
-    size: [2, ({ bytes }) => formatBytes(bytes)],
-  }
-  const titles = columnsOf({ stream: undefined, ...Object.fromEntries(Object.entries(figures).map(([title, [drop]]) => [title, drop])) })
-  const toRow = (name: string): readonly string[] => [
-    clean(name),
-    ...Object.values(figures).map(([, read]) => both.map(({ scripts }) => (scripts[name] ? read(scripts[name]) : '-')).join(' → ')),
-  ]
-  const names = [...new Set(both.flatMap(({ scripts }) => Object.keys(scripts)))]
-  return [...wrapLines(`Run ${earlier} → run ${later}`, columns), [], ...renderFittingTable(titles, names.map(toRow), columns)]
 }
 
 /** The runs that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in India (all its runs). */

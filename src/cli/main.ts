@@ -10,8 +10,7 @@ import { createCollector } from '../collector.js'
 import { findOrigins, loadSettings, settingRows } from '../config.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
-import { listenToJobControl, listenToSignals } from './signals.js'
-import { showCursor } from './terminal/terminal.js'
+import { listenToSignals } from './signals.js'
 
 // V8 sees the first thousands of items wait, and then allocates the objects of all items in the old generation, where they stay until the
 // next major GC: three times the memory, and twice the time for small answers.
@@ -71,7 +70,6 @@ const main = (): void => {
   process.exitCode = 1
   process.on('exit', () => {
     if (hasEnded) return
-    if (process.stderr.isTTY) showCursor(process.stderr)
     process.stderr.write('error: the process ended before the run finished; run the same command again\n')
   })
 
@@ -83,9 +81,7 @@ const main = (): void => {
     env: process.env,
     scheduler: asyncScheduler,
     signal$: listenToSignals(process),
-    jobSignal$: listenToJobControl(process),
     readLine,
-    suspend: () => void process.kill(process.pid, 'SIGSTOP'),
     exit: (code) => {
       end(code)
       process.exit()

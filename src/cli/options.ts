@@ -10,7 +10,6 @@ import { describeFileError } from '../storage/file-system.js'
 /** An option, and for the type checker its value. */
 export type Flag<T> = Option & { readonly value?: T }
 
-/** Flags by the names of their values. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 
 type Value<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
@@ -18,21 +17,17 @@ type Value<Text extends string> = (Text extends `${string}<${string}` ? string :
 /** An option with a text as its value, or without a value. */
 export const flag = <const Text extends string>(flags: Text, about: string): Flag<Value<Text>> => new Option(flags, about)
 
-/** `--json`. */
 export const jsonFlag = (about = 'print JSON on stdout'): Flag<boolean | undefined> => flag('--json', about)
 
-/** `--config`. */
 export const configFlags = (about = 'settings file (default: scripstream.config.json)') => ({
   config: flag('--config <file>', about),
 })
 
-/** `--out` and `--config`. */
 export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('--out <dir>', outText), ...configFlags() })
 
 const MAX_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
 
-/** An option that takes a whole number within bounds. */
 export const integerOption = <Usual extends number | undefined = undefined>(
   flags: string,
   about: string,
@@ -41,11 +36,9 @@ export const integerOption = <Usual extends number | undefined = undefined>(
 ): Flag<number | Usual> =>
   new Option(flags, about).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max)).default(usual)
 
-/** An option that takes one of some words. */
 export const choiceOption = <Choice extends string>(flags: string, about: string, choices: readonly Choice[]): Flag<Choice | undefined> =>
   new Option(flags, about).choices(choices)
 
-/** An argument that is one of some words. */
 export const choiceArgument = (name: string, text: string, choices: readonly string[]): Argument =>
   new Argument(name, text).choices(choices).argParser((value) => {
     if (choices.includes(value)) return value
@@ -53,7 +46,6 @@ export const choiceArgument = (name: string, text: string, choices: readonly str
     throw new UsageError(`unknown ${what} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${choices.join(', ')}`)
   })
 
-/** An option that takes a day. */
 export const dayOption = (flags: string, text: string): Flag<string | undefined> =>
   new Option(flags, text).argParser((value) => checkDay(flags.replace(/ .*/, ''), value))
 
@@ -63,18 +55,15 @@ export const checkDay = (what: string, value: string): string => {
   throw new UsageError(`${what}: invalid date ${quoteValue(value)}; use YYYY-MM-DD`)
 }
 
-/** An option that takes a number of stocks. */
 export const stocksOption = <Usual extends number | undefined = undefined>(
   flags: string,
   text: string,
   usual?: Usual,
 ): Flag<number | Usual> => integerOption(flags, text, [1, MAX_STOCKS], usual)
 
-/** `--simulate`, with its default number of stocks. */
 export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
   stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
 
-/** A repeatable option that takes names of streams. */
 export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
   namesOption(flag, text, toValidNames(streams))
 
@@ -86,7 +75,6 @@ export const withOption = (streams: readonly StreamDefinition[]) =>
     streams.filter(({ optional }) => optional),
   )
 
-/** A repeatable option that takes some of the known names. */
 export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
   listFlag(`${flag} <${names.what}s>`, text, (list) => readNames(flag, list, names))
 
@@ -94,7 +82,6 @@ export const namesOption = <Name extends string>(flag: string, text: string, nam
 export const listFlag = <T>(flags: string, about: string, read: (text: string) => readonly T[]): Flag<readonly T[] | undefined> =>
   new Option(flags, about).argParser((text: string, before: readonly T[] = []) => [...new Set([...before, ...read(text)])])
 
-/** Options of a fleet. */
 export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
 export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
@@ -134,13 +121,10 @@ const toValidNames = (streams: Streams): ValidNames => ({
   ]),
 })
 
-/** The stream that is meant by a word of its name or by one of its tables. */
 export const findStream = (word: string, streams: Streams): string | undefined => toValidNames(streams).words?.get(word)
 
-/** The stream names of an argument, each once; rejects unknown names. */
 export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
 
-/** Comma-separated names, each once; rejects unknown names. */
 const readNames = <Name extends string>(
   flag: string,
   text: string,
@@ -162,7 +146,6 @@ export const readInteger = (flag: string, text: string, min: number, max: number
   return value
 }
 
-/** The checked content of a JSON file that a flag names. */
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
   try {
     return parseOptions(schema, JSON.parse(readText(path, flag)), `${flag}: ${path} has invalid content`)
@@ -189,7 +172,6 @@ export const quoteValue = (text: string): string => JSON.stringify(text)
 
 const EXAMPLE_COLUMNS = 80
 
-/** The examples of a command, for its help: each with its note as a comment where both fit on a line. */
 export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string => {
   const lines = list.flatMap(([command, note]) => {
     const whole = `  ${command}  # ${note}`

@@ -58,7 +58,7 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
   try {
     const { rest: typed, values: files } = takeStreamsOption(args)
     // A statement may begin with a comment of SQL, which is no option.
-    const rest = renameCommand(typed, io).map((arg) => (/^--\s/.test(arg) ? ` ${arg}` : arg))
+    const rest = typed.map((arg) => (/^--\s/.test(arg) ? ` ${arg}` : arg))
     const modules = findModules(rest, files, io.env)
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
@@ -76,29 +76,12 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
   }
 }
 
-/** Commands that have become options of others, for one version more. */
-const OLD_NAMES: Readonly<Record<string, readonly string[]>> = {
-  graph: ['list', '--graph'],
-  report: ['brief', '--format', 'html', '--to', 'report-DAY.html'],
-}
-
-/** The arguments with the new name of a command. */
-const renameCommand = (args: readonly string[], { stderr }: Pick<ProcessIo, 'stderr'>): readonly string[] => {
-  const isHelp = args[0] === 'help'
-  const [name = '', ...others] = isHelp ? args.slice(1) : args
-  const now = Object.hasOwn(OLD_NAMES, name) ? OLD_NAMES[name] : undefined
-  if (now === undefined) return args
-  printWarning(`"scripstream ${name}" is now "scripstream ${now.join(' ')}"; the old name will go`, stderr)
-  return isHelp ? ['help', now[0] ?? ''] : [...now, ...others]
-}
-
-/** What is meant by the words of other tools. */
 const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['--version', 'version'],
   ['brief or log', 'status state summary today'],
   ['init or help settings', 'config configure settings setup'],
   ['run', 'start collect fetch download update sync refresh'],
-  ['verify', 'check validate audit'],
+  ['verify', 'check validate'],
   ['doctor', 'test ping health'],
   ['plan', 'estimate dry-run'],
   ['diff', 'changes compare'],
@@ -113,6 +96,8 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['export', 'load csv excel xlsx'],
   ['completion', 'complete autocomplete'],
   ['history delete', 'rm remove'],
+  ['list --graph', 'graph'],
+  ['brief --format html', 'report'],
 ]
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
@@ -144,13 +129,11 @@ const rejectExcess = (command: Command, typed: readonly string[]): void => {
   )
 }
 
-/** As much of a description as fits beside the names of the commands. */
 const firstClause = (text: string): string => {
   const sentence = text.replace(/[:;.] .*/, '.')
   return sentence.length <= 60 ? sentence : sentence.replace(/, .*/, '.')
 }
 
-/** The program with its commands. */
 export const createProgram = (commands: readonly AddCommand[], context: CommandContext): Command => {
   const { io, dependencies } = context
   const program = new Command('scripstream')

@@ -9,7 +9,6 @@ import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { Origins } from './hints.js'
 import { printWarning } from './terminal/print.js'
 
-/** The provider of a command: the configured one, or the simulator. */
 export interface ProviderChoice {
   readonly config?: string | undefined
   /** Number of simulated stocks; undefined for the configured provider. */
@@ -26,7 +25,6 @@ interface Provider {
 /** Delay of each simulated answer: a run stays short, but its progress is visible. */
 export const SIMULATED_LATENCY_MS = 40
 
-/** Options with the name of a setting. */
 const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile'] as const
 
 interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
@@ -58,7 +56,6 @@ export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>,
   return settings
 }
 
-/** Where each setting of a command comes from that is not its default. */
 export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))
 
@@ -70,12 +67,10 @@ export const nameOrigin = <T>(origins: Origins): MonoTypeOperatorFunction<T> =>
     throw error instanceof UsageError && origin ? new UsageError(error.message.replace(path, origin), { issues: error.issues }) : error
   })
 
-/** Warns about environment variables that look like misspelt ones of ours. */
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
   for (const line of findMisspeltVariables(env, streams)) printWarning(line, stderr)
 }
 
-/** Uses the configured provider, or runs the simulator as long as `use` needs it. */
 export const withProvider = <T>(
   { simulate, asOf }: Pick<ProviderChoice, 'simulate' | 'asOf'>,
   { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Dependencies },

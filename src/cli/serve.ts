@@ -53,7 +53,6 @@ interface PageChoice extends Pick<HubOptions, 'wall'> {
   readonly live?: LiveSource
 }
 
-/** Starts the server of the page; its code is loaded only then. */
 export const openPage = async (
   { settings, port, live, wall }: PageChoice,
   { streams, version, pageFolder }: Dependencies,
@@ -67,7 +66,6 @@ export const openPage = async (
   return servePage({ out, exchange, workers, holidays, watchlists, streams, version, pageFolder, port, live, wall, ...answers })
 }
 
-/** Says which option chooses another port. */
 export const toPortError = (error: unknown, flag: string, port: number | undefined): unknown => {
   const code = getErrorCode(error)
   if (code === 'EADDRINUSE') return new UsageError(`${flag}: port ${port} is in use; choose another one, or 0 for any free port`)

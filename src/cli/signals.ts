@@ -13,12 +13,6 @@ export const toExitCode = (signal: ExitSignal): number => 128 + SIGNAL_NUMBERS[s
 export const listenToSignals = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<ExitSignal> =>
   merge(...SIGNAL_NAMES.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
 
-export type JobSignal = 'SIGTSTP' | 'SIGCONT'
-
-/** Ctrl+Z, and the continuation of a stopped process. While this is subscribed, Ctrl+Z does not stop the process by itself. */
-export const listenToJobControl = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<JobSignal> =>
-  merge(...(['SIGTSTP', 'SIGCONT'] as const).map((name) => fromEvent(emitter, name).pipe(map(() => name))))
-
 /**
  * Mirrors the source until a signal. Then it unsubscribes first, which aborts requests in flight, and after that emits the signal and
  * completes.

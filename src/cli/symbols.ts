@@ -42,7 +42,6 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
 const readList = (list: Settings['watchlists'][string]): readonly string[] =>
   typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 
-/** The watchlists of the settings that can be read. */
 export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     Object.entries(watchlists).flatMap(([name, list]) => {

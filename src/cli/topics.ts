@@ -6,7 +6,6 @@ import type { Dependencies } from './dependencies.js'
 /** Whether an option is in no help of a command only because it is rare: it has a group there. */
 export const isRare = ({ hidden, helpGroupHeading }: Option): boolean => hidden && helpGroupHeading !== undefined
 
-/** The texts of `scripstream help TOPIC`. */
 export const topics: Readonly<Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>> = {
   settings: (program, { settingRows }) => [
     'Settings (precedence: flag, environment, file, default):',

@@ -1,21 +1,4 @@
-import {
-  catchError,
-  distinctUntilChanged,
-  endWith,
-  filter,
-  finalize,
-  from,
-  ignoreElements,
-  last,
-  merge,
-  scan,
-  share,
-  switchMap,
-  takeLast,
-  takeUntil,
-  tap,
-  throttleTime,
-} from 'rxjs'
+import { catchError, endWith, finalize, from, ignoreElements, share, switchMap, tap } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import { defineCommand } from './command.js'
 import { FLEET_ENV, resolveFleet, rethrowAsUsageError } from './fleet.js'
@@ -23,8 +6,6 @@ import { blobsOption, configFlags, engineOption, flag, integerOption, volatileOp
 import { warnOfMisspeltVariables } from './provider.js'
 import { formatQuantity } from './terminal/format.js'
 import { formatText } from './terminal/print.js'
-
-const COUNT_INTERVAL_MS = 10_000
 
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
 export const addWorker = defineCommand({
@@ -62,24 +43,19 @@ export const addWorker = defineCommand({
         const { concurrency } = flags
         const name = flags.name ?? workerName()
         const { version, streams } = dependencies
-        const news$ = fleetWorker({ ...location, headers, hosts, name, concurrency, version, streams, stop: signal$ }).pipe(share())
-        const items$ = news$.pipe(
-          filter(({ type }) => type === 'item-finished'),
-          scan((items) => items + 1, 0),
-        )
-        const periodic$ = items$.pipe(throttleTime(COUNT_INTERVAL_MS, io.scheduler, { leading: false, trailing: true }))
-        // At the end, the last count is printed at once.
-        const counts$ = merge(periodic$.pipe(takeUntil(news$.pipe(last(undefined, undefined)))), items$.pipe(takeLast(1))).pipe(
-          distinctUntilChanged(),
-          tap((items) => say(`${formatQuantity(items, 'item')} finished since this worker joined`)),
-        )
-        const lines$ = news$.pipe(
+        let items = 0
+        const news$ = fleetWorker({ ...location, headers, hosts, name, concurrency, version, streams, stop: signal$ })
+        return news$.pipe(
           tap((news) => {
             if (news.type === 'joined') say(`${news.name} works for the fleet at ${news.shown}; press Ctrl+C to stop.`)
             if (news.type === 'run') say(`Working for run ${news.run}.`)
+            if (news.type === 'item-finished') items += 1
           }),
+          finalize(() => say(`${formatQuantity(items, 'item')} finished since this worker joined`)),
+          ignoreElements(),
+          endWith(0),
+          catchError(rethrowAsUsageError),
         )
-        return merge(lines$, counts$).pipe(ignoreElements(), endWith(0), catchError(rethrowAsUsageError))
       }),
       finalize(() => listening.unsubscribe()),
     )

@@ -39,7 +39,7 @@ describe('the command init', () => {
   }
 
   it('writes a file that explains every setting and changes none', () => {
-    const { text } = configTemplate(settingRows, {})
+    const text = configTemplate(settingRows)
     expect(load(text)).toEqual(Settings.parse({}))
     for (const { name, description } of settingRows) {
       expect(text).toContain(`"${name.replace('urls.', '').replace('.<name>', '')}"`)
@@ -48,24 +48,20 @@ describe('the command init', () => {
   })
 
   it('writes examples that are valid settings', () => {
-    const uncommented = configTemplate(settingRows, {})
-      .text.replaceAll(/^( *)\/\/ ("\w+": )/gm, '$1$2')
+    const uncommented = configTemplate(settingRows)
+      .replaceAll(/^( *)\/\/ ("\w+": )/gm, '$1$2')
       .replaceAll('"…"', '"x"')
       .replaceAll('https://…', 'https://x.example')
       .replaceAll('Bearer …', 'Bearer x')
     expect(load(uncommented).workers).toEqual({ 'market-news': 15 })
   })
 
-  it('sets the values of variables, says where they come from, and keeps headers out', async () => {
+  it('keeps the values of variables, which may be secret, out', async () => {
     const config = join(temporaryFolder(), 'new.json')
-    const { code, text } = await run('--config', config)
-    expect(code).toBe(0)
-    expect(text).toBe(
-      `Wrote ${config}.\n  urls.news: from SCRIPSTREAM_NEWS_URL\n  newsLimit: from NEWS_LIMIT\nSet the addresses of your provider in it, then run "scripstream doctor".\n`,
+    expect((await run('--config', config)).text).toBe(
+      `Wrote ${config}.\nSet the addresses of your provider in it, then run "scripstream doctor".\n`,
     )
-    const written = readFileSync(config, 'utf8')
-    expect(written).not.toContain('s3cret')
-    expect(load(written)).toMatchObject({ urls: { news: 'https://news.example' }, newsLimit: 20 })
+    expect(readFileSync(config, 'utf8')).not.toMatch(/s3cret|news\.example/)
   })
 
   it('never overwrites a file', async () => {

@@ -133,10 +133,6 @@ describe('the command log', () => {
     expect(JSON.parse((await show([first, again, second], '2026-11-17', '--json')).text)).toMatchObject([first, again])
   })
 
-  it('compares two runs', async () => {
-    expect((await show([first, second], 'aaaa', 'last')).text).toMatch(/market-news +partial → ok .* 9 → 7 +2 → 0/)
-  })
-
   it('rejects an unknown run, and says how runs are named', async () => {
     expect(await show([first], 'nonsense')).toEqual({
       code: 2,

@@ -43,8 +43,7 @@ describe('wrong usage', () => {
     [['drift', 'frobnicate'], 'unknown action "frobnicate"; use accept'],
     [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh, fish'],
     [['run', '--retry-failed', '--fresh'], "'--retry-failed' cannot be used with option '--fresh'"],
-    [['run', '--quiet', '--verbose'], "'--quiet' cannot be used with option '--verbose'"],
-    [['run', '--json', '--verbose'], "'--verbose' cannot be used with option '--json'"],
+    [['run', '--quiet', '--json'], "'--quiet' cannot be used with option '--json'"],
     [['query', '--json', '--format', 'csv', 'select 1'], "'--json' cannot be used with option '--format <how>'"],
     [['run', '--record-late', '--no-history'], "'--record-late' cannot be used with option '--no-history'"],
     [['serve', '--out', '/nowhere'], '/nowhere does not exist\n  Name another folder with --out, or create the outputs with'],
@@ -108,16 +107,16 @@ describe('list and graph', () => {
     expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['master-data', 'market-news', 'surveillance-lists'])
   })
 
-  test('report is the brief as HTML by its old name', async () => {
-    const { code, out, err } = await type('help', 'report')
-    expect([code, out]).toEqual([0, expect.stringContaining('Usage: scripstream brief')])
-    expect(err).toContain('"scripstream report" is now "scripstream brief --format html --to report-DAY.html"')
-  })
-
-  test('list --graph prints a flowchart, and so does its old name', async () => {
+  test('list --graph prints a flowchart', async () => {
     const { out, err } = await type('list', '--graph')
     expect([out, err]).toEqual([expect.stringMatching(/^flowchart LR\n/), ''])
-    expect(await type('graph')).toEqual({ code: 0, out, err: expect.stringContaining('is now "scripstream list --graph"') })
+  })
+
+  test.each([
+    ['report', 'brief --format html'],
+    ['graph', 'list --graph'],
+  ])('the earlier name %s leads to %s', async (name, now) => {
+    expect(await type(name)).toMatchObject({ code: 2, err: expect.stringContaining(`(did you mean ${now}?)`) })
   })
 })
 

@@ -282,9 +282,9 @@ describe('the flags of a run', () => {
     expect(seen.simulator).toBeUndefined()
   })
 
-  test('allow shorter lists with --accept-shrink', async () => {
+  test('allow shorter lists with --accept shrink', async () => {
     const { seen, changes } = recording()
-    await run('--accept-shrink', EMPTY, changes).code
+    await run('--accept shrink', EMPTY, changes).code
     expect(seen.run).toEqual({ accept: ['shrink'], stop: expect.anything() })
   })
 

@@ -1,11 +1,9 @@
 import { firstValueFrom, from, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { guardRealVsSimulated, warnOfLaterDay } from '../../src/cli/run/source.js'
+import { guardRealVsSimulated } from '../../src/cli/run/source.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
-import { Settings } from '../../src/model/settings.js'
-import { createTestDependencies, createTestIo } from './support.js'
 
 const event$ = from<RunEvent[]>([
   { type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [] },
@@ -72,19 +70,4 @@ it('records nothing for a run that stores nothing', async () => {
   const lost$ = from<RunEvent[]>([{ type: 'item-finished', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
   await firstValueFrom(lost$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))
   expect(files.size).toBe(0)
-})
-
-it.each([
-  ['2026-02-10', 'warning: ./data is of 2026-02-12: its outputs become those of 2026-02-10, but candles stay\n'],
-  ['2026-02-12', ''],
-  ['2026-02-13', ''],
-])('a simulated run as of %s says so if the folder is of a later day', async (day, expected) => {
-  const report = JSON.stringify({ asOf: '2026-02-12T14:30:00.000Z' })
-  const storage = memory(new Map([['.scripstream/report.json', { text: report, asOf: 0 }]]))
-  const io = createTestIo()
-  const settings = Settings.parse({ out: './data' })
-  const dependencies = createTestDependencies(undefined, { storage: () => storage })
-  const run = { asOf: Date.parse(`${day}T20:00:00+05:30`) }
-  await firstValueFrom(warnOfLaterDay({ flags: { simulate: 5 }, run, settings, io, dependencies }))
-  expect(io.err.text()).toBe(expected)
 })

@@ -8,13 +8,7 @@ import type { ReportedCause, RunReport, ScriptReport } from '../../src/model/rep
 import { NOT_STARTED } from '../../src/model/run-stats.js'
 import { runReport, scriptReport, summaryLines } from './support.js'
 
-const files: SummaryContext['files'] = new Map([
-  ['master-data', ['master_data_response.json', 'master_isin_map.json']],
-  ['market-news', ['market_news/{SYMBOL}_news.json']],
-  ['surveillance-lists', ['nse_asm_list.json', 'nse_gsm_list.json']],
-])
-
-const print = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => summaryLines(report, { files, ...changes })
+const print = summaryLines
 
 const master = scriptReport({ durationMs: 100, files: 2, bytes: 20_500 })
 const news = scriptReport({
@@ -47,24 +41,6 @@ describe('the summary of a complete run', () => {
       'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
       '',
       'Complete: 2 streams (500 stocks, 12s).',
-    ])
-  })
-
-  test('lists the files if asked to, in the table if there is room', () => {
-    expect(print(report, { columns: 200, isVerbose: true })).toEqual([
-      'stream       result   ok  empty  lost  files    size  time  requests  429  written',
-      'master-data  ok        1      -     -      2   21 kB  0.1s         1    -  master_data_response.json, master_isin_map.json',
-      'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -  market_news/{SYMBOL}_news.json',
-      'disabled: all-ohlcv',
-      '',
-      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
-      '',
-      'Complete: 2 streams (500 stocks, 12s).',
-    ])
-    expect(print(report, { isVerbose: true }).slice(-5, -2)).toEqual([
-      'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
-      '  master_data_response.json, master_isin_map.json,',
-      '    market_news/{SYMBOL}_news.json',
     ])
   })
 
@@ -457,10 +433,4 @@ describe('the advice on a failure', () => {
   test.each(['schema', 'http_418', 'a-code-of-a-later-version'])('gives no hint for the code %s', (code) =>
     expect(hintsFor([{ code, host: 'static' }])).toEqual([]),
   )
-
-  test('knows every error code', () => {
-    const known = Object.keys(hints)
-    for (const code of Object.keys(errorCodes))
-      expect(known.filter((kind) => kind.startsWith(code.replace('<status>', '')))).not.toEqual([])
-  })
 })

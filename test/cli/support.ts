@@ -5,7 +5,7 @@ import { defer, EMPTY, type Observable, of, Subject, tap, VirtualTimeScheduler }
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
 import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
-import type { ExitSignal, JobSignal } from '../../src/cli/signals.js'
+import type { ExitSignal } from '../../src/cli/signals.js'
 import { trimLine } from '../../src/cli/terminal/terminal.js'
 import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type AllTelemetry, startTelemetry } from '../../src/engine/event-bus.js'
@@ -30,7 +30,6 @@ export interface TestIo extends ProcessIo {
   readonly err: Recorder
   readonly scheduler: VirtualTimeScheduler
   readonly signal$: Subject<ExitSignal>
-  readonly jobSignal$: Subject<JobSignal>
   readonly exits: number[]
 }
 
@@ -59,8 +58,6 @@ export const createTestIo = (options: TestIoOptions = {}): TestIo => {
     env: options.env ?? {},
     scheduler,
     signal$: new Subject(),
-    jobSignal$: new Subject(),
-    suspend: () => undefined,
     exits,
     exit: (code) => void exits.push(code),
   }
@@ -163,8 +160,8 @@ export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
 
 /** The lines of the summary of a run, without colours. */
 export const summaryLines = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
-  const place = { columns: 80, files: new Map(), out: './data', args: ['run'], sinks: [] }
-  const context = { ...place, isReportStored: true, isSimulated: false, isVerbose: false, ...changes }
+  const place = { columns: 80, out: './data', args: ['run'], sinks: [] }
+  const context = { ...place, isReportStored: true, isSimulated: false, ...changes }
   return createSummary(report, context).map((line) =>
     trimLine(line)
       .map(([text]) => text)

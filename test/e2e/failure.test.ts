@@ -91,14 +91,13 @@ describe('run --quiet', () => {
     expect(await run(quiet, { cwd: temporaryFolder(), env })).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('prints the brief if not: the outcome first, what is not up to date, what to do and the command', async () => {
+  it('prints the summary if not: what is missing, what to do and the command, and last the outcome', async () => {
     const { env } = await provider({ faults: [{ on: 'news', mode: 'status', status: 404 }] })
     const { code, stdout, stderr } = await run(quiet, { cwd: temporaryFolder(), env })
     expect([code, stderr]).toEqual([3, ''])
-    expect(stdout).toMatch(/^Partial: as of 2026-02-12 23:59 IST \(12 stocks, /)
-    expect(stdout).toContain('\nNot up to date\n  market-news: ')
+    expect(stdout).toMatch(/\nMissing\n {2}market-news: failed: /)
     expect(stdout).toContain('\nNext\n  news answered 404 Not Found; check SCRIPSTREAM_NEWS_URL.')
-    expect(stdout).toMatch(/\n {4}scripstream run --quiet --as-of 2026-02-12 .*\n$/)
+    expect(stdout).toMatch(/\n {4}scripstream run --quiet --as-of 2026-02-12 .*\n\nPartial: /)
   })
 })
 

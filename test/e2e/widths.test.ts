@@ -113,7 +113,7 @@ describe('on a terminal', () => {
       cpSync(data, copy, { recursive: true })
       rmSync(join(copy, 'market_news'), { recursive: true })
       await check([...runs(copy), '2026-11-20'])
-      await check([...runs(copy), '2026-11-20', '--verbose', '--fresh'])
+      await check([...runs(copy), '2026-11-20', '--fresh'])
       expect(found).toEqual({})
       expect(lines).toBeGreaterThan(600)
     },

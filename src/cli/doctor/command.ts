@@ -10,7 +10,6 @@ import { doctorLines, listSettings } from './lines.js'
 import { hasProvider, type LocalCheck, localChecks } from './local.js'
 import { probeEndpoints } from './probe.js'
 
-/** The time limit of all probes together. */
 const MAX_DOCTOR_MS = 60_000
 
 /** A list of stocks at a limit is recognised in a page from four on, and half of the first simulated stocks are at each. */

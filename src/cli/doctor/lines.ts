@@ -83,7 +83,6 @@ const formatProblems = (probes: readonly Probe[], columns: number): readonly Tex
   })
 }
 
-/** A setting in use. */
 interface SettingInUse {
   readonly name: string
   readonly value: string
@@ -107,7 +106,6 @@ export const listSettings = (
     }))
 }
 
-/** A table of the settings that are not defaults, and the defaults in one paragraph. */
 export const settingLines = (settings: readonly SettingInUse[], columns: number): readonly TextLine[] => {
   const own = settings.flatMap(({ name, from, value }) => (from === 'default' ? [] : [[name, from, value].map(clean)]))
   const titles = columnsOf({ setting: undefined, from: undefined, value: 1 }, 3)

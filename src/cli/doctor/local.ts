@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import { checkRequirements, planRun } from '../../engine/plan.js'
@@ -6,7 +6,7 @@ import { findProxy } from '../../http/proxy.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { listPackageFolders } from '../../model/optional-package.js'
 import { findAddress, listHosts, type Settings } from '../../model/settings.js'
-import { describeFileError } from '../../storage/file-system.js'
+import { describeFileError, statFile } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { findExistingFolder, findFreeBytes } from '../disk.js'
@@ -20,14 +20,12 @@ export interface LocalCheck {
   readonly found: string
 }
 
-const MIN_NODE = [20, 19] as const
 /** About the size of a first run of the whole market. */
 const MIN_FREE_BYTES = 1e9
 
 interface LocalContext {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
-  /** Packages that are used if installed. */
   readonly optional: readonly string[]
   readonly env: NodeJS.ProcessEnv
 }
@@ -37,11 +35,11 @@ export const localChecks = ({ settings, streams, optional, env }: LocalContext):
   const folder = resolve(settings.out)
   const authorities = env.NODE_EXTRA_CA_CERTS
   const checks: readonly (readonly [what: string, find: () => string | undefined | LocalCheck])[] = [
-    ['Node', () => checkNode(process.versions.node)],
+    ['Node', () => process.versions.node],
     ['settings', () => checkSettings(streams, settings)],
     ['network', () => describeRoutes(settings, env)],
     // Node only warns about a file of authorities that it cannot read.
-    ['certificates', () => (authorities ? readable(authorities, 'NODE_EXTRA_CA_CERTS') : undefined)],
+    ['certificates', () => authorities && checkReadable(authorities)],
     ['notify', () => describeNotify(settings)],
     ['folder', () => checkWritable(folder)],
     ['disk', () => checkDisk(folder)],
@@ -58,13 +56,6 @@ export const localChecks = ({ settings, streams, optional, env }: LocalContext):
   })
 }
 
-const checkNode = (version: string): string => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])) return version
-  throw new UsageError(`${version}; Node ${MIN_NODE.join('.')} or newer is required`)
-}
-
-/** Whether the address of any service is set. */
 export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
 
 const NO_PROVIDER = 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes'
@@ -80,7 +71,6 @@ const checkSettings = (streams: readonly StreamDefinition[], settings: Settings)
   return 'every address is set'
 }
 
-/** Which services are reached through which proxy. */
 const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
   const routes = new Map<string, string[]>()
   for (const host of listHosts(settings)) {
@@ -93,13 +83,11 @@ const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
   return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
 }
 
-const readable = (file: string, variable: string): string => {
-  try {
-    accessSync(file, constants.R_OK)
-    return `also the authorities in ${file} (${variable})`
-  } catch (error) {
-    throw new UsageError(`${variable}: ${file} cannot be read: ${describeFileError(error, 'read')}`)
-  }
+const checkReadable = (file: string): string | LocalCheck => {
+  const isReadable = statFile(file) !== undefined
+  return isReadable
+    ? `also the authorities in ${file}`
+    : { what: 'certificates', result: 'failed', found: `NODE_EXTRA_CA_CERTS: no file ${file}` }
 }
 
 /** Without the target: an address or a command may contain secrets. */
@@ -126,14 +114,12 @@ const checkDisk = (folder: string): LocalCheck => {
   return { what: 'disk', result: isEnough ? 'ok' : 'warn', found: `${formatBytes(free)} free${need}` }
 }
 
-/** Which process holds the lock of the folder, if any. */
 const checkLock = (folder: string): LocalCheck | string | undefined => {
   const holder = findLockHolder(statePaths(folder).lock)
   if (holder === 'stale') return 'left over from a killed run; the next run takes it over'
   return holder && { what: 'lock', result: 'warn', found: `held by ${describeHolder(holder)}` }
 }
 
-/** The version of a package, without loading it. */
 const findVersion = (name: string): string | undefined => {
   for (const folder of listPackageFolders(name))
     try {

@@ -28,11 +28,9 @@ import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
-/** The result of one request to an endpoint. */
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
   /** `skipped` if data that the request needs could not be fetched. */
   readonly result: 'ok' | 'drift' | 'failed' | 'skipped'
-  /** The requested stock, index or list. */
   readonly about?: string
   readonly status?: number
   readonly ms?: number
@@ -40,7 +38,6 @@ export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' 
   readonly drift?: readonly Drift[]
   /** Why it failed, with an excerpt of the answer, or why it was not sent. */
   readonly reason?: string
-  /** What to do. */
   readonly advice?: string
 }
 
@@ -50,15 +47,11 @@ interface ProbeContext {
   readonly clock: () => number
   readonly redact: (text: string) => string
   readonly origins?: Origins
-  /** "Now", epoch milliseconds. */
   readonly asOf: number
 }
 
-/** What all probes together know. */
 interface ProbeState extends ProbeContext {
-  /** The probe and the answer of each endpoint. */
   readonly probed: Map<AnyEndpoint, { readonly probe: Probe; readonly answer$: Observable<unknown> }>
-  /** The items that streams offer to other streams. */
   readonly offered: Map<string, readonly Item[]>
 }
 
@@ -213,7 +206,6 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
   )
 }
 
-/** Advice for a failed request. */
 const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'

@@ -27,7 +27,6 @@ export const addMcp = defineCommand({
       `Its tools only read the folder: tables, query, show, changes. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
     ].flatMap((text) => wrap(text, columns, 0)),
   endsBySignal: true,
-  /** Serves the tools until stdin is closed. */
   run: (_, { io, dependencies, settings: load }) => {
     const settings = load()
     const { out, exchange } = settings

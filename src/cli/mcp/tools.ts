@@ -10,7 +10,6 @@ import { describeError } from '../hints.js'
 import { checkDay } from '../options.js'
 import { listAllTables, tableDocument } from '../query/command.js'
 
-/** What the tools read. */
 export interface ToolSource {
   readonly out: string
   readonly exchange: string
@@ -38,7 +37,6 @@ interface ToolAnswer {
   readonly list: string
   /** Its items, or what they are as JSON. */
   readonly items: readonly unknown[]
-  /** Whether there are more items. */
   readonly isCut?: boolean
 }
 
@@ -50,7 +48,6 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
 
 const tool = <Input extends z.ZodObject>(one: Tool<Input>): Tool => one as unknown as Tool
 
-/** A call of a tool that reads much. */
 export interface ToolTask {
   readonly tool: string
   readonly input: object
@@ -59,7 +56,6 @@ export interface ToolTask {
 /** Answers a call, in a process of its own for example. */
 export type ToolRunner = (task: ToolTask, signal: AbortSignal) => Promise<CallToolResult>
 
-/** Answers a call in this process. */
 export const callTool = async ({ tool: name, input }: ToolTask, source: ToolSource, signal?: AbortSignal): Promise<CallToolResult> => {
   try {
     return toResult(await (tools[name] as Tool).answer(input as z.infer<z.ZodObject>, source, signal ?? new AbortController().signal))

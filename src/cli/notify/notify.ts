@@ -12,7 +12,6 @@ import { describeDelivery, describeTarget, giveUpAfter, type NotifyTarget, sendN
 
 type Condition = (typeof NOTIFY_CONDITIONS)[number]
 
-/** How long a notification may take, all attempts together. */
 const MAX_MS = 60_000
 /** The same after a signal: a service manager kills what does not end. */
 const MAX_MS_AFTER_SIGNAL = 5_000
@@ -68,17 +67,16 @@ const findDueBrief = (
     // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
     const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
     const watchlist = findWatchlist(context)
-    const readBrief = (verify: boolean): Observable<Brief | undefined> =>
-      !isNew
-        ? of(undefined)
-        : from(collectBrief(context, { watchlist, verify })).pipe(
-            map((brief) => (brief.run === report.run ? brief : undefined)),
-            catchError(() => of(undefined)),
-          )
-    const whole$ = defer(() => readBrief(true)).pipe(map((brief) => ({ brief })))
-    if (isBad || hasSignal || condition === 'always') return whole$
-    return readBrief(false).pipe(
-      concatMap((brief) => (brief !== undefined && hasChanged(brief, watchlist) ? whole$ : of('not due' as const))),
+    const brief$: Observable<Brief | undefined> = !isNew
+      ? of(undefined)
+      : from(collectBrief(context, { watchlist, verify: true })).pipe(
+          map((brief) => (brief.run === report.run ? brief : undefined)),
+          catchError(() => of(undefined)),
+        )
+    return brief$.pipe(
+      map((brief) =>
+        isBad || hasSignal || condition === 'always' || (brief && hasChanged(brief, watchlist)) ? { brief } : ('not due' as const),
+      ),
     )
   })
 
@@ -89,6 +87,5 @@ const findWatchlist = ({ run, settings }: RunCommandContext): SymbolSelection =>
   return symbols.length === 0 ? {} : { symbols, wrongSymbols: 'report' }
 }
 
-/** Whether a stock of the watchlist has changed; without a watchlist, any stock. */
 const hasChanged = ({ changes }: Brief, { symbols }: SymbolSelection): boolean =>
   changes.some(({ isWatched }) => isWatched || symbols === undefined)

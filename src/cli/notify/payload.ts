@@ -55,7 +55,6 @@ export const createPayload = ({ report, signal, error, exitCode, at }: EndedComm
   }
 }
 
-/** What a notification contains. */
 export type Payload = ReturnType<typeof createPayload>
 
 const countAll = (scripts: readonly ScriptReport[]) => {

@@ -22,11 +22,8 @@ import { type RetryPolicy, retryFailures } from '../../operators/retry-failures.
 import type { ProcessIo } from '../dependencies.js'
 import type { Payload } from './payload.js'
 
-/** Where a notification goes. */
 export interface NotifyTarget {
-  /** A command, or an http(s) address. */
   readonly notify: string
-  /** Signs what is posted. */
   readonly secret: string | undefined
   readonly io: Pick<ProcessIo, 'env' | 'scheduler'>
   readonly retry?: Partial<RetryPolicy>

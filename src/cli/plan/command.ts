@@ -49,7 +49,6 @@ export const addPlan = defineCommand({
     }),
 })
 
-/** A plan for people: each stream, and what the figures are. */
 const formatPlan = (
   plan: Forecast & { readonly freeBytes: number | null },
   { out, unset, columns }: { readonly out: string; readonly unset: readonly string[]; readonly columns: number },

@@ -1,6 +1,17 @@
+import { defer, type Observable, of, switchMap } from 'rxjs'
 import { defineCommand } from '../command.js'
-import { runFlags } from './flags.js'
-import { runCommand } from './run.js'
+import { checkSinks, LAKE } from '../export/targets.js'
+import { resolveFleet } from '../fleet.js'
+import { nameOrigin, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
+import { clean } from '../terminal/text.js'
+import type { RunCommandContext } from './context.js'
+import { reportError } from './ending.js'
+import { type RunFlags, runFlags, toRunOptions } from './flags.js'
+import { runWithProgress } from './follow.js'
+import { openRunLog } from './log.js'
+import { openMetrics } from './metrics.js'
+import { planRetry, printNothingFailed } from './retry.js'
+import { whileTracing } from './tracing.js'
 
 export const addRun = defineCommand({
   name: 'run',
@@ -13,5 +24,38 @@ export const addRun = defineCommand({
   ],
   notes: () => ['More flags and all settings: scripstream help settings'],
   exits: { 3: 'something is missing, or answers have changed' },
-  run: runCommand,
+  run: (flags: RunFlags, { io, dependencies, args }) =>
+    defer(() => {
+      warnOfMisspeltVariables(io, dependencies)
+      const settings = resolveSettings(flags, io, dependencies)
+      const origins = resolveOrigins(flags, io, dependencies)
+      const log = openRunLog(settings, flags.logLevel, io)
+      const context: RunCommandContext = { flags, args, run: {}, sinks: [], settings, origins, io, dependencies, log }
+      return openMetrics(context).pipe(
+        reportError(context),
+        switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),
+      )
+    }),
 })
+
+const checkAndRun = (context: RunCommandContext): Observable<number> =>
+  defer(() => {
+    const { flags, settings, io, dependencies } = context
+    const run = toRunOptions(flags, settings)
+    resolveFleet(flags, io.env)
+    const sinks = [...(settings.lake ? [LAKE] : []), ...(flags.sink ?? [])]
+    return checkSinks(sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, run, sinks })))
+  }).pipe(nameOrigin(context.origins), reportError(context))
+
+const startOrRetry = (context: RunCommandContext): Observable<number> => {
+  const { flags, run, settings, io, dependencies } = context
+  if (!flags.retryFailed) return runWithProgress(context)
+  const folder = { stored: dependencies.storage(settings).stored, streams: dependencies.streams, settings, now: io.scheduler.now() }
+  return planRetry(run, folder).pipe(
+    switchMap((retry) => {
+      if ('report' in retry) return of(printNothingFailed(retry.report, flags, io))
+      io.stderr.write(`${clean(retry.note)}\n`)
+      return runWithProgress({ ...context, run: retry.run })
+    }),
+  )
+}

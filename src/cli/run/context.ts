@@ -11,35 +11,27 @@ import type { Origins } from '../hints.js'
 import type { ExitSignal } from '../signals.js'
 import type { RunFlags } from './flags.js'
 
-/** All that the parts of the command use. */
 export interface RunCommandContext extends Pick<Input, 'io' | 'dependencies' | 'args'> {
   readonly flags: RunFlags
   /** The options of the collector, with a watchlist from the settings. */
   readonly run: RunOptions
-  /** Targets into which the finished outputs are loaded. */
   readonly sinks: readonly Target[]
   readonly settings: Settings
   readonly origins: Origins
-  /** The log file, if there is one. */
   readonly log: Log | undefined
-  /** The traces, if the environment asks for them. */
   readonly traces?: Telemetry | undefined
-  /** The metrics, if somebody reads them. */
   readonly metrics?: Metrics | undefined
 }
 
 /** How a run ended. Without a report, it had not started. */
 export interface RunEnding {
   readonly report?: RunReport
-  /** The signal that interrupted it. */
   readonly signal?: ExitSignal
-  /** The error that ended it. */
   readonly error?: unknown
   /** Whether the run itself has stored the report. */
   readonly isReportStored?: boolean
 }
 
-/** How the command ended. */
 export interface EndedCommand extends RunEnding {
   readonly exitCode: number
   /** When it ended, epoch milliseconds. */

@@ -25,7 +25,8 @@ import { exportMetrics } from './metrics.js'
 import { printEnding } from './print.js'
 import { watchAfterRun } from './watch.js'
 
-const EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
+/** The exit codes of runs. */
+export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
 export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
@@ -34,9 +35,10 @@ export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext)
     concatMap((facts) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
     concatMap((ended) => {
       const { report, signal } = ending
-      const own = signal !== undefined ? toExitCode(signal) : report ? EXIT_CODES[report.outcome] : 1
+      const own = signal !== undefined ? toExitCode(signal) : report ? OUTCOME_CODES[report.outcome] : 1
       const exitCode = own === 0 && ended.sinks.some((one) => 'error' in one) ? 1 : own
-      return printEnding(ending, ended, exitCode === 0 && report?.stale === undefined).pipe(
+      const isSilent = context.flags.quiet && exitCode === 0 && report?.stale === undefined
+      return defer(() => of(isSilent || printEnding(ending, ended))).pipe(
         context.io.wall.pass('the summary'),
         concatMap(() => reportEnd({ ...ending, exitCode, signals: ended.signals }, context)),
         map(() => exitCode),

@@ -10,7 +10,7 @@ import { formatQuantity } from '../terminal/format.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { combineLogs, createLog } from './log.js'
-import { guardRealVsSimulated, warnOfLaterDay } from './source.js'
+import { guardRealVsSimulated } from './source.js'
 
 interface Onlookers {
   readonly display: { readonly writeAbove: (text: string) => void }
@@ -38,15 +38,13 @@ export const createRunEvents = (context: RunCommandContext, { display, page }: O
   const serve = () =>
     import('./metrics.js').then(({ serveMetrics }) => serveMetrics(port ?? 0, metrics as NonNullable<typeof metrics>, own))
   const run$ = port === undefined || metrics === undefined ? event$ : whileServing(serve, () => event$)
-  return warnOfLaterDay(context).pipe(
-    switchMap(() => run$),
+  return run$.pipe(
     guardRealVsSimulated(dependencies.storage(own), { out: own.out, isSimulated: flags.simulate !== undefined }),
     // Requests, items and files are read from the statistics.
     filter(({ type }) => type !== 'requested' && type !== 'item-finished' && type !== 'stored'),
   )
 }
 
-/** Why an unfinished run is not resumed. */
 const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
   fresh: 'is not to be resumed (--fresh)',
   version: 'was begun by another version of scripstream',

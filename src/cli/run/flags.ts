@@ -17,7 +17,6 @@ const { choiceOption, flag, integerOption } = options
 const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const MAX_PATIENCE_MS = 86_400_000
 
-/** The flags under a title of the help. */
 const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
   for (const one of Object.values(flags)) one.helpGroup(title)
   return flags
@@ -39,7 +38,7 @@ const rareFlags = (streams: readonly StreamDefinition[]) => {
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
   })
   for (const one of Object.values(flags)) one.hideHelp()
-  return { ...flags, acceptShrink: flag('--accept-shrink', 'the same as --accept shrink').hideHelp() }
+  return flags
 }
 
 /** The flags of `run`, in three groups and those that are rare. */
@@ -63,8 +62,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     blobs: options.blobsOption(),
   }),
   ...underTitle('What is shown:', {
-    quiet: flag('--quiet', 'print nothing if all is well, and the brief if not').conflicts(['json', 'verbose']),
-    verbose: flag('--verbose', 'name the files of each stream in the summary').conflicts('json'),
+    quiet: flag('--quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
     json: options.jsonFlag('print only the run report, as JSON, on stdout'),
     serve: integerOption('--serve [port]', 'serve the page of the run; on a terminal until Ctrl+C', [0, 65_535]) as options.Flag<
       number | true | undefined
@@ -76,13 +74,10 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
   ...rareFlags(streams),
 })
 
-/** The flags of `run` as they were typed. */
 export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>
 
-/** The options of a run. */
 export const toRunOptions = (flags: RunFlags, settings: Settings): RunOptions => {
-  const { only, skip, asOf, recordLate, fresh, accept = [], acceptShrink = false } = flags
-  const accepted = acceptShrink ? [...accept, 'shrink' as const] : accept
-  const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept: accepted.length === 0 ? undefined : accepted })
+  const { only, skip, asOf, recordLate, fresh, accept } = flags
+  const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept })
   return { ...given, ...readSymbols(flags.symbols, settings) }
 }

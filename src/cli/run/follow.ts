@@ -8,7 +8,7 @@ import {
   map,
   type Observable,
   of,
-  Subscription,
+  type Subscription,
   skip,
   take,
   takeLast,
@@ -34,7 +34,6 @@ import { followProgress, type RunFollower } from './live.js'
 
 const DISPLAY = 'the progress display'
 
-/** Runs the graph and shows its progress, then its outcome; emits the exit code. */
 export const runWithProgress = (context: RunCommandContext): Observable<number> =>
   defer(() => {
     const { flags, args, io } = context
@@ -48,7 +47,6 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
       }),
     )
     const signals = exitOnSecondSignal(io, display, args)
-    signals.add(followJobControl(io, display))
     let isInterrupted = false
     const run$ = followRun(event$, { follower, display, io, keepsProgress: flags.json || io.stdout.isTTY !== true }).pipe(
       tap(({ signal }) => {
@@ -60,7 +58,6 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     return withPage(served, context).pipe(finalize(() => signals.unsubscribe()))
   })
 
-/** The progress display of a run, as its flags want it. */
 const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext): ProgressDisplay =>
   wall.guard(
     DISPLAY,
@@ -69,16 +66,6 @@ const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, schedu
       attempt: (action) => wall.attempt(DISPLAY, action),
     }),
   )
-
-/** Ctrl+Z clears the display and shows the cursor before the process stops; `fg` draws again. */
-export const followJobControl = ({ jobSignal$, suspend }: ProcessIo, { pause, resume }: ProgressDisplay): Subscription => {
-  if (pause === undefined || resume === undefined) return Subscription.EMPTY
-  return jobSignal$.subscribe((signal) => {
-    if (signal === 'SIGCONT') return resume()
-    pause()
-    suspend()
-  })
-}
 
 /** Ends the process at the second signal, with the command that resumes the run. */
 const exitOnSecondSignal = (io: ProcessIo, display: ProgressDisplay, args: readonly string[]): Subscription =>
@@ -96,7 +83,6 @@ interface FollowContext {
   readonly follower: Pick<RunFollower, 'progress'>
   readonly display: ProgressDisplay
   readonly io: ProcessIo
-  /** Whether the progress display stays on the terminal. */
   readonly keepsProgress: boolean
 }
 
@@ -143,7 +129,6 @@ const followRun = (event$: Observable<RunEvent>, { follower, display, io, keepsP
 interface ServedRun {
   readonly run$: Observable<number>
   readonly follower: RunFollower
-  /** Whether a signal has ended the run. */
   readonly isInterrupted: () => boolean
   readonly write: (text: string) => void
 }

@@ -10,7 +10,6 @@ import type { RunCommandContext } from './context.js'
 /** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
 export interface RunFollower {
   readonly telemetry: Telemetry
-  /** The progress of the run; undefined before it begins. */
   readonly progress: () => RunProgress | undefined
   readonly state: () => LiveRunState | undefined
   /** Measures rates and keeps the live file of the folder, until the source ends. */

@@ -10,7 +10,6 @@ import type { ProcessIo } from '../dependencies.js'
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 99 } as const
 export type LogLevel = keyof typeof LEVELS
 
-/** One line of JSON for each entry from a level on. */
 const writeLines = (write: (line: string) => void, least: LogLevel, toHead: (level: keyof Log, fields: object) => object): Log => {
   const at =
     (level: keyof Log): Log[keyof Log] =>
@@ -21,13 +20,11 @@ const writeLines = (write: (line: string) => void, least: LogLevel, toHead: (lev
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** The log on the terminal. */
 export const createLog = (write: (line: string) => void, level: LogLevel, { scheduler }: Pick<ProcessIo, 'scheduler'>): Log => {
   const base = { pid: process.pid, hostname: hostname() }
   return writeLines(write, level, (one) => ({ level: LEVELS[one], time: scheduler.now(), ...base }))
 }
 
-/** Writes to all of the given logs. */
 export const combineLogs = (logs: readonly Log[]): Log => {
   const to =
     (level: keyof Log): Log[keyof Log] =>

@@ -1,9 +1,5 @@
-import { catchError, defer, from, map, type Observable, of } from 'rxjs'
-import { listOutputFiles } from '../../engine/plan.js'
 import { CollectError } from '../../model/errors.js'
 import type { Signal } from '../../tables/watch/compare-rows.js'
-import { collectBrief } from '../brief/command.js'
-import { briefLines } from '../brief/lines.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import { formatExportTotals } from '../export/command.js'
 import { printError } from '../hints.js'
@@ -11,7 +7,7 @@ import { printJson, printLines } from '../terminal/print.js'
 import { readSize, type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding, SinkResult } from './context.js'
-import { createSummary, describeUpToDate, nextLines } from './summary.js'
+import { createSummary, describeUpToDate } from './summary.js'
 import { signalLines } from './watch.js'
 
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
@@ -21,25 +17,8 @@ interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
   readonly signals: readonly Signal[]
 }
 
-/**
- * Prints the report or the summary of a run on stdout. With `--quiet` nothing if all is well, otherwise the brief and what to do next, or the
- * summary if the folder has no brief of this run.
- */
-export const printEnding = (ending: RunEnding, context: EndedContext, isWell: boolean): Observable<unknown> => {
-  const { flags, io } = context
-  const { report } = ending
-  if (!flags.quiet) return defer(() => of(printSummary(ending, context)))
-  if (isWell) return of(undefined)
-  return defer(() => from(collectBrief(context, { watchlist: {}, verify: false }))).pipe(
-    map((brief) => {
-      if (report === undefined || brief.run !== report.run) return printSummary(ending, context)
-      printLines([...briefLines(brief, readSize(io.stdout).columns), ...nextLines(report, toSummaryContext(context))], io.stdout)
-    }),
-    catchError(() => of(printSummary(ending, context))),
-  )
-}
-
-const printSummary = ({ report, signal, error }: RunEnding, context: EndedContext): void => {
+/** Prints the report or the summary of a run on stdout. */
+export const printEnding = ({ report, signal, error }: RunEnding, context: EndedContext): void => {
   const { flags, args, io, sinks } = context
   if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
   if (!report) io.stderr.write('Interrupted before the run started.\n')
@@ -52,13 +31,11 @@ const printSummary = ({ report, signal, error }: RunEnding, context: EndedContex
   }
 }
 
-const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, dependencies, sinks, signals }: EndedContext) => {
+const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, sinks, signals }: EndedContext) => {
   const { columns } = readSize(io.stdout)
   return {
     ...{ origins, columns, args, isReportStored, out: settings.out },
     isSimulated: flags.simulate !== undefined,
-    isVerbose: flags.verbose === true,
-    files: new Map(dependencies.streams.map((stream) => [stream.name, listOutputFiles(stream, settings.exchange)])),
     sinks: [...sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]), ...signalLines(signals, columns)],
   }
 }

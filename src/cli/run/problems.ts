@@ -22,10 +22,8 @@ export const problemLines = (report: RunReport): readonly string[] =>
       return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
     })
 
-/** What ends before a session that is due. */
 export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] => describeStale(report).map((line) => `  ${clean(line)}`)
 
-/** The symbols that are not listed, or that have changed. */
 export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] => {
   const more = wrongSymbols.length - WRONG_SYMBOLS_SHOWN
   return [
@@ -46,7 +44,6 @@ export const warningLines = ({ scripts, notes = [] }: RunReport): readonly strin
   ...notes.map((note) => `  ${clean(note)}`),
 ]
 
-/** Items that failed in earlier runs and were not fetched in this one. */
 export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] => {
   // A run that fails at the master list has not even tried the other streams.
   const tried = Object.entries(missing).filter(([name]) => scripts[name]?.error !== NOT_STARTED)

@@ -19,7 +19,6 @@ interface RetryContext {
   readonly stored: Storage['stored']
   readonly streams: readonly StreamDefinition[]
   readonly settings: Pick<Settings, 'fetchOhlcv' | 'out'>
-  /** The current instant, epoch milliseconds. */
   readonly now: number
 }
 
@@ -37,15 +36,9 @@ export const planRetry = (run: RunOptions, { stored, streams, settings, now }: R
         throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
       const isChosen = run.only !== undefined || run.skip !== undefined
       if (isRow(unfinished) && !run.fresh && !isChosen && !isOfEarlierDay(unfinished, run.asOf ?? now))
-        return {
-          run: { ...run, ...parseSelection(unfinished.chosen) },
-          note:
-            unfinished.endedAt === undefined
-              ? 'Resuming the last run, which did not finish. Its failed items are retried too.'
-              : 'Resuming the last run: only missing items are requested.',
-        }
-      const isKnown = isRow(missing) || (missing === undefined ? !hasLoss(report) : hasNoLoss(report))
-      if (!isKnown)
+        return { run: { ...run, ...parseSelection(unfinished.chosen) }, note: 'Resuming the last run: only missing items are requested.' }
+      // A complete run has no list.
+      if (!isRow(missing) && !(isRow(report) && report.outcome === 'complete' && report.missing === undefined))
         throw new UsageError(
           `--retry-failed: ${settings.out}/${toStatePath(FAILED_ITEMS)} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
         )
@@ -58,17 +51,8 @@ export const planRetry = (run: RunOptions, { stored, streams, settings, now }: R
 const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
   endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
 
-/** Represents an unreadable document. */
 const UNREADABLE = Symbol('damaged')
 
-/** Whether items are missing according to a report. */
-const hasLoss = (report: unknown): boolean =>
-  isRow(report) && (report.missing !== undefined || report.outcome === 'partial' || report.outcome === 'failed')
-
-/** Whether nothing is missing according to a report. */
-const hasNoLoss = (report: unknown): boolean => isRow(report) && report.missing === undefined && report.outcome === 'complete'
-
-/** A run of the failed items of the selected, enabled streams. */
 const createRetry = (
   { only, skip = [], ...run }: RunOptions,
   missing: FailedItems,

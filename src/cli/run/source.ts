@@ -6,7 +6,6 @@ import {
   map,
   merge,
   type Observable,
-  of,
   Subject,
   tap,
   throwError,
@@ -15,11 +14,7 @@ import { MASTER } from '../../engine/define-stream.js'
 import { type Storage, toStatePath } from '../../engine/storage.js'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
-import { isRow, readText } from '../../model/row.js'
-import { toDay } from '../../model/trading-day.js'
-import { catchDamagedFile } from '../../operators/catch-item-failure.js'
-import { printWarning } from '../terminal/print.js'
-import type { RunCommandContext } from './context.js'
+import { isRow } from '../../model/row.js'
 
 const SOURCE_FILE = 'source.json'
 
@@ -62,24 +57,3 @@ const describeConflict = (out: string, isSimulated: boolean): string =>
   isSimulated
     ? `${out} has simulated data, which a real run must not extend; choose another --out, or delete the folder`
     : `${out} has real data, which a simulated run must not overwrite; choose another --out for --simulate`
-
-/** A simulated market has no other "now" than the day that is asked for: the outputs of a later day are replaced by those of that day. */
-export const warnOfLaterDay = ({
-  flags,
-  run: { asOf },
-  settings,
-  io,
-  dependencies,
-}: Pick<RunCommandContext, 'flags' | 'run' | 'settings' | 'io' | 'dependencies'>): Observable<unknown> => {
-  if (flags.simulate === undefined || asOf === undefined) return of(undefined)
-  return dependencies
-    .storage(settings)
-    .stored.document(toStatePath('report.json'))
-    .pipe(
-      catchDamagedFile(() => undefined),
-      map((report) => {
-        const [before, day] = [isRow(report) ? toDay(Date.parse(readText(report.asOf))) : '', toDay(asOf)]
-        if (before > day) printWarning(`${settings.out} is of ${before}: its outputs become those of ${day}, but candles stay`, io.stderr)
-      }),
-    )
-}

@@ -11,20 +11,16 @@ import { fitColumns, renderTable, type Style, type TextColumn, type TextLine, wr
 import { clean } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
-/** What decides what to do next. */
 type NextContext = Pick<SummaryContext, 'args' | 'columns' | 'isSimulated' | 'isReportStored' | 'origins'>
 
-export interface SummaryContext extends ResultsContext {
+export interface SummaryContext {
+  readonly columns: number
   /** The output folder as the user named it. */
   readonly out: string
-  /** The arguments after `scripstream`. */
   readonly args: readonly string[]
-  /** Whether the report is stored in the output folder. */
   readonly isReportStored: boolean
-  /** Whether the data is simulated. */
   readonly isSimulated: boolean
   readonly origins?: Origins | undefined
-  /** The results of the sinks. */
   readonly sinks: readonly TextLine[]
 }
 
@@ -32,15 +28,12 @@ export interface SummaryContext extends ResultsContext {
 export const createSummary = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
   const verdict = [...nextLines(report, context), [], ...formatVerdict(report, context.columns)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
-  const results = createResults(report, context)
-  const lines = [...results.lines, ...sectionLines(report, context.columns), ...writtenLines(report, context, results.namesFiles)]
-  const all = [...lines, ...context.sinks, ...verdict]
+  const all = [...describeResults(report, context.columns), ...writtenLines(report, context), ...context.sinks, ...verdict]
   return all[0]?.length === 0 ? all.slice(1) : all
 }
 
-/** What each stream did, and what is missing and why. */
 export const describeResults = (report: RunReport, columns: number): readonly TextLine[] => [
-  ...createResults(report, { columns, isVerbose: false, files: new Map() }).lines,
+  ...resultLines(report, columns),
   ...sectionLines(report, columns),
 ]
 
@@ -59,7 +52,6 @@ const sectionLines = (report: RunReport, columns: number): readonly TextLine[] =
 export const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
   lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(line, columns))]
 
-/** The word for an outcome, and its colour. */
 export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
   complete: ['Complete', 'green'],
   partial: ['Partial', 'yellow'],
@@ -104,7 +96,6 @@ const formatOutcome = (report: RunReport): string => {
   }
 }
 
-/** Why a run is partial although nothing is missing. */
 const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport): string =>
   [
     ...(stale.length > 0 ? ['not everything is up to date'] : []),
@@ -114,7 +105,6 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
     ...(drift.some(isSignificant) ? ['answers have changed'] : []),
   ].join(', and ')
 
-/** The streams that did not run, by reason. */
 const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
   return (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
@@ -129,11 +119,10 @@ const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'no
 const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
 
-const writtenLines = (report: RunReport, context: SummaryContext, areNamed: boolean): readonly TextLine[] => {
-  const scripts = Object.entries(report.scripts).filter(([, { files }]) => files > 0)
-  const files = scripts.reduce((total, [, script]) => total + script.files, 0)
-  const size = scripts.reduce((total, [, { bytes }]) => total + bytes, 0)
-  const names = areNamed || !context.isVerbose ? [] : scripts.flatMap(([name]) => context.files.get(name) ?? [])
+const writtenLines = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
+  const scripts = Object.values(report.scripts).filter(({ files }) => files > 0)
+  const files = scripts.reduce((total, script) => total + script.files, 0)
+  const size = scripts.reduce((total, { bytes }) => total + bytes, 0)
   if (files === 0 && !context.isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
@@ -142,16 +131,13 @@ const writtenLines = (report: RunReport, context: SummaryContext, areNamed: bool
   return [
     [],
     ...wrapTitled(['Written', 'bold'], ` to ${where}${context.isReportStored ? `; report: ${REPORT_FILE}` : ''}`, context.columns),
-    ...(names.length > 0 ? wrapLines(`  ${names.join(', ')}`, context.columns) : []),
   ]
 }
 
 const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstream init'
 
-/** On one line, so that it can be copied. */
 const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
 
-/** What to do after a run, with the commands. */
 export const nextLines = (report: RunReport, context: NextContext): readonly TextLine[] => {
   const { columns, isSimulated } = context
   const steps = listSteps(report, context)
@@ -160,7 +146,6 @@ export const nextLines = (report: RunReport, context: NextContext): readonly Tex
   return [[], [['Next', 'bold']], ...lines.flat()]
 }
 
-/** One thing to do, and its command if it has one. */
 type Step = readonly [advice: string, args?: readonly string[]]
 
 const listSteps = (report: RunReport, { args, isReportStored, origins }: NextContext): readonly Step[] => {
@@ -189,40 +174,21 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
   }[report.outcome]
 }
 
-interface ResultsContext {
-  readonly columns: number
-  /** Whether the names of the files are shown. */
-  readonly isVerbose: boolean
-  /** File names or patterns of each stream. */
-  readonly files: ReadonlyMap<string, readonly string[]>
-}
-
 interface ResultRow extends ScriptReport {
   readonly name: string
   readonly result: string
-  readonly writes: string
 }
 
-/** One line per stream that ran, with the columns that fit, and whether there is one of file names. */
-const createResults = (report: RunReport, { columns, files, isVerbose }: ResultsContext) => {
+const resultLines = (report: RunReport, columns: number): readonly TextLine[] => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
-    .map(
-      ([name, script]): ResultRow => ({
-        ...script,
-        name,
-        result: describeResult(script),
-        writes: isVerbose && script.files > 0 ? (files.get(name) ?? []).join(', ') : '',
-      }),
-    )
-  const fitting = fitColumns(createResultColumns(rows), rows, columns)
-  const table = rows.length === 0 ? [] : [[], ...renderTable(fitting, rows)]
-  return { lines: [...table, ...idleLines(report, columns)], namesFiles: fitting.includes(WRITTEN_COLUMN) }
+    .map(([name, script]): ResultRow => ({ ...script, name, result: describeResult(script) }))
+  const table = rows.length === 0 ? [] : [[], ...renderTable(fitColumns(createResultColumns(rows), rows, columns), rows)]
+  return [...table, ...idleLines(report, columns)]
 }
 
 const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
 
-/** The word for the outcome of a stream. */
 export const toResultWord = (outcome: ScriptReport['outcome']): string => (outcome === 'success' ? 'ok' : outcome)
 
 const styles: Readonly<Record<string, Style>> = {
@@ -266,8 +232,5 @@ const createResultColumns = (rows: readonly ResultRow[]): readonly TextColumn<Re
     },
     createFigureColumn('requests', ({ requests }) => requests, { drop: 2 }),
     createFigureColumn('429', ({ rateLimited }) => rateLimited, { drop: 1, style: 'yellow' }),
-    ...(rows.some(({ writes }) => writes !== '') ? [WRITTEN_COLUMN] : []),
   ]
 }
-
-const WRITTEN_COLUMN: TextColumn<ResultRow> = { title: 'written', drop: 0, align: 'left', cell: ({ writes }) => writes }

@@ -61,7 +61,6 @@ const warnOfSettings = (file: string, { env, stderr }: Input['io'], { streams }:
   if (set.length > 0) printWarning(`the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`, stderr)
 }
 
-/** The proxy and the authorities of this shell, without credentials. */
 const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
   Object.fromEntries(
     NETWORK_VARIABLES.flatMap((name) => {
@@ -77,7 +76,6 @@ const toAbsoluteTarget = (text: string): string => {
   return kind === 'file' ? resolve(location) : `${kind}:${resolve(location)}`
 }
 
-/** Minutes after midnight of `HH:MM`. */
 const readTimeOfDay = (text: string): number => {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
   const value = Number(hour) * 60 + Number(minute)

@@ -28,7 +28,6 @@ const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 /** Both attempts of a daily run, in minutes after midnight in India. */
 const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
 
-/** Both attempts as times in India, such as `18:30`. */
 const listClockTimes = (job: DailyJob): readonly string[] =>
   listAttempts(job).map((minutes) => `${padTwo(Math.floor(minutes / 60))}:${padTwo(minutes % 60)}`)
 
@@ -56,7 +55,6 @@ const toShell = (job: DailyJob): string =>
     ...listCommands(job).map((args) => args.map(quoteShell).join(' ')),
   ].join(' && ')
 
-/** What a person must know about an entry, line by line. */
 const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
   'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',

@@ -40,7 +40,6 @@ const text = (value: unknown): string => (value === null || value === undefined 
 
 type Parts = readonly (string | undefined)[]
 
-/** The parts that have a value. */
 const joinParts = (parts: Parts): string => parts.filter((part) => part !== undefined && part !== '').join(' · ')
 
 /** The parts that have a value, as a paragraph; nothing without one. */

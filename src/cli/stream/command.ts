@@ -5,16 +5,14 @@ import { describeWrongSymbol } from '../../market/symbols.js'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isLost } from '../../model/outcome.js'
-import type { RunReport } from '../../model/report.js'
 import { asOfOption } from '../as-of.js'
 import { defineCommand, type Input } from '../command.js'
 import { configFlags, readStreams, simulateOption } from '../options.js'
 import { nameOrigin, resolveOrigins, withProvider } from '../provider.js'
+import { OUTCOME_CODES } from '../run/ending.js'
 import { readSymbols, symbolsOption } from '../symbols.js'
 import { clean } from '../terminal/text.js'
 import { writeRecords } from './records.js'
-
-const EXIT_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, partial: 3, failed: 1, interrupted: 1 }
 
 /**
  * Writes the records of one stream to stdout as they arrive, one line of JSON each, and failures to stderr. A slow reader slows down the
@@ -46,7 +44,7 @@ export const addStream = defineCommand({
         const code$ = collector.events({ ...run, only: [name], ...variant }).pipe(
           tap((event) => printEvent(event, name, io)),
           filter((event) => event.type === 'run-finished'),
-          map(({ report }) => EXIT_CODES[report.outcome]),
+          map(({ report }) => OUTCOME_CODES[report.outcome]),
           throwIfEmpty(() => new Error('the stream ended without a report')),
         )
         return race(code$, closed$).pipe(take(1))

@@ -1,7 +1,6 @@
 /** `2,775`; without `Intl`, which takes 11 ms to load. */
 export const formatCount = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** `1 file`, `2,775 files` */
 export const formatQuantity = (value: number, noun: string): string => `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
 
 /** `3.1s`, `12s`, `3m05s`, `1h02m` */
@@ -10,7 +9,6 @@ export const formatDuration = (ms: number): string => {
   return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : formatClock(Math.round(Math.max(0, ms) / 1_000))
 }
 
-/** A remaining time, rounded up to whole seconds. */
 export const formatCountdown = (ms: number): string => formatClock(Math.ceil(Math.max(0, ms) / 1_000))
 
 const formatClock = (seconds: number): string => {
@@ -19,7 +17,6 @@ const formatClock = (seconds: number): string => {
   return minutes < 60 ? `${minutes}m${padTwo(seconds % 60)}s` : `${formatCount(Math.floor(minutes / 60))}h${padTwo(minutes % 60)}m`
 }
 
-/** `07`. */
 export const padTwo = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */

@@ -44,7 +44,6 @@ const computeLayout = (streams: readonly StreamStats[], columns: number) => {
     bar: room < BAR.min ? 0 : Math.min(BAR.max, room),
     rate: room < 0 ? 0 : RATE,
     time: room + RATE < 0 ? 0 : TIME,
-    isWide: columns >= 150,
   }
 }
 
@@ -57,7 +56,7 @@ const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: Fra
     [`${mark} `, style],
     [padEnd(stream.name, layout.name), isPlain ? undefined : style],
   ]
-  if (isPlain) return [...head, ...workCells(stream, layout, context), ...moreCells(stream, layout)]
+  if (isPlain) return [...head, ...workCells(stream, layout, context)]
   if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
   return [...head, [stream.state, 'dim']]
 }
@@ -84,7 +83,7 @@ const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, prog
     [padStart(formatProgressCount(stream), layout.count)],
     [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
     [layout.time === 0 ? '' : padStart(time, layout.time), style],
-    lossCell(stream, layout),
+    lossCell(stream),
   ]
 }
 
@@ -97,30 +96,19 @@ const timeLeft = (stream: StreamStats, progress: RunProgress, now: number): Text
   return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
 }
 
-const lossCell = ({ lost, degraded }: StreamStats, { isWide }: FrameLayout): TextSpan => {
+const lossCell = ({ lost, degraded }: StreamStats): TextSpan => {
   const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
-  return [isWide ? padEnd(text, LOST) : text, lost > 0 ? 'red' : 'yellow']
+  return [text, lost > 0 ? 'red' : 'yellow']
 }
 
 const formatProgressCount = ({ finished, total }: StreamStats): string =>
   total === undefined ? (finished > 0 ? formatCount(finished) : '') : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
-
-const moreCells = ({ requests, retries, rateLimited, files, bytes }: StreamStats, { isWide }: FrameLayout): TextLine =>
-  isWide
-    ? [
-        [padStart(formatQuantity(requests, 'request'), 16), 'dim'],
-        [padEnd(files > 0 ? `  ${formatQuantity(files, 'file')}, ${formatBytes(bytes)}` : '', 24), 'dim'],
-        [retries > 0 ? `  ${formatCount(retries)} retried` : '', 'yellow'],
-        [rateLimited > 0 ? `  ${formatCount(rateLimited)} x 429` : '', 'yellow'],
-      ]
-    : []
 
 const fleetLine = ({ progress, glyphs }: FrameContext): readonly TextLine[] => {
   const text = fleetText(progress.stats.fleet(), ` ${glyphs.dot} `)
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
-/** On one line if it fits, otherwise on a line for each. */
 const pausedLines = ({ progress, now, glyphs, size }: FrameContext): readonly TextLine[] => {
   const pauses = progress.stats.pausedHosts()
   const text = pausedHostsText(pauses, now, ` ${glyphs.dot} `)
@@ -128,7 +116,6 @@ const pausedLines = ({ progress, now, glyphs, size }: FrameContext): readonly Te
   return texts.flatMap((one): readonly TextLine[] => (one === '' ? [] : [[[`  ${one}`, 'yellow']]]))
 }
 
-/** The paused hosts or endpoints, with reason and remaining time; empty if there are none. */
 export const pausedHostsText = (pauses: readonly PausedHosts[], now: number, gap: string): string =>
   pauses
     .map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${formatPause(one, now)}`)

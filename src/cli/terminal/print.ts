@@ -2,7 +2,6 @@ import { formatJson } from '../../model/text.js'
 import { paintLine, readSize, type TerminalStream, type TextLine } from './terminal.js'
 import { clean, wrap } from './text.js'
 
-/** Prints whole lines, which the terminal wraps. */
 export const printLines = (lines: readonly TextLine[], stream: TerminalStream): void =>
   void stream.write(lines.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stream)}\n`).join(''))
 

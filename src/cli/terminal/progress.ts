@@ -2,18 +2,16 @@ import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
 import type { RunProgress } from '../../model/progress.js'
-import type { StreamStats } from '../../model/run-stats.js'
+import { isSelected, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
-import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity } from './format.js'
-import { pausedHostsText, renderFrame } from './frame.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
+import { overallLine, pausedHostsText, renderFrame } from './frame.js'
 import {
   canRedraw,
   type Glyphs,
-  hideCursor,
   measureLine,
   paintLine,
   readSize,
-  showCursor,
   type TerminalSize,
   type TerminalStream,
   type TextLine,
@@ -27,12 +25,8 @@ export type ProgressMode = (typeof progressModes)[number]
 /** Shows the progress of a run. It reads the statistics of the run, which must have an event before `update` gets it. */
 export interface ProgressDisplay {
   readonly update: (event: RunEvent) => void
-  /** Writes permanent lines, such as logs, above the display. */
   readonly writeAbove: (text: string) => void
-  /** Clears the display and shows the cursor, until `resume` draws again below what has been written since; only where lines are redrawn. */
-  readonly pause?: () => void
-  readonly resume?: () => void
-  /** Restores the terminal; `keep` leaves the last state on it. Safe to call more than once. */
+  /** Clears the display; `keep` leaves the last state on it. Safe to call more than once. */
   readonly end: (options?: { readonly keep: boolean }) => void
 }
 
@@ -68,11 +62,9 @@ const createBars = ({ progress: findProgress, stream, glyphs, scheduler, attempt
   const canvas = createCanvas(stream)
   const timer = new Subscription()
   let started: { readonly at: number; readonly progress: RunProgress } | undefined
-  let isPaused = false
 
   const draw = (): void => {
-    // Timers may fire before the signal of the continuation arrives.
-    if (isPaused || started === undefined) return
+    if (started === undefined) return
     const { at: startedAt, progress } = started
     const now = scheduler.now()
     const overall = progress.sample(now)
@@ -91,28 +83,15 @@ const createBars = ({ progress: findProgress, stream, glyphs, scheduler, attempt
       stream.write(text)
       if (wasDrawn) draw()
     },
-    pause: () => {
-      isPaused = true
-      canvas.erase()
-      canvas.close()
-    },
-    resume: () => {
-      isPaused = false
-      if (timer.closed) return
-      canvas.close()
-      draw()
-    },
     end: ({ keep } = { keep: false }) => {
       if (timer.closed) return
       timer.unsubscribe()
       if (keep) draw()
       else canvas.erase()
-      canvas.close()
     },
   }
 }
 
-/** One plain line every few seconds, and one at the end of each stream. */
 const createLines = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
   const say = (line: string): void => void stream.write(`${line}\n`)
@@ -134,7 +113,6 @@ const createLines = ({ progress: findProgress, stream, scheduler, attempt }: Pro
   }
 }
 
-/** The outcome of a stream, on one plain line. */
 const endLine = (stream: StreamStats): string => {
   const { name, state, finished, total = finished, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
   if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
@@ -148,39 +126,19 @@ const endLine = (stream: StreamStats): string => {
   return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
 }
 
-/** The state of a run, on one plain line. */
 const stateLine = (progress: RunProgress, startedAt: number, now: number): string => {
   const { stats } = progress
-  const active = stats.streams().filter(({ state }) => state !== 'skipped' && state !== 'disabled')
-  const ended = active.filter(({ state }) => ['success', 'partial', 'failed'].includes(state)).length
-  const lost = active.reduce((total, stream) => total + stream.lost, 0)
-  const running = active.filter(({ state }) => state === 'running').map((stream) => formatRunningStream(stream, progress))
-  const paused = pausedHostsText(stats.pausedHosts(), now, '; ')
-  const fleet = stats.fleet()
-  return [
-    `${formatDuration(now - startedAt)}: ${ended} of ${formatQuantity(active.length, 'stream')} done`,
-    lost > 0 ? `, ${formatQuantity(lost, 'item')} lost` : '',
-    running.length > 0 ? `; ${running.join(', ')}` : '',
-    paused === '' ? '' : `; ${paused}`,
-    fleet === undefined ? '' : `; ${fleetText(fleet, ', ')}`,
-  ].join('')
-}
-
-const formatRunningStream = (stream: StreamStats, progress: RunProgress): string => {
-  const { name, finished, total } = stream
-  if (total === undefined) return `${name} ${formatCount(finished)}`
-  const { leftMs, pausedUntil } = progress.estimate(stream)
-  const left = leftMs === undefined || pausedUntil !== undefined ? '' : ` (${formatCountdown(Math.max(1, leftMs))} left)`
-  return `${name} ${formatCount(Math.min(finished, total))}/${formatCount(total)}${left}`
+  const place = { elapsedMs: now - startedAt, columns: Number.POSITIVE_INFINITY, gap: ', ' }
+  const whole = overallLine(stats.streams().filter(isSelected), progress.sample(now), place).map(([text]) => text)
+  const others = [pausedHostsText(stats.pausedHosts(), now, '; '), fleetText(stats.fleet(), ', ')]
+  return [whole.join('').trim(), ...others.filter((text) => text !== '')].join('; ')
 }
 
 const REST_OF_LINE = '\x1b[K'
 
-/** The last lines of a terminal, redrawn at the same position. The cursor is hidden from the first drawing to `close`. */
 const createCanvas = (stream: TerminalStream) => {
   let widths: readonly number[] = []
   let drawnColumns = 0
-  let isOpen = false
 
   const goBack = ({ columns }: TerminalSize): void => {
     // If the window became narrower, the terminal has wrapped the earlier lines.
@@ -194,8 +152,6 @@ const createCanvas = (stream: TerminalStream) => {
     draw: (linesFor: (size: TerminalSize) => readonly TextLine[]): void => {
       const size = readSize(stream)
       const lines = linesFor(size)
-      if (!isOpen) hideCursor(stream)
-      isOpen = true
       if (widths.length > 0) goBack(size)
       stream.write(lines.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
       clearScreenDown(stream)
@@ -209,12 +165,6 @@ const createCanvas = (stream: TerminalStream) => {
       clearScreenDown(stream)
       widths = []
       return true
-    },
-    /** Shows the cursor again; the drawn lines stay. A later drawing begins at the cursor. */
-    close: (): void => {
-      if (isOpen) showCursor(stream)
-      isOpen = false
-      widths = []
     },
   }
 }

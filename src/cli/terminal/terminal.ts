@@ -8,7 +8,6 @@ export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly col
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** A piece of a line in one style. */
 export type TextSpan = readonly [text: string, style?: Style | undefined]
 
 /** A line before it is coloured and cut to the terminal. */
@@ -29,7 +28,6 @@ export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boole
 
 export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
 
-/** A text in lines of at most `columns`, wrapped at spaces. */
 export const wrapLines = (text: string, columns: number, style?: Style): readonly TextLine[] =>
   wrap(text, columns).map((line): TextLine => [[line, style]])
 
@@ -45,7 +43,6 @@ export const wrapTitled = ([title, style]: TextSpan, rest: string, columns: numb
   ]
 }
 
-/** The line without trailing blanks. */
 export const trimLine = (spans: TextLine): TextLine => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
   return spans.slice(0, last + 1).map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
@@ -100,11 +97,6 @@ export const guardStream = (stream: TerminalStream, fail: (error: unknown) => vo
   return new Proxy(stream, { get: (_, name) => (name === 'write' ? write : read(name)) })
 }
 
-const CURSOR = { hide: '\x1b[?25l', show: '\x1b[?25h' } as const
-
-export const hideCursor = (stream: TerminalStream): void => void stream.write(CURSOR.hide)
-export const showCursor = (stream: TerminalStream): void => void stream.write(CURSOR.show)
-
 export interface TextColumn<Row> {
   readonly title: string
   readonly align: 'left' | 'right'
@@ -123,7 +115,6 @@ export const columnsOf = (titles: Readonly<Record<string, number | undefined>>, 
 
 const CELL_GAP = '  '
 
-/** The columns that fit in a line of `room`. */
 export const fitColumns = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextColumn<Row>[] => {
   const next = Math.min(...columns.map(({ drop = Number.POSITIVE_INFINITY }) => drop))
   if (next === Number.POSITIVE_INFINITY || measureWidest(renderTable(columns, rows)) <= room) return columns

@@ -9,7 +9,6 @@ const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\
 /** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const clean = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ').trim()
 
-/** The columns of a text without escape sequences. */
 export const width = (text: string): number => (NARROW.test(text) ? text.length : stringWidth(text))
 
 /** The text in at most `columns`; an ellipsis replaces the rest. */
