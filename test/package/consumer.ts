@@ -35,7 +35,9 @@ export const misspelt = collector.stream('market-new')
 // @ts-expect-error there is no such stream
 export const selection: Parameters<typeof collector.run>[0] = { only: ['market-new'] }
 export const requests = collector.run().pipe(map(({ scripts }) => scripts['market-news'].requests + scripts.mine.requests))
-export const reasons = news.pipe(map((one) => (one.status === 'success' || one.status === 'empty' || one.status === 'skipped' ? one.rows.length : one.code)))
+export const reasons = collector
+  .stream('market-news')
+  .pipe(map((one) => (one.status === 'success' || one.status === 'empty' || one.status === 'skipped' ? one.rows.length : one.code)))
 export const passThrough: Sink = (item$) => item$
 
 // BullMQ is not installed here: the types work without it, and starting a fleet reports the missing package.
