@@ -51,7 +51,7 @@ const APP: Readonly<Record<string, string>> = {
   socket$: 'Observable<string>',
   request: 'string',
   send: '(request: string) => Observable<string>',
-  transfer: 'NonNullable<Deadline["transfer"]>',
+  transfer: '{ bytesAt: number }',
   rejectStatus: '(response: Response) => void',
 }
 
