@@ -5,39 +5,10 @@
  * @public
  */
 
-export {
-  type ArrayPerItem,
-  type CandlesPerItem,
-  type DocumentPerItem,
-  type Output,
-  type RowsInOneFile,
-  type TextFile,
-  toFilePath,
-} from '../src/engine/define-stream.js'
-export type {
-  CarriedRecord,
-  EarlierRuns,
-  EndedRun,
-  Journal,
-  JournalFacts,
-  LockedStorage,
-  RunRecord,
-  RunSelection,
-  Session,
-  SessionChoice,
-  SessionRequest,
-  Sink,
-  SinkContext,
-  SinkItem,
-  Storage,
-  Stored,
-  Tail,
-} from '../src/engine/storage.js'
-export type { Item, ItemOutcome, RowList } from '../src/model/outcome.js'
-export type { Row } from '../src/model/row.js'
-export type { FileChunk } from '../src/storage/file-system.js'
+export { toFilePath } from '../src/engine/define-stream.js'
+export type { Session, SessionRequest, Sink, SinkContext, SinkItem, Storage, Stored, Tail } from '../src/engine/storage.js'
 export { createTail, type FileStore, parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
 export { folder } from './folder.js'
 export { callbackStorage, type MemoryFiles, memory, memorySession } from './memory.js'
-export { type LineWriter, ndjson } from './ndjson.js'
+export { ndjson } from './ndjson.js'

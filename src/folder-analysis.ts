@@ -14,23 +14,10 @@ import { queryRows } from './tables/query.js'
 import type { Verification } from './verify/finding.js'
 import { type VerifyOptions, verify as verifyFolder } from './verify/verify.js'
 
-export { type Change, SECTIONS, type Section } from './tables/diff/change.js'
+export { type Change, SECTIONS } from './tables/diff/change.js'
 export * from './tables/export/index.js'
 export { readReport } from './tables/output-folder.js'
-export {
-  type Acceptance,
-  type AcceptedFinding,
-  CHECKS,
-  type CheckName,
-  type ExceededLimit,
-  type Finding,
-  type FindingLimits,
-  type HistoryRange,
-  REMEDIES,
-  type Severity,
-  type TrackedFinding,
-  type YearCoverage,
-} from './verify/finding.js'
+export { CHECKS, type Finding, REMEDIES } from './verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }
 
 const EXCHANGE = 'NSE'

@@ -16,13 +16,11 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
-export type { DailyRun } from './simulation/invariants.js'
 export { type SimulationOptions, simulate } from './simulation/simulate.js'
 export type { SimulationResult } from './simulation/totals.js'
-export type { Files, SimulatedRun } from './simulation/world.js'
 
 /** A request that a scripted provider received. */
-export interface ScriptedRequest {
+interface ScriptedRequest {
   /** The service. */
   readonly host: Host
   /** The path below the service's address, with the query. */
@@ -41,7 +39,7 @@ export interface ScriptedRequest {
 export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 
 /** A provider whose answers a test defines. */
-export interface ScriptedProvider {
+interface ScriptedProvider {
   readonly transport: Transport
   /** All requests so far, including retries. */
   readonly requests: readonly ScriptedRequest[]

@@ -125,7 +125,6 @@ export const exchangeDaily = defineStream({
           name: 'exchange_daily',
           about: "what every security traded on each session, from the exchange's own daily file; by symbol and series",
           columns: [ExchangeDay],
-          key: ['symbol', 'series', 'day'],
         },
       ],
     },

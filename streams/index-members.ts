@@ -103,7 +103,7 @@ export const indexMembers = defineStream({
   outputs: [
     {
       shape: 'array-per-item',
-      file: 'index_members/{LIST}.json',
+      file: 'index_members/{list}.json',
       tables: [
         {
           name: 'index_spells',

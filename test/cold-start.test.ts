@@ -61,7 +61,7 @@ describe('an app that imports the package', () => {
     'src/cli/',
     'src/simulator/',
     'src/testing.ts',
-    'src/operators/index.ts',
+    'src/limiter/index.ts',
     'src/fleet/',
     'bullmq',
     'ioredis',

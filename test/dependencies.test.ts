@@ -50,7 +50,6 @@ it('needs few packages to run, each named on purpose', () => {
     'csv-stringify',
     'hyparquet',
     'hyparquet-writer',
-    'ndjson',
     'strip-json-comments',
     'undici',
   ])

@@ -32,6 +32,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   storage: ENGINE_AND_BELOW,
   sinks: [...ENGINE_AND_BELOW, 'storage'],
   streams: ENGINE_AND_BELOW,
+  define: ENGINE_AND_BELOW,
+  errors: ['model', 'market'],
   telemetry: ['model', 'engine'],
   tables: ['model', 'market', 'engine', 'storage', 'sinks'],
   verify: ['model', 'market', 'engine', 'storage', 'sinks', 'tables'],

@@ -43,18 +43,9 @@ type Reply = Answered | { readonly refusal: string }
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
 ): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
-  let isBusy = false
   const askKept = createKeptProcess(settings)
   return {
-    ask: async (query, signal) => {
-      if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
-      isBusy = true
-      try {
-        return await runTask(settings, { query }, signal)
-      } finally {
-        isBusy = false
-      }
-    },
+    ask: (query, signal) => runTask(settings, { query }, signal),
     // JSON has no undefined.
     show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) =>
       ((await askKept(request)) ?? undefined) as ShowAnswers[Kind],

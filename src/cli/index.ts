@@ -1,3 +1,4 @@
+import { addAudit } from './audit.js'
 import { addBrief } from './brief/command.js'
 import { addCompletion } from './completion.js'
 import type { AddCommand } from './dependencies.js'
@@ -36,6 +37,7 @@ export const commands: readonly AddCommand[] = [
   addVerify,
   addDiff,
   addDrift,
+  addAudit,
   addBrief,
   addWatch,
   addLog,

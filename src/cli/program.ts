@@ -81,7 +81,7 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['brief or log', 'status state summary today'],
   ['init or help settings', 'config configure settings setup'],
   ['run', 'start collect fetch download update sync refresh'],
-  ['verify', 'check validate audit'],
+  ['verify', 'check validate'],
   ['doctor', 'test ping health'],
   ['plan', 'estimate dry-run'],
   ['diff', 'changes compare'],

@@ -45,7 +45,6 @@ export interface BranchEnd extends StreamOutcome {
   readonly stream: string
 }
 
-/** The streams of a run at work. */
 export interface Graph {
   readonly run: RunContext
   readonly executor: Executor
@@ -60,7 +59,6 @@ export interface Graph {
   readonly wrapStore?: (store: OperatorFunction<ItemOutcome, number>) => OperatorFunction<ItemOutcome, number>
 }
 
-/** One stream of a run. */
 interface Branch extends Graph {
   readonly stream: StreamDefinition
   readonly journal: Journal
@@ -157,7 +155,6 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
     })
 }
 
-/** Reports the outcome of an item. */
 const emitOutcome = ({ stream, run, journal }: Branch, outcome: ItemOutcome): void => {
   const { item, status, degraded, remark, newest, reason, code, causes, isTemporary } = outcome
   const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
@@ -202,7 +199,6 @@ const createOffer = ({ name, offers }: StreamDefinition, run: RunContext) => {
 
 const NO_OFFER = { add: noop, fail: noop, complete: noop }
 
-/** Counts the outcomes of a stream. */
 const createOutcomeCounts = ({ work }: StreamDefinition) => {
   let all = 0
   /** Lost, or empty because a source failed. */
@@ -219,7 +215,6 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
     if (outcome.code !== undefined) codes.add(outcome.code)
   }
   return {
-    /** Returns how many there are now. */
     add: (outcome: ItemOutcome): number => {
       all += 1
       const [isEmpty, isPartly] = [outcome.status === 'empty', outcome.degraded !== undefined]
@@ -311,7 +306,6 @@ export interface Stocks {
   readonly each$: Observable<Item>
 }
 
-/** Whether the definition of a stream selects an item. */
 const isSelectedBy =
   ({ name, work: { where } }: StreamDefinition) =>
   (item: Item): boolean =>

@@ -36,7 +36,6 @@ export interface WantedRun {
   readonly startedAt: number
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
-  /** Whether the provider is the simulator. */
   readonly isSimulated: boolean
   /** What the history keeps of the run: everything that may be recorded, late outputs too, or nothing. */
   readonly isRecorded: boolean
@@ -49,7 +48,6 @@ export interface WantedRun {
   readonly mayReduce: boolean
 }
 
-/** What a run is planned with. */
 interface RunPlan extends Pick<WantedRun, 'known' | 'startedAt' | 'holidays' | 'mayReduce'> {
   readonly run: string
   readonly settings: Settings
@@ -71,7 +69,6 @@ export const describeRun = (
   }
 }
 
-/** The selection in the options of a run. */
 const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection => omitUndefined({ only, skip, symbols, pairs })
 
 /** The identity of a run: two runs of the same `version` with the same `configuration` as of the same trading day are the same run. */
@@ -280,7 +277,6 @@ export const selectionLeft = (
 
 type RunStarted = Extract<RunEvent, { readonly type: 'run-started' }>
 
-/** The first event of a run. */
 export const createRunStarted = (
   plan: readonly PlannedStream[],
   { choice, changed }: Extract<Decision, { kind: 'begin' }>,

@@ -37,7 +37,6 @@ const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => 
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
 }
 
-/** Stores the report, and adds the run to the history of runs. */
 const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
   concat(storeDocument('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
     last(),

@@ -35,13 +35,10 @@ export const createEventBus = (
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
-    /** The events, for the listener. */
     event$: event$.asObservable(),
     /** Emits after the last event. */
     over$,
-    /** The log of the run; undefined without a logger. */
     log,
-    /** The telemetry of the run; undefined without any. */
     followers,
     /** Completes, for each stream of the run, when the stream has ended. */
     ended,
@@ -144,7 +141,6 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
   return {
     event,
     over: (error?: unknown): void => callEach((follower) => follower.over?.(error)),
-    /** Observes the requests of a stream. */
     watch: (stream: string): RequestWatch => ({
       begin: begin && ((start) => begin({ ...start, stream })),
       end: (end) => {

@@ -24,7 +24,6 @@ export const parseFailedItems = (document: unknown): FailedItems =>
     }),
   )
 
-/** Selects exactly the failed items of some streams. */
 export const selectionOf = (missing: FailedItems, names: readonly string[]): Required<Pick<RunSelection, 'only' | 'pairs'>> => ({
   only: names,
   pairs: Object.fromEntries(
@@ -35,7 +34,6 @@ export const selectionOf = (missing: FailedItems, names: readonly string[]): Req
   ),
 })
 
-/** The selection of an unfinished run, from its record. */
 export const parseSelection = (given: unknown): RunSelection => {
   if (!isRow(given)) return {}
   const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
@@ -82,7 +80,6 @@ export const computeFailedItems = (before: FailedItems, { plan, stats, chosen, i
   return Object.fromEntries([...after].filter(([, items]) => items.length > 0))
 }
 
-/** The items of a stream that a run requested. */
 const findScope = (stream: StreamDefinition, chosen: RunSelection): FailedList => {
   if (hasSelectedItems(stream, chosen)) return chosen.pairs?.[stream.name] ?? []
   return stream.work.of === MASTER ? (chosen.symbols ?? 'all') : 'all'

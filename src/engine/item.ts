@@ -166,7 +166,6 @@ class ItemPool {
  */
 class ActiveItem extends Subscription implements Observer<ItemResult>, WorkerSlot {
   private hasWorker = true
-  /** The requests that are under way. */
   private requests = 0
   private outcome: ItemOutcome | undefined
   private hasOutcome = false
@@ -261,7 +260,6 @@ const toFailedOutcome = (item: Item, error: CollectError): ItemOutcome => {
   return { item, status, rows: [], ...why, error }
 }
 
-/** Counts the active items of a run. */
 export const createActivity = (): Activity => {
   let active = 0
   const idle$ = new Subject<void>()
@@ -288,7 +286,6 @@ export const createActivity = (): Activity => {
   }
 }
 
-/** Creates the work on a stream's items, with the tools of a run. */
 export const createItemWork = (stream: StreamDefinition, context: ItemContext): ItemWork => {
   const tools = createTools(stream, context)
   const requested = { type: 'requested', stream: stream.name } as const

@@ -59,11 +59,9 @@ export const planRun = (
   return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
 }
 
-/** The streams that run, in order. */
 export const listRunning = (plan: readonly PlannedStream[]): readonly StreamDefinition[] =>
   plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream] : []))
 
-/** The planned streams of a phase, in order. */
 export const selectPhase = (plan: readonly PlannedStream[], phase: Phase): readonly StreamDefinition[] =>
   listRunning(plan).filter((stream) => stream.phase === phase)
 
@@ -145,7 +143,6 @@ export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outpu
   return [...new Set(named)]
 }
 
-/** What is known of the streams before a run. */
 export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
   streams.map(({ name, phase, workers, work: { of, parts } }) => ({
     name,

@@ -14,10 +14,8 @@ import { type RunContext, type SharedLimits, SharedWorkers } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './storage.js'
 
-/** The dependencies of a run, with its clock and its source of random numbers. */
 type ServiceDependencies = RunDependencies & Pick<RunContext, 'clock' | 'random'>
 
-/** A planned run. */
 export interface PlannedRun {
   readonly dependencies: ServiceDependencies
   readonly options: RunOptions
@@ -43,7 +41,6 @@ export const createSharedLimits = (settings: Settings): SharedLimits => {
   }
 }
 
-/** Creates the context of a run, with its connections and limiters. */
 export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: OpenRun): RunContext => {
   const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
   const { record, known, holidays } = wanted

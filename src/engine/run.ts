@@ -20,9 +20,7 @@ export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transpo
   readonly accept: readonly RefusalCode[]
   readonly storage: Pick<Storage, 'stored'>
   readonly emit: Emit
-  /** Watches the shapes of answers. */
   readonly drift: DriftWatch
-  /** Observes the requests of a stream, for telemetry. */
   readonly watch?: ((stream: string) => AskDependencies['watch']) | undefined
   readonly shared: Tools['shared']
   /** Completes, for each stream of this run, when the stream has ended. */
@@ -64,7 +62,6 @@ export interface SharedLimits {
 
 /** One run: what it does, and what it does it with. Nothing of it outlives the run. */
 export interface RunContext extends ItemContext {
-  /** The selected streams and items, if not all. */
   readonly chosen: RunSelection
   /** The symbols as they were given; those of `chosen` are resolved as far as the stored list allows. */
   readonly request: SymbolRequest
@@ -76,7 +73,6 @@ export interface RunContext extends ItemContext {
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
   readonly storage: Storage
-  /** The storage session of this run. */
   readonly session: Session
   readonly activity: Activity
   readonly stats: RunStats
@@ -85,14 +81,12 @@ export interface RunContext extends ItemContext {
   readonly workersOf?: SharedLimits['workersOf'] | undefined
   /** What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of them already. */
   readonly through?: ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>) | undefined
-  /** Closes its connections. */
   readonly close: () => void
 }
 
 /** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
 export const MAX_BACKLOG = 16
 
-/** One pass over the items of a stream. */
 export interface Stage {
   readonly stream: StreamDefinition
   /** Maximum number of active items, in all processes together. */
@@ -130,7 +124,6 @@ export interface Activity {
   isStopping: boolean
   /** Emits once, as soon as no item is active. */
   readonly idle$: Observable<void>
-  /** A separate counter for one stream. */
   readonly createCounter: () => ActivityCounter
 }
 
@@ -138,7 +131,6 @@ export interface ActivityCounter {
   readonly active: number
   readonly begin: () => void
   readonly end: () => void
-  /** Emits whenever an item ends. */
   readonly ended$: Observable<void>
   /** Ends all items that are still active. */
   readonly close: () => void

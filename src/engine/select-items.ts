@@ -12,7 +12,6 @@ import { PREVIOUS_FOLDER, type RunSelection } from './storage.js'
 
 /** The stocks that a folder knows. */
 export interface KnownStocks {
-  /** Those of the stored master list. */
   readonly listed: readonly NamedStock[]
   /** Those of earlier lists and files, under the symbols of that time. */
   readonly earlier: readonly NamedStock[]

@@ -6,7 +6,6 @@ import type { WantedRun } from './earlier-runs.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { JournalFacts, SessionRequest } from './storage.js'
 
-/** What the storage must know to open a session for a run. */
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: WantedRun): SessionRequest => {
   const { record, startedAt, holidays, isSimulated, isRecorded } = wanted
   const { exchange } = settings

@@ -1,8 +1,9 @@
 /** A storage of your own: outputs are posted to a webhook, with back-pressure. */
 import { catchError, concatMap, map, type Observable, of, throwError } from 'rxjs'
 import { fromFetch } from 'rxjs/fetch'
-import { StorageError } from 'scripstream'
-import { memory, type Output, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
+import type { Output } from 'scripstream/define'
+import { StorageError } from 'scripstream/errors'
+import { memory, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
 
 /** Sends a text; completes when it has arrived, errors otherwise. */
 export type Post = (text: string) => Observable<unknown>

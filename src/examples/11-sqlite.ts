@@ -1,7 +1,8 @@
 /** A storage on SQLite: the rows of an item replace its earlier ones in one transaction. Works with `node:sqlite` (Node 22.13 or newer) and with better-sqlite3. */
 import { map } from 'rxjs'
-import { StorageError } from 'scripstream'
-import { memory, type Output, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
+import type { Output } from 'scripstream/define'
+import { StorageError } from 'scripstream/errors'
+import { memory, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
 
 /** What this uses of a database. `new DatabaseSync(path)` of `node:sqlite` and `new Database(path)` of better-sqlite3 have it. */
 export interface SqliteDatabase {

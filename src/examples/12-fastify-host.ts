@@ -1,17 +1,9 @@
-/** A host that collects on request, as a plugin of Fastify: POST /runs starts a run, GET /runs/last shows it, and closing the server stops it. */
-import type { Subscription } from 'rxjs'
-import type { Collector, RunEvent, RunReport } from 'scripstream'
-
-/** How the last run goes. */
-export type RunState =
-  | { readonly state: 'idle' }
-  | { readonly state: 'running'; readonly finished: readonly string[] }
-  | ({ readonly state: 'ended' } & Pick<RunReport, 'outcome' | 'missing'>)
-  | { readonly state: 'failed'; readonly reason: string }
+/** A host that collects on request, as a plugin of Fastify: POST /runs starts a run, GET /runs/last shows it, GET /health is for its monitor, and closing the server stops it. */
+import type { Collector, Run } from 'scripstream'
 
 /** What this uses of Fastify, so that the example compiles without it. In your app, write `FastifyInstance` instead. */
 export interface Host {
-  get(path: string, handler: () => Promise<unknown>): unknown
+  get(path: string, handler: (request: unknown, reply: Reply) => Promise<unknown>): unknown
   post(path: string, handler: (request: unknown, reply: Reply) => Promise<unknown>): unknown
   addHook(name: 'onClose', hook: () => Promise<void>): unknown
 }
@@ -22,31 +14,29 @@ export interface Reply {
 
 /** `fastify.register(runRoutes(collector))`. One run at a time: a second request gets 409. */
 export const runRoutes =
-  (collector: Pick<Collector, 'events'>) =>
+  <Rows>(collector: Pick<Collector<Rows>, 'open' | 'health'>) =>
   async (app: Host): Promise<void> => {
-    let last: RunState = { state: 'idle' }
-    let running: Subscription | undefined
-
-    const follow = (event: RunEvent): void => {
-      if (event.type === 'stream-finished' && last.state === 'running') last = { ...last, finished: [...last.finished, event.stream] }
-      if (event.type !== 'run-finished') return
-      const { outcome, missing = {} } = event.report
-      last = { state: 'ended', outcome, missing }
-    }
+    let run: Run<Rows> | undefined
+    const closing = new AbortController()
 
     app.post('/runs', async (_, reply) => {
-      reply.code(last.state === 'running' ? 409 : 202)
-      if (last.state === 'running') return { error: 'a run is active' }
-      last = { state: 'running', finished: [] }
-      running = collector.events().subscribe({
-        next: follow,
-        error: ({ message }: Error) => {
-          last = { state: 'failed', reason: message }
-        },
-      })
-      return last
+      const isActive = run?.state().status === 'waiting' || run?.state().status === 'running'
+      reply.code(isActive ? 409 : 202)
+      if (isActive) return { error: 'a run is active' }
+      run = collector.open({ signal: closing.signal })
+      // How it ends is in its state, a failure too.
+      run.report$.subscribe({ error: () => {} })
+      return { status: 'running' }
     })
-    app.get('/runs/last', async () => last)
+    app.get('/runs/last', async () => {
+      const state = run?.state() ?? { status: 'none' }
+      return 'error' in state ? { status: state.status, reason: String(state.error) } : state
+    })
+    app.get('/health', async (_, reply) => {
+      const { isHealthy, activeRuns } = collector.health()
+      reply.code(isHealthy ? 200 : 503)
+      return { activeRuns }
+    })
     // Aborts the requests in flight and releases the folder. The next run resumes.
-    app.addHook('onClose', async () => running?.unsubscribe())
+    app.addHook('onClose', async () => closing.abort())
   }

@@ -4,7 +4,7 @@
  * @module scripstream/fleet
  * @beta
  */
-export type { FleetMember, FleetState } from '../model/report.js'
+export type { FleetState } from '../model/report.js'
 export { fleet, reachFleet } from './driver.js'
 export type { FleetOptions } from './options.js'
 export { fleetWorker, type WorkerNews, type WorkerOptions, workerName } from './worker.js'

@@ -30,7 +30,6 @@ const decodeUtf8 = (body: Uint8Array): string => {
 const MAX_BYTES_READ = 4_096
 const MAX_CHARACTERS_SHOWN = 60
 
-/** Describes the reply to a failed request. */
 export const describeResponse = ({ status, contentType, body }: HttpReply, redact: Redact): FailedResponse => {
   const [type, start] = [formatContentType(contentType), formatStart(body)]
   return { status, type: type && redact(type), bytes: body.length, start: start && redact(start) }
@@ -140,7 +139,6 @@ export const filledCsv = (columns: readonly string[]) => {
 /** Tried in this order; one text may mix them. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
-/** The cells of a CSV, trimmed, row by row. */
 export const parseTable = (text: string): string[][] => {
   try {
     return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true, record_delimiter: LINE_ENDS })

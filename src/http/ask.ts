@@ -47,7 +47,6 @@ const TOTAL_FACTOR = 6
 export interface AskDependencies {
   readonly transport: Transport
   readonly settings: Settings
-  /** The name of the stream, for errors. */
   readonly stream?: string
   /** Shared by all streams of the run. */
   readonly limiters: LimiterRegistry
@@ -61,11 +60,9 @@ export interface AskDependencies {
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
-  /** Observes each request. */
   readonly watch?: RequestWatch | undefined
 }
 
-/** An endpoint as the requests of a stream use it. */
 interface Route<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
   readonly limiter: HostLimiter
@@ -334,7 +331,6 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   }
 }
 
-/** An attempt that is observed, and its reply. */
 interface WatchedAttempt {
   readonly at: number
   readonly follower: RequestFollower | undefined

@@ -26,7 +26,6 @@ export interface ConnectionOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Open connections. */
 interface Connections {
   readonly send: Transport
   /** Closes every socket at once; requests in flight error. */

@@ -52,7 +52,6 @@ export interface ShapeNode {
   readonly perAnswer: readonly KnownField[]
   /** Answers that had one. */
   answers: number
-  /** Records checked. */
   records: number
 }
 
@@ -88,7 +87,6 @@ const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, fie
   }
 }
 
-/** A node and all below it. */
 const listNodes = (node: ShapeNode): readonly ShapeNode[] => [
   node,
   ...[...node.known.values()].flatMap(({ inner }) => (inner === undefined ? [] : listNodes(inner))),
@@ -144,9 +142,7 @@ export interface FieldProblem {
   readonly node: ShapeNode
   readonly field: KnownField
   readonly fault: FieldFault
-  /** The first wrong value. */
   readonly seen: unknown
-  /** Number of records in the sample. */
   readonly sampleSize: number
   readonly isRefused: boolean
 }
@@ -229,10 +225,8 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
 interface ShapeCheck {
   readonly required: RequiredFields | undefined
   readonly differences: Map<string, FieldDifference>
-  /** The number of the answer. */
   number: number
   answer: unknown
-  /** The item that the answer is for. */
   item: string
   /** The faults of its required fields. */
   problems: FieldProblem[]
@@ -261,7 +255,6 @@ const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[
   }
 }
 
-/** Compares the fields of a record with those of its node. */
 const checkRecord = (check: ShapeCheck, node: ShapeNode, record: Row): void => {
   for (const name in record) {
     const value = record[name]

@@ -20,7 +20,6 @@ export interface Route {
   readonly proxy?: NetworkProxy | undefined
 }
 
-/** What all requests share. */
 interface Sender {
   readonly findTarget: (request: HttpRequest) => { readonly route: Route; readonly path: string }
   readonly redirect: Redirect | undefined
@@ -51,7 +50,6 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
   private status = 0
   private headers: ReplyHeaders = {}
   private proxy: NetworkProxy | undefined
-  /** The number of redirects before. */
   private hop = 0
 
   constructor(

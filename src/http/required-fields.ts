@@ -99,7 +99,6 @@ const hasUnknownContainer = (record: Row, { known }: ShapeNode): boolean =>
     ([name, value]) => !known.has(name) && typeof value === 'object' && value !== null && Object.keys(value).length > 0,
   )
 
-/** Describes the fault of a required field. */
 const formatFieldProblem = ({ fault, field, seen }: FieldProblem): string => {
   const descriptions: Readonly<Record<FieldFault, string>> = {
     gone: 'is missing from the answer',

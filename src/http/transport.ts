@@ -67,7 +67,6 @@ export interface RequestFollower {
   readonly end: (end: RequestEnd) => void
 }
 
-/** Observes the requests of a stream. */
 export interface RequestWatch {
   readonly begin?: ((start: RequestStart) => RequestFollower) | undefined
   readonly end: (end: RequestEnd) => void

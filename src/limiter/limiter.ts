@@ -21,7 +21,6 @@ import {
   type LimiterState,
 } from './state.js'
 
-/** A request in the queue of a limiter. */
 export interface QueuedRequest {
   /** The request was admitted: send it now. */
   start(permit: Permit): void
@@ -37,7 +36,6 @@ export interface QueuedRequest {
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
 interface LimiterOptions {
-  /** Of the host, or of the endpoint. */
   readonly name: string
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
@@ -65,7 +63,6 @@ export class Limiter {
     return this.options.name
   }
 
-  /** How many requests are in the queue. */
   get waiting(): number {
     return this.queue.size
   }
@@ -89,7 +86,6 @@ export class Limiter {
     if (this.queue.size > 0) this.admitQueued()
   }
 
-  /** Removes a request from the queue. */
   cancel(request: QueuedRequest): void {
     if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
   }
@@ -244,7 +240,6 @@ export abstract class LimitedRequest implements QueuedRequest {
     return hasTrouble(this.limiter.host.limiter.state) || hasTrouble(this.limiter.endpoint.state)
   }
 
-  /** The attempt was answered. */
   protected countAnswer(): void {
     this.limiter.host.link.onReply(asyncScheduler.now() - this.startedAt)
     this.release(answered)
@@ -320,7 +315,6 @@ const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: Limiter): bo
 
 /** Tells the failures of single items from those of their host. */
 export class ItemFailures {
-  /** Answers of the host so far. */
   answers = 0
   /** The number of answers when an item last failed; -1 for items that fail by themselves. */
   private readonly answersAtFailure = new Map<string, number>()
@@ -350,7 +344,6 @@ const SATURATED_SHARE = 1 / 4
 export class NetworkLink {
   /** When the last bytes arrived from any host, epoch milliseconds. */
   bytesAt = 0
-  /** Requests answered so far. */
   served = 0
   /** Moving average (EWMA) of the time to a complete reply; undefined before the first. */
   answerMs: number | undefined

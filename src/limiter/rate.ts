@@ -1,7 +1,6 @@
 /** An adaptive limit of the rate (requests a second) or of the concurrency (requests in flight). It grows until the host refuses again. */
 interface AdaptiveLimit {
   readonly level: number
-  /** When it was set. */
   readonly since: number
   /** Whether the host's limit is known. Until then the limit doubles each second (slow start). */
   readonly isKnown: boolean
@@ -35,7 +34,6 @@ export interface RateState {
   /** The concurrency in the settings; infinite if there is none. */
   readonly maxInFlight: number
   readonly inFlight: AdaptiveLimit
-  /** When the next request may be sent. */
   nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
   recoveredAt: number
@@ -102,7 +100,6 @@ export const computeDelay = (rate: RateState, inFlight: number, now: number): nu
 export const computeMaxInFlight = ({ inFlight, maxInFlight }: RateState, now: number): number =>
   Math.min(maxInFlight, computeLimit(inFlight, now))
 
-/** Requests a second now. */
 export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number): number =>
   Math.min(maxPerSecond, Math.max(MIN_RATE, computeLimit(perSecond, now)))
 
@@ -200,7 +197,6 @@ const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now
   return { ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited, signs: { ...forget(signs), accidents } }
 }
 
-/** Records the first refusal. */
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => {
   rollWindow(rate.granted, now)
   return { ...rate, refusal: { at: now, inFlight, granted: 0, refused: 0 } }

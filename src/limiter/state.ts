@@ -62,7 +62,6 @@ const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
   truncated: 'item',
 }
 
-/** What the failure of an attempt shows. */
 export const classifyError = (error: unknown): HealthSignal => {
   if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
   if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
@@ -85,7 +84,6 @@ const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterM
   retryAfterMs,
 })
 
-/** The settings that a limiter uses. */
 export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
 
 /** A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the limiter's stopwatch. */
@@ -227,7 +225,6 @@ export const countAnswer = (host: LimiterState, generation: number, now: number)
   return true
 }
 
-/** The end of an attempt. */
 export interface AttemptEnd {
   /** The generation in which it was sent. */
   readonly generation: number

@@ -96,7 +96,6 @@ const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
 const findLast = (days: Iterable<Day>): Day | undefined => [...days].sort().at(-1)
 
-/** The days after one until another. */
 const listDays = (from: Day, to: Day): readonly Day[] => {
   const days: Day[] = []
   for (let day = addDays(from, 1); day <= to; day = addDays(day, 1)) days.push(day)
@@ -126,7 +125,6 @@ export interface Place {
   readonly doubt?: string
 }
 
-/** What is known about the sessions. */
 export interface KnownSessions {
   /** Weekdays without a session. */
   readonly holidays: ReadonlySet<Day>
@@ -136,7 +134,6 @@ export interface KnownSessions {
   readonly areFresh: boolean
   /** Whether nothing that every session changes differs from the record of a day. */
   readonly isUnchangedSince: (day: Day) => boolean
-  /** The recorded days, oldest first. */
   readonly recorded: readonly Day[]
   /** The newest confirmed session of the history, and when it was recorded, epoch milliseconds. */
   readonly newest?: { readonly day: Day; readonly knownAt: number } | undefined

@@ -87,7 +87,6 @@ const countLines = (bytes: Buffer): number => {
   return lines
 }
 
-/** Arrays for that many candles. */
 export const createCandleArrays = (room: number): CandleArrays => ({
   length: 0,
   time: new Float64Array(room),
@@ -150,7 +149,6 @@ const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)
 
 const parseNumber = (text: string): number => (NUMBER_PATTERN.test(text) ? Number(text) : Number.NaN)
 
-/** The candle at an index; `undefined` outside of the file. */
 export const candleAt = ({ length, time, open, high, low, close, volume }: CandleArrays, index: number): Candle | undefined =>
   index < 0 || index >= length
     ? undefined
@@ -171,7 +169,6 @@ export const findFileFault = ({ candles, hasHeader, badLine, isTruncated }: Cand
   return badLine !== undefined && (isTruncated || !badLine.isLast) ? 'malformed line' : undefined
 }
 
-/** The chunks of a file with the given candles only. */
 export const formatCandleFile = (candles: Candles): readonly (string | Uint8Array)[] => [HEADER, formatCandles(candles)]
 
 /**
@@ -204,17 +201,14 @@ export const DAY_SECONDS = 86_400
 /** The day of a candle in days since 1970 in India, whatever hour its timestamp has. */
 export const toDayNumber = (time: number): number => Math.floor((time + INDIA_OFFSET_SECONDS) / DAY_SECONDS)
 
-/** The day of a candle in India. */
 export const toCandleDay = ([time]: Candle): Day => toDay(time * 1_000)
 
 /** Whether two ascending times are on one day. */
 export const isSameDay = (earlier: number, later: number): boolean =>
   later - earlier < DAY_SECONDS && toDayNumber(later) === toDayNumber(earlier)
 
-/** The calendar day of a day number. */
 export const numberToDay = (number: number): Day => toDay(number * DAY_SECONDS * 1_000)
 
-/** The day number of a calendar day. */
 export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
 
 const list = <S extends z.ZodType>(cell: S) => column(z.array(cell).nullish(), { usual: true, required: true })

@@ -19,19 +19,16 @@ export const readStoredRows = (stored: Stored, file: string): Observable<readonl
     catchItemFailure(() => of([])),
   )
 
-/** The stocks of a stored master list; none if it is missing or unreadable. */
 export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
   readStoredRows(stored, file).pipe(
     map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
   )
 
-/** A listed stock with the name of its files. */
 interface Listing {
   readonly stock: Stock
   readonly fileName: string
 }
 
-/** A stock that is in both lists. */
 interface Pair {
   readonly before: Listing
   readonly now: Listing

@@ -7,19 +7,15 @@ export interface Page<R> {
   readonly total: number
 }
 
-/** How to read a list page by page. */
 export interface Paging<R> {
-  /** Requests one page; the first is 1. */
   readonly request: (page: number) => Observable<Page<R>>
   /** The requested number of rows per page. */
   readonly size: number
-  /** The identity of a row. */
   readonly keyOf: (row: R) => string
   /** Called if the list lacks rows; without it the result is a `RefusedError`. */
   readonly accept?: ((shortfall: string) => void) | undefined
 }
 
-/** The state after a page. */
 interface PageProgress<R> {
   readonly page: number
   readonly rows: readonly R[]

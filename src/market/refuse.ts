@@ -73,7 +73,6 @@ export const rejectShrunk =
     )
   }
 
-/** Reads a stored text file as lines. */
 export const readStoredLines: NonNullable<ShrinkOptions['readStored']> = (stored, file) =>
   stored.text(file).pipe(map((text) => text?.split('\n').slice(0, -1)))
 

@@ -19,11 +19,9 @@ export type NewCandle = readonly [before: Candle | undefined, candle: Candle]
 export const pairWithPrevious = (candles: readonly Candle[], before?: Candle): readonly NewCandle[] =>
   candles.map((candle, place): NewCandle => [candles[place - 1] ?? before, candle]).slice(-newest)
 
-/** What the checks of a series use. */
 interface CheckContext {
   readonly series: { readonly isIndex?: boolean }
   readonly tools: Pick<Tools, 'accepts' | 'warn' | 'asOf'>
-  /** The corporate actions that move its price. */
   readonly actions: readonly PriceAction[]
 }
 
@@ -186,7 +184,6 @@ const checkLevel = (compared: Compared, context: CheckContext, counts: RescaleCo
   )
 }
 
-/** Why a candle is impossible; undefined if it is possible. */
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
   const prices = `open ${open}, high ${high}, low ${low}, close ${close}`
   if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is not a number: ${prices}, volume ${volume}`
@@ -304,7 +301,6 @@ export const describeRewriting = (stored: CandleArrays, answered: CandleArrays, 
   return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`
 }
 
-/** Whether the prices were multiplied. */
 export const isMultiple = (factor: number): boolean => Math.abs(factor - 1) > thresholds.rescale.tolerance
 
 /** Whether no corporate action can explain the factor. */

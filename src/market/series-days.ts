@@ -59,7 +59,6 @@ export const countDays = (all: readonly DaySet[]) => {
     days: function* (): Iterable<number> {
       for (let index = 0; index < length; index += 1) if ((trading[index] as number) > 0) yield from + index
     },
-    /** The last day of any series. */
     newest: to,
     on: (day: number): DayCount => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
   }

@@ -4,7 +4,6 @@ import type { WrongSymbol } from '../model/report.js'
 import type { Stock } from '../model/stock.js'
 import { findNearMatch } from '../model/text.js'
 
-/** A stock as lists name it. */
 export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
 
 /**
@@ -37,7 +36,6 @@ export const resolveSymbols = (texts: readonly string[], stocks: readonly NamedS
   return { symbols: [...found, ...unknown], wrong, guesses }
 }
 
-/** What is wrong with a symbol. */
 export const describeWrongSymbol = ({ given, now, near = [] }: WrongSymbol): string => {
   if (now !== undefined) return `${given} is now ${now}`
   return near.length === 0 ? given : `${given} (did you mean ${near.join(' or ')}?)`
@@ -51,7 +49,6 @@ export const listWrongSymbols = (wrong: readonly WrongSymbol[]): readonly string
   ...(wrong.length > MAX_NAMED ? [`and ${wrong.length - MAX_NAMED} more`] : []),
 ]
 
-/** The error for symbols that are not listed. */
 export const createUnknownSymbolsError = (wrong: readonly WrongSymbol[]): UsageError =>
   new UsageError(
     `unknown ${wrong.length === 1 ? 'symbol' : 'symbols'}: ${listWrongSymbols(wrong).join(', ')}; known symbols are in master_isin_map.json`,

@@ -39,7 +39,6 @@ export interface Series {
   readonly readActions?: () => Observable<readonly PriceAction[]>
 }
 
-/** What the update of a stored series uses. */
 interface Update {
   readonly series: Series
   readonly tools: Tools

@@ -43,5 +43,4 @@ export const CandleRow = row({
   }),
 })
 
-/** The columns of a candle file. */
 export const CANDLE_COLUMNS: readonly string[] = Object.keys(CandleRow.shape)

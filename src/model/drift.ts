@@ -19,7 +19,6 @@ export const createDriftMatcher = (document: unknown): ((drift: DriftName) => bo
   return (drift) => keys.has(toDriftKey(drift))
 }
 
-/** Reads stored drift; ignores invalid entries. */
 export const driftIn = (document: unknown): readonly Drift[] => (Array.isArray(document) ? document.filter(isDrift) : [])
 
 const isDrift = (value: unknown): value is Drift =>
@@ -34,5 +33,4 @@ export const joinDrift = (one: readonly Drift[], other: readonly Drift[]): reado
   return [...joined.values()]
 }
 
-/** Whether a drift makes its run partial. */
 export const isSignificant = ({ accepted, rare }: Drift): boolean => accepted !== true && rare !== true

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { ColumnFacts, Kind } from './row-schema.js'
 
-/** A field as a schema describes it. */
 export interface FieldDescription {
   readonly kinds: readonly Kind[]
   /** The kinds as people read them; a format replaces its kind. */

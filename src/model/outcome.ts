@@ -88,5 +88,4 @@ export const skippedResult: ItemResult<never> = { status: 'skipped', rows: [] }
 /** Whether the provider answered for this item, so that the answer replaces what is stored. */
 export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'
 
-/** Whether the item failed. */
 export const isLost = ({ status }: { readonly status: Status }): boolean => !['success', 'empty', 'skipped'].includes(status)

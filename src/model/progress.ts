@@ -1,7 +1,6 @@
 import { getOrAdd } from './map.js'
 import { hasEnded, isSelected, type RunStatsReading, type StreamStats } from './run-stats.js'
 
-/** What is known of a stream before it starts. */
 export interface StreamForecast {
   readonly name: string
   /** Streams of the first phase run one after the other, all others in parallel. */
@@ -11,7 +10,6 @@ export interface StreamForecast {
   readonly items: number | 'stocks' | undefined
 }
 
-/** Estimated progress of one stream. */
 interface StreamEstimate {
   /** The finished share, from 0 to 1; it never decreases. */
   readonly share: number
@@ -23,7 +21,6 @@ interface StreamEstimate {
   readonly pausedUntil: number | undefined
 }
 
-/** The progress of the whole run. */
 export interface OverallProgress {
   readonly done: number
   /** Undefined until the stocks are known. */

@@ -32,7 +32,6 @@ export const createRedactor = (settings: Partial<Settings>): Redact => {
 /** Credentials in an address, also truncated ones: a colon without a port after it. */
 const CREDENTIALS = /^(\w+:\/\/)(?:[^/?#]*@|[^/?#:]*:(?!\d*(?:[/?#]|$))[^/?#]*)/
 
-/** An address without credentials and query. */
 const redactAddress = (address: string): string =>
   address.replace(CREDENTIALS, `$1${MASK}@`).replace(/[?#].+/, (query) => `${query.charAt(0)}${MASK}`)
 

@@ -39,7 +39,6 @@ export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt
   readonly drift?: number
 }
 
-/** The entry of a report. `failed` are the failed items by stream. */
 export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string, readonly string[] | 'all'>>): RunLogEntry => {
   const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, stale, drift = [] } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)

@@ -4,7 +4,6 @@ import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, hostFields, Settings } from './settings.js'
 import { findClosest, suggest } from './text.js'
 
-/** What is wrong with a setting. */
 export interface SettingsIssue extends UsageIssue {
   /** The setting that the message is about; empty for the settings as a whole. */
   readonly setting: string
@@ -70,7 +69,6 @@ const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
 export const isConfidential = (setting: string): boolean =>
   ['headers', 'sheetId', 'asmTabId', 'gsmTabId', 'notify', 'notifySecret'].includes(setting)
 
-/** A wrong value as text. */
 const formatValue = (given: unknown, setting: string): string => {
   const text = JSON.stringify(given)
   return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text

@@ -26,7 +26,6 @@ const findBest = (name: string, candidates: readonly string[], most: (candidate:
   return best?.candidate
 }
 
-/** The Levenshtein distance. */
 const countEdits = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...one].entries()) {

@@ -38,6 +38,7 @@ export interface ListTable {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
+  /** Whether there are more rows. */
   readonly isCut: boolean
   /** The recorded day that answers. */
   readonly usedDay?: string
@@ -53,10 +54,6 @@ export interface SearchAnswer {
 /** `GET /api/market`: the market on the newest session. */
 export interface MarketAnswer {
   readonly breadth: Breadth
-  readonly gainers: Panel<Mover>
-  readonly losers: Panel<Mover>
-  /** The most traded stocks against their usual volume. */
-  readonly busiest: Panel<Mover>
   readonly indices: Panel<IndexRow>
 }
 
@@ -70,10 +67,12 @@ export interface TodayAnswer {
 export interface ResultsRow {
   readonly symbol: string
   readonly name: string
+  /** When they were filed. */
   readonly day: string
   readonly quarter?: string
   readonly salesCr?: number
   readonly salesYoyPct?: number
+  readonly salesQoqPct?: number
   readonly profitCr?: number
   readonly profitYoyPct?: number
   readonly profitQoqPct?: number
@@ -84,6 +83,7 @@ export interface ResultsRow {
 export interface UpcomingAction {
   readonly symbol: string
   readonly name?: string
+  /** The ex-date. */
   readonly day: string
   readonly action: string
   /** Rupees a share. */
@@ -114,21 +114,36 @@ export interface OwnStock {
   readonly notes?: readonly { readonly day: string; readonly kind: string; readonly title: string }[]
 }
 
-/** `GET /api/market/lists`: what the lists of the market say. They are small, so that this answer comes first. */
-export interface ListsAnswer {
-  /** `missing`: the sides whose list is not there, which is not the same as no stock. */
-  readonly circuits: Panel<CircuitRow> & { readonly missing: readonly CircuitRow['side'][] }
-  readonly surveillance: Panel<ListChange>
-  readonly bands: Panel<ListChange>
+/** `GET /api/market/feed`: what happened on the newest day, grouped by stock, the largest stocks first. */
+export interface FeedAnswer {
+  readonly day?: string
+  /** How many stocks there are; `rows` may be cut. */
+  readonly stocks: number
+  /** How many filings, news, announcements and deals there are. */
+  readonly kinds: Readonly<Record<string, number>>
+  readonly rows: readonly FeedRow[]
+  /** What is missing, damaged or older than the last run, a sentence each. */
+  readonly problems: readonly string[]
 }
 
-/** `GET /api/market/documents`: filings, news, announcements and deals, each of the newest day that has some. */
-export interface DocumentsAnswer {
-  readonly deals: Panel<DealRow>
-  readonly announcements: Panel<AnnouncementRow>
-  readonly filings: Panel<AnnouncementRow>
-  readonly news: Panel<NewsRow>
-  readonly sentiments: Readonly<Record<string, number>>
+/** A stock with the newest of its events of the day; `total` counts all. */
+export interface FeedRow {
+  readonly symbol: string
+  readonly name?: string
+  readonly total: number
+  readonly events: readonly FeedEvent[]
+}
+
+export interface FeedEvent {
+  /** `HH:MM`, India time. */
+  readonly time?: string
+  readonly kind: 'filing' | 'news' | 'announcement' | 'deal'
+  readonly title: string
+  /** Kind of a filing or announcement, sentiment of news, exchange of a deal. */
+  readonly detail?: string
+  /** Of a deal, crore rupees; negative for a sale. */
+  readonly value?: number
+  readonly url?: string
 }
 
 /** Advances and declines of the stocks that have a candle of the session. */
@@ -154,17 +169,6 @@ export interface Breadth {
   readonly sessions: readonly (readonly [day: string, advances: number, declines: number])[]
 }
 
-export interface Mover {
-  readonly symbol: string
-  readonly name: string
-  readonly close: number
-  readonly changePct: number
-  readonly volume: number
-  /** Against the average of the 20 sessions before. */
-  readonly volumeTimes?: number
-  readonly turnoverCr: number
-}
-
 export interface IndexRow {
   readonly key: string
   readonly symbol: string
@@ -174,52 +178,6 @@ export interface IndexRow {
   readonly changePct?: number
   /** The closes of the last 60 sessions, oldest first. */
   readonly closes: readonly number[]
-}
-
-/** A stock of a list of the whole market. */
-export interface NamedStock {
-  readonly symbol: string
-  readonly name: string
-  /** It is not in the master list of the folder. */
-  readonly hasNoPage?: true
-}
-
-export interface CircuitRow extends NamedStock {
-  readonly side: 'upper' | 'lower'
-  readonly price?: number
-  readonly changePct?: number
-  /** Whether it was not there before the last run; absent if there is nothing to compare with. */
-  readonly isNew?: boolean
-}
-
-/** A stock that entered a list, left it, or changed its place in it. */
-export interface ListChange extends NamedStock {
-  readonly change: string
-  readonly detail: string
-}
-
-export interface DealRow extends NamedStock {
-  readonly client: string
-  readonly side: 'bought' | 'sold'
-  /** Bulk or block. */
-  readonly kind: string
-  readonly quantity: number
-  readonly price: number
-  readonly valueCr: number
-}
-
-export interface AnnouncementRow {
-  readonly symbol: string
-  readonly name: string
-  /** `YYYY-MM-DD HH:MM`, India time. */
-  readonly at: string
-  readonly title: string
-  readonly kind?: string
-  readonly url?: string
-}
-
-export interface NewsRow extends AnnouncementRow {
-  readonly sentiment: string
 }
 
 /** `GET /api/stock/SYMBOL` */

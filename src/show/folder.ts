@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { DamagedFileError } from '../model/errors.js'
-import { omitUndefined, type Row } from '../model/row.js'
+import type { Row } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { describeFileError, getErrorCode, statFile } from '../storage/file-system.js'
@@ -50,14 +50,6 @@ export interface StoredList<R = Row> {
   /** Why it cannot be read, as a sentence. */
   readonly damage?: string
 }
-
-/** Several lists as one, which is missing if all of them are. */
-export const joinLists = <R>(lists: readonly StoredList<R>[]): StoredList<R> =>
-  omitUndefined({
-    rows: lists.flatMap(({ rows }) => rows),
-    isMissing: lists.every(({ isMissing }) => isMissing),
-    damage: lists.find(({ damage }) => damage !== undefined)?.damage,
-  })
 
 const MISSING: StoredList<never> = { rows: [], isMissing: true }
 

@@ -1,9 +1,8 @@
 import type { Day } from '../model/trading-day.js'
 import type {
   CandlesAnswer,
-  DocumentsAnswer,
+  FeedAnswer,
   IndexAnswer,
-  ListsAnswer,
   ListTable,
   MarketAnswer,
   OwnStocksAnswer,
@@ -11,9 +10,8 @@ import type {
   TodayAnswer,
 } from './answers.js'
 import type { ChartWishes } from './candles.js'
-import { readDocuments } from './documents.js'
+import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
-import { readMarketLists } from './lists.js'
 import { readMarket } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
 import { readOwnStocks, readToday } from './today.js'
@@ -23,18 +21,27 @@ export { type DataSource, type MarketFolder, openMarketFolder } from './folder.j
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
-export { readMarketLists }
 
-export const readWholeMarket = async (folder: MarketFolder): Promise<MarketAnswer & ListsAnswer & DocumentsAnswer> => ({
-  ...(await readMarket(folder)),
-  ...(await readMarketLists(folder)),
-  ...(await readDocuments(folder)),
+/** What the morning's page shows of the market, in every format. */
+export interface MorningMarket {
+  readonly market: MarketAnswer
+  readonly today: TodayAnswer
+  readonly own: OwnStocksAnswer
+  readonly feed: FeedAnswer
+}
+
+/** Reads the market of the last run, with the stocks of a watchlist. */
+export const readMorning = async (folder: MarketFolder, watched: readonly string[]): Promise<MorningMarket> => ({
+  market: await readMarket(folder),
+  today: await readToday(folder),
+  own: await readOwnStocks(folder, watched.join(',')),
+  feed: await readFeed(folder),
 })
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
 export interface ShowAnswers {
   readonly market: MarketAnswer
-  readonly documents: DocumentsAnswer
+  readonly feed: FeedAnswer
   readonly stock: StockAnswer | undefined
   readonly candles: CandlesAnswer | undefined
   readonly index: IndexAnswer | undefined
@@ -63,7 +70,7 @@ const readers: {
   readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<ShowAnswers[Kind]>
 } = {
   market: readMarket,
-  documents: readDocuments,
+  feed: readFeed,
   stock: readStock,
   candles: readCandles,
   index: readIndex,

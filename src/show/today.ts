@@ -21,18 +21,18 @@ const DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
 
 const WITH = [
   `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
-    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct",
+    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct", if(figures_are_of_results = 1, sales_qoq_pct, NULL) AS "salesQoqPct",
     if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${DAY} - ${RESULT_DAYS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
     FROM corporate_actions AS a LEFT JOIN ${NAMES} AS m USING (symbol)
-    WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} GROUP BY symbol, ex_date, lower(action))`,
+    WHERE ex_date BETWEEN ${DAY} AND ${DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
 ]
 
 const PARTS: Readonly<Record<keyof TodayTables, string>> = {
   results: listOf(
-    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
       row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${SHOWN}`,
     'r.place',

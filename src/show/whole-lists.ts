@@ -3,22 +3,15 @@ import { omitUndefined } from '../model/row.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type { ListTable } from './answers.js'
-import { isUpToRun } from './documents.js'
+import { isUpToRun } from './feed.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
+import { findStockList, type WholeList } from './stock-lists.js'
 import { readIndices, readSid } from './stocks.js'
 import { NAMES, readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
 
-/** A whole list of the market: one statement over the tables, and the columns of which one value can be chosen. */
-interface WholeList {
-  readonly title: string
-  readonly about: string
-  readonly facets: readonly string[]
-  readonly streams: readonly string[]
-  readonly sql: string
-}
-
+/** The names of stocks, for lists without them. */
 const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
 const DAYS = 7
@@ -36,26 +29,34 @@ const figures = (before: string, after: string): string =>
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
     .join(', ')
 
+/** What is to be known of a stock on the day, with ` · ` between. */
+const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'no trade', NULL), if(new_high_52w = 1, '52-week high', NULL), if(new_low_52w = 1, '52-week low', NULL),
+      circuit || ' limit', if(asm_stage IS NULL, NULL, 'ASM'), if(gsm_stage IS NULL, NULL, 'GSM'), if(band_before_pct IS NULL, NULL, 'band changed'),
+      if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL), if(next_action_day <= ${RUN_DAY} + 7, 'ex-date', NULL), if(deals_7d > 0, 'deals', NULL)), '')`
+
+/** The indices of each stock, where an optional stream collects them. */
+const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
+const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
+
 const LISTS: Readonly<Record<string, WholeList>> = {
   stocks: {
     title: 'Stocks',
     about: 'Every stock of the market, the most traded first',
-    facets: ['sector', 'board', 'marks', 'watch', 'circuit', 'fno'],
+    facets: ['universe', 'tags', 'sector', 'board'],
     streams: ['all-ohlcv'],
-    sql: `SELECT symbol, name, price_day, close_inr, change_pct, rvol AS volume_x, turnover_cr,
-      100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, return_1m_pct AS month_pct,
-      return_1y_pct AS year_pct, market_cap_cr, pe_ttm,
-      sector, board, if(fno = 1, 'F&O', NULL) AS fno, CASE WHEN new_high_52w = 1 THEN '52-week high' WHEN new_low_52w = 1 THEN '52-week low' END AS marks,
-      nullif(concat_ws(', ', if(asm_stage IS NULL, NULL, 'ASM'), if(gsm_stage IS NULL, NULL, 'GSM')), '') AS watch, coalesce(asm_stage, gsm_stage) AS stage, band, circuit FROM screener ORDER BY turnover_cr DESC NULLS LAST, symbol`,
+    sql: `SELECT symbol, name, close_inr, change_pct, rvol AS volume_x, turnover_cr,
+      100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, ${TAGS} AS tags, sector, return_1m_pct AS month_pct,
+      return_1y_pct AS year_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
+      FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
   sectors: {
     title: 'Sectors',
     about: 'The stocks of each sector: how many rose and fell, and what they traded',
     facets: [],
     streams: ['all-ohlcv'],
-    sql: `SELECT sector, '/list/stocks?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
+    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
       count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
-      100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_return_1m_pct, sum(turnover_cr) AS turnover_cr
+      100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_month_pct, sum(turnover_cr) AS turnover_cr
       FROM screener GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
@@ -150,18 +151,19 @@ const MAX_ROWS = 20_000
 const TIME_LIMIT_MS = 60_000
 
 /**
- * Reads a whole list, as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
+ * Reads a whole list, or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
  * @throws UsageError if no record answers for the day
  */
 export const readWholeList = async (folder: MarketFolder, name: string): Promise<ListTable | undefined> => {
-  const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined
+  const list = Object.hasOwn(LISTS, name) ? LISTS[name] : findStockList(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: raw, streams: own, ...about } = list
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.
-  const sql = runDay === undefined ? raw : raw.replaceAll(RUN_DAY, `DATE '${runDay}'`)
+  const known = listTables(streams).some(({ name: table }) => table === 'index_spells') ? raw : raw.replace(MEMBERS, NO_MEMBERS)
+  const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_ROWS, timeMs: TIME_LIMIT_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)

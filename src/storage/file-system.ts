@@ -43,7 +43,6 @@ export const isRemoteFolder = (folder: string): boolean | undefined => {
   }
 }
 
-/** Writes all bytes at the current position of an open file. */
 export const writeWhole = (fd: number, bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length; ) at += disk.writeSync(fd, bytes, at)
 }
@@ -82,7 +81,6 @@ const READ_CAUSES: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
 }
 
-/** Describes why the file system failed. */
 export const describeFileError = (error: unknown, what: 'read' | 'written' = 'written'): string => {
   const code = getErrorCode(error) ?? ''
   return (what === 'read' ? READ_CAUSES[code] : undefined) ?? CAUSES[code] ?? formatError(error)
@@ -111,13 +109,11 @@ export type FileStamp = readonly [bytes: number, modifiedAt: number]
 export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
   foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
 
-/** Whether a file with this stamp was found. */
 export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolean => found !== undefined && isSameStamp(stamp, found)
 
 const toStamp = (found: FileStats | undefined): FileStamp | undefined => found && [found.size, found.mtimeMs]
 const NO_STAMP: FileStamp = [0, 0]
 
-/** The size and time of a file; undefined if it is missing. */
 export const readStamp = (path: string): FileStamp | undefined => toStamp(statFile(path))
 
 /** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */
@@ -150,7 +146,6 @@ export const readStateDocument = async (path: string): Promise<unknown> => {
   }
 }
 
-/** Opens a file for reading as long as `use` runs. */
 export const withFileSync = <T>(path: string, use: (fd: number) => T): T => {
   const fd = disk.openSync(path, 'r')
   try {
@@ -169,7 +164,6 @@ export const withFile = async <T>(path: string, flags: OpenFlags, use: (fd: numb
   }
 }
 
-/** The names in a folder; none if there is no such folder. */
 export const listNames = async (folder: string): Promise<readonly string[]> => {
   try {
     return await disk.readdir(folder)
@@ -247,7 +241,6 @@ export interface WriteOptions {
   readonly isRemote?: boolean
 }
 
-/** Whether a name is that of a temporary file. */
 export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
 
 /**

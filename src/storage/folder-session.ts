@@ -85,13 +85,11 @@ export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
 
 const findPaths = (root: string, { isPartOfUnfinished }: SessionChoice): RunPaths => statePaths(root)[isPartOfUnfinished ? 'part' : 'run']
 
-/** A run in a folder. */
 interface FolderRun {
   readonly root: string
   readonly request: SessionRequest
   readonly choice: SessionChoice
   readonly digests: DigestLog
-  /** What closes the resources of the run. */
   readonly opened: (() => void)[]
 }
 
@@ -172,13 +170,10 @@ const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPat
   return warning
 }
 
-/** The end of a run. */
 interface RunEnding {
   readonly paths: RunPaths
-  /** Closes the journals. */
   readonly close: () => void
   readonly report: RunReport | undefined
-  /** If it can be resumed. */
   readonly endedAt?: number
 }
 

@@ -27,7 +27,6 @@ export interface LineStore<Place> {
   readonly read: (place: Place) => (index: number) => FileChunk
 }
 
-/** The records of one line, with their sort keys if they are sorted. */
 interface LineRecords<Place> {
   readonly place: Place
   readonly count: number
@@ -122,7 +121,6 @@ interface Appending<Place> {
   readonly done: (error?: unknown) => void
 }
 
-/** Appends a line with rows. */
 const appendRecords = <Place>(
   line: object,
   rows: readonly unknown[],
@@ -193,9 +191,7 @@ export interface FolderJournal {
 }
 
 interface JournalPlace {
-  /** The path of the journal. */
   readonly path: string
-  /** The output folder. */
   readonly root: string
   /** When a written output was last modified, epoch milliseconds. */
   readonly timeOf: (file: string) => number | undefined
@@ -275,9 +271,7 @@ interface RecordsPlace {
 }
 
 interface JournalFile extends LineStore<RecordsPlace> {
-  /** Writes the pending lines. */
   readonly flush: () => void
-  /** Discards the pending lines. */
   readonly close: () => void
 }
 

@@ -16,7 +16,6 @@ import {
   withFileSync,
 } from './file-system.js'
 
-/** The process that has a lock, as recorded in the lock file. */
 export interface LockHolder {
   readonly pid: number
   readonly host: string
@@ -53,7 +52,6 @@ const processScope = {
 export const describeThisProcess = (): Omit<LockHolder, 'since' | 'token'> =>
   removeUnknownFields({ pid: process.pid, host: hostname(), began: readStartTime(process.pid), ...processScope })
 
-/** Parses the content of a lock file; `undefined` if it is damaged. */
 export const parseHolder = (text: string): LockHolder | undefined => {
   try {
     const { pid, host, since, began, token, boot, pidNamespace } = JSON.parse(text) as Partial<LockHolder>
@@ -64,7 +62,6 @@ export const parseHolder = (text: string): LockHolder | undefined => {
   }
 }
 
-/** Removes fields that are unknown or have the wrong type. */
 const removeUnknownFields = (holder: Pick<LockHolder, 'pid' | 'host'> & { readonly [name in keyof LockHolder]?: unknown }): LockHolder =>
   Object.fromEntries(Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string')) as unknown as LockHolder
 
@@ -96,7 +93,6 @@ const isRunning = (pid: number): boolean => {
   return !['Z', 'X'].includes(readProcessStat(pid)[0] ?? '')
 }
 
-/** Reads the fields of `/proc/PID/stat` from the state on; empty where unavailable. */
 const readProcessStat = (pid: number): readonly string[] => {
   const stat = tryRead(() => disk.readFileSync(`/proc/${pid}/stat`, 'utf8'))
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
@@ -104,7 +100,6 @@ const readProcessStat = (pid: number): readonly string[] => {
 
 const readStartTime = (pid: number): string | undefined => readProcessStat(pid)[19]
 
-/** The content of a lock file. */
 interface LockFile {
   readonly path: string
   readonly text: string

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { join, posix } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { disk } from './disk.js'
@@ -60,7 +59,7 @@ export const forEachYielding = async <T>(elements: readonly T[], visit: (element
 export interface OutputDigest {
   /**
    * Its CRC-32, as eight hexadecimal digits: it shows every damage within 32 bits in a row, and any other change but one in 4 billion. It is
-   * no protection against forgery. The 32 digits of an earlier version are the start of its SHA-256. `DAMAGED` if a run continued a damaged file.
+   * no protection against forgery. `DAMAGED` if a run continued a damaged file.
    */
   readonly digest: string
   readonly stamp: FileStamp
@@ -68,25 +67,13 @@ export interface OutputDigest {
 
 export const DAMAGED = 'damaged'
 
-interface Digester {
-  readonly add: (chunk: Uint8Array) => void
-  readonly end: () => string
-}
-
-const SHA_LENGTH = 32
-
-/** Digests content in the way of a recorded digest, so that the two can be compared. */
-const createDigester = (recorded = ''): Digester => {
-  if (recorded.length === SHA_LENGTH) {
-    const hash = createHash('sha256')
-    return { add: (chunk) => void hash.update(chunk), end: () => hash.digest('hex').slice(0, SHA_LENGTH) }
-  }
+const createDigester = () => {
   let sum = 0
   return {
-    add: (chunk) => {
+    add: (chunk: Uint8Array): void => {
       sum = crc32(chunk, sum)
     },
-    end: () => sum.toString(16).padStart(8, '0'),
+    end: (): string => sum.toString(16).padStart(8, '0'),
   }
 }
 
@@ -110,7 +97,7 @@ export const createDigestLog = (root: string): DigestLog => {
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
     if (wanted === undefined) return false
-    const digester = createDigester(wanted.digest)
+    const digester = createDigester()
     digester.add(base)
     if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
@@ -146,7 +133,7 @@ export const createDigestLog = (root: string): DigestLog => {
 
 const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
 
-const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
+const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
 /** Returns the size and time of a file; undefined if it is missing. */
 type FindStamp = (file: string) => FileStamp | undefined
@@ -200,11 +187,11 @@ export const compactOutputDigests = async (
 
 const READ_BYTES = 1 << 20
 
-/** Reads a file and digests its content as a recorded digest was made. A file that is replaced meanwhile is read as it was. */
-export const digestFile = (path: string, recorded?: string): OutputDigest =>
+/** Reads a file and digests its content. A file that is replaced meanwhile is read as it was. */
+export const digestFile = (path: string): OutputDigest =>
   withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
-    const { add, end } = createDigester(recorded)
+    const { add, end } = createDigester()
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
     for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) add(buffer.subarray(0, bytes))
     return { digest: end(), stamp: [size, mtimeMs] }

@@ -4,7 +4,6 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { SqlType } from '../model/row-schema.js'
 import type { Columns, TableRow, Value } from './table-rows.js'
 
-/** A column of a Parquet file. */
 export interface ParquetColumn {
   readonly name: string
   readonly type: SqlType
@@ -45,7 +44,6 @@ export interface NewParquet {
   readonly finish: () => Buffer
 }
 
-/** Begins a Parquet file in memory. */
 export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => {
   const writer = new ByteWriter()
   const file = new ParquetWriter({
@@ -69,7 +67,6 @@ export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => 
   }
 }
 
-/** The bytes of a Parquet file with these rows. */
 export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly TableRow[]): Buffer => {
   const file = createParquet(columns)
   for (let from = 0; from < rows.length; from += GROUP_ROWS) {

@@ -29,7 +29,6 @@ export interface PreviousOutputs extends RunName {
   readonly root: string
   /** The saved outputs, as paths with `*` for any name. A missing file did not exist before the run. */
   readonly outputs: readonly string[]
-  /** The session of the run that saved them. */
   readonly savedOn?: Day
 }
 
@@ -50,7 +49,6 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
 interface SaveContext {
   /** The files that the run may replace, as paths relative to `root` with `*` for any name. */
   readonly outputs: readonly string[]
-  /** The session of the run. */
   readonly session: Day
   /** Whether the last run did not end: then `diff` still compares with the outputs from before that run. */
   readonly isGivenUp: boolean

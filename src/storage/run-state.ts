@@ -9,7 +9,6 @@ import { disk } from './disk.js'
 import { ignoreMissing, readStateDocument, statPath, writeFileAtomically } from './file-system.js'
 import { describeThisProcess, hasEnded, type LockHolder, parseHolder } from './lock.js'
 
-/** The state of an unfinished run: the files of its record, and the folder of its journals. */
 export interface RunPaths {
   readonly record: string
   readonly journals: string
@@ -25,7 +24,6 @@ export const statePaths = (root: string) => {
     folder,
     lock: join(folder, 'lock'),
     report: join(folder, 'report.json'),
-    /** The unfinished run. */
     run: toRunPaths(folder),
     /** An unfinished run of a part of it, which the unfinished run takes over. */
     part: { folder: part, ...toRunPaths(part) },
@@ -35,17 +33,14 @@ export const statePaths = (root: string) => {
     complete: join(folder, 'complete.json'),
     /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
     incomplete: join(folder, 'incomplete.json'),
-    /** The digest of each output. */
     digests: join(folder, 'output-digests'),
     /** The outputs before the last run. */
     previous: join(root, PREVIOUS_FOLDER),
     /** What queries computed from the outputs. It may be deleted at any time. */
     cache: join(folder, 'cache'),
-    /** The outputs of every recorded day. */
     history: join(folder, 'history'),
     /** Whether the data is real or simulated. */
     source: join(folder, 'source.json'),
-    /** Saved queries. */
     queries: join(folder, 'queries'),
     /** Standing queries, and what they found. */
     watch: join(folder, 'watch'),
@@ -54,7 +49,6 @@ export const statePaths = (root: string) => {
   }
 }
 
-/** Reads the record of an unfinished run; `undefined` without one. */
 export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunRecord | undefined> => {
   const record = await readStateDocument(path)
   return isRunRecord(record) ? record : undefined
@@ -87,7 +81,6 @@ export const mergePart = async (root: string): Promise<void> => {
   await deletePart(root)
 }
 
-/** Deletes the state of a part. */
 export const deletePart = async (root: string): Promise<void> => {
   const { part } = statePaths(root)
   await deleteRunState(part)

@@ -32,7 +32,6 @@ export interface KnownOn {
 }
 
 interface KnownSource extends KnownOn {
-  /** The output folder. */
   readonly root: string
   readonly identity: readonly string[]
   /** The SQL of the time of a record. */

@@ -10,7 +10,6 @@ import { requireFolder } from './run-state.js'
 
 /** An output folder with the files of the tables. */
 export interface TableFolder {
-  /** Its real path. */
   readonly root: string
   /** The existing files of a table, by name, with their label. */
   readonly listFiles: (table: Table) => Promise<readonly LabelledFiles[]>
@@ -27,7 +26,6 @@ export interface TableItem {
 }
 
 export interface LabelledFiles extends TableFiles {
-  /** Real paths. */
   readonly paths: readonly string[]
 }
 

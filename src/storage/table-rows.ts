@@ -198,7 +198,6 @@ const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly strin
   return 'document' in from && of === 'document' ? from.document : []
 }
 
-/** Whether a table has a file. */
 export const hasFile = (root: string, { files }: Table): boolean => files.some(({ path }) => statFile(join(root, path)) !== undefined)
 
 /**
@@ -243,7 +242,6 @@ export const createRowDigests = (table: Table): RowDigests => {
 export const toColumns = (table: Table, rows: readonly TableRow[]): Columns =>
   listColumns(table).map(({ name }) => rows.map((row) => row[name] ?? null))
 
-/** The digest of a list. */
 export const digestRows = (table: Table, rows: readonly TableRow[]): string => {
   const digests = createRowDigests(table)
   digests.add(toColumns(table, rows))

@@ -1,3 +1,4 @@
+import { VERSION } from '../engine/earlier-runs.js'
 import type { FinishedRequest, Follower, StartedRequest, Telemetry } from '../engine/event-bus.js'
 import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
@@ -19,7 +20,10 @@ export interface TracingApi<Context, Own extends Span> {
     with(context: Context, action: () => void): unknown
   }
   readonly trace: {
-    getTracer(name: string): {
+    getTracer(
+      name: string,
+      version?: string,
+    ): {
       startSpan(name: string, options: { kind: number; startTime: number; attributes: Attributes }, context: Context): Own
     }
     setSpan(context: Context, span: Own): Context
@@ -57,7 +61,7 @@ interface OwnFacts {
 }
 
 const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Context, Own>): Follower => {
-  const tracer = trace.getTracer('scripstream')
+  const tracer = trace.getTracer('scripstream', VERSION)
   const streams = new Map<string, Open<Context>>()
   let run: Open<Context> | undefined
   let id = ''

@@ -30,7 +30,7 @@ export interface MetricsOptions {
   readonly processMetrics?: boolean | undefined
   /** When the last complete run ended, epoch milliseconds, if it was in another process. */
   readonly lastSuccessAt?: number | undefined
-  /** Labels of all metrics of the registry. */
+  /** Labels of all metrics of the registry. Two collectors in one process: give each a registry and labels of its own. */
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 

@@ -139,7 +139,7 @@ const compareContent = (
   if (wanted === undefined)
     return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
   try {
-    const { digest, stamp } = digestFile(path, wanted.digest)
+    const { digest, stamp } = digestFile(path)
     if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
     if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
     if (isSameStamp(wanted.stamp, stamp))

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
+import { marketLines } from '../../src/cli/brief/market.js'
 import { type Brief, groupByStock } from '../../src/show/brief.js'
-import { readWholeMarket } from '../../src/show/index.js'
+import { readMorning } from '../../src/show/index.js'
 import type { Change } from '../../src/tables/diff/change.js'
 import { marketWith } from '../show/support.js'
 
@@ -32,7 +33,7 @@ const brief: Brief = {
   wrongSymbols: [],
   notes: [],
 }
-const noMarket = await readWholeMarket(marketWith({}))
+const noMarket = await readMorning(marketWith({}), [])
 const toHtml = (of: Brief): string => briefHtml(of, noMarket)
 const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
   briefLines({ ...brief, ...changes }, columns).map((line) => line.map(([part]) => part).join(''))
@@ -72,7 +73,7 @@ describe('the brief', () => {
   it('says in its first line, in every format, that data is simulated', () => {
     const head = 'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20). Simulated data.'
     expect(text(120, { simulated: true })[0]).toBe(head)
-    expect(briefMarkdown({ ...brief, simulated: true })).toContain('Simulated data.')
+    expect(briefMarkdown({ ...brief, simulated: true }, noMarket)).toContain('Simulated data.')
     expect(toHtml({ ...brief, simulated: true })).toContain('newest session 20 Nov 2026). Simulated data.</title>')
   })
 
@@ -115,15 +116,24 @@ describe('the brief', () => {
 
   it('says so if there is no earlier run', () => expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))
 
-  it('links the documents of new filings in Markdown and HTML', () => {
-    const filing = {
-      ...change('TCS', 'filings', '1 new: Results'),
-      documents: [{ title: 'Results <b>', url: 'https://filings.example/a b".pdf' }],
-    }
-    const linked = { ...brief, changes: groupByStock([filing], new Set()) }
-    expect(briefMarkdown(linked)).toContain('- [TCS: Results \\<b\\>](<https://filings.example/a%20b%22.pdf>)')
-    expect(toHtml(linked)).toContain('<a href="https://filings.example/a b&quot;.pdf">TCS: Results &lt;b&gt;</a>')
-    expect(toHtml({ ...linked, outcome: 'failed' })).not.toContain('<a href')
+  it('links the documents that matter, those of the watchlist first, in Markdown and HTML', () => {
+    const filing = (symbol: string, title: string, url?: string) => ({
+      ...{ symbol, name: `${symbol} Ltd`, total: 1 },
+      events: [{ kind: 'filing' as const, title, ...(url === undefined ? {} : { url }) }],
+    })
+    const rows = [
+      filing('BIG', 'Notice', 'https://filings.example/notice'),
+      filing('NONE', 'no address'),
+      filing('OWN', 'Results <b>', 'https://filings.example/a b".pdf'),
+    ]
+    const market = { ...noMarket, feed: { day: '2026-11-20', stocks: 3, kinds: { filing: 3 }, rows, problems: [] } }
+    expect(briefMarkdown(brief, market, ['OWN'])).toMatch(
+      /\| OWN Ltd \| {2}\| \[Results \\<b\\>\]\(<https:\/\/filings\.example\/a%20b%22\.pdf>\) \|\n\| BIG Ltd/,
+    )
+    expect(briefHtml(brief, market, ['OWN'])).toContain('<a href="https://filings.example/a b&quot;.pdf">Results &lt;b&gt;</a>')
+    expect(marketLines(market, { watched: ['OWN'] }, 60).map((line) => line.map(([part]) => part).join(''))).toEqual(
+      expect.arrayContaining(['Documents of 20 Nov 2026', '  OWN Ltd      Results <b>']),
+    )
   })
 
   it('escapes what the provider answered', () => {
@@ -132,7 +142,7 @@ describe('the brief', () => {
     }
     expect(toHtml({ ...brief, ...hostile })).toContain('&lt;img src=x onerror=alert(1)&gt;')
     expect(toHtml({ ...brief, ...hostile })).not.toContain('<img')
-    expect(briefMarkdown({ ...brief, ...hostile })).toContain('\\<img src=x onerror=alert(1)\\> \\*bold\\*')
+    expect(briefMarkdown({ ...brief, ...hostile }, noMarket)).toContain('\\<img src=x onerror=alert(1)\\> \\*bold\\*')
     expect(text(120, hostile).join('')).not.toContain('\u001b')
   })
 })

@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { runProgram } from '../../src/cli/program.js'
-import { addDays } from '../../src/model/trading-day.js'
 import type { Brief } from '../../src/show/brief.js'
-import { readWholeMarket } from '../../src/show/index.js'
+import { readMorning } from '../../src/show/index.js'
 import { streams } from '../../streams/registry.js'
 import { candleFile, marketWith, report, stock } from '../show/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
-const HOSTILE = '<img src=x onerror=alert(1)>'
+const HOSTILE = '<IMG SRC=X ONERROR=ALERT(1)>'
 const [BEFORE, TODAY] = ['2026-02-11', '2026-02-12'] as const
 
 const folder = marketWith({
@@ -28,32 +27,49 @@ const day: Brief = {
   ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
   ...{ outputs: [], changes: [], counts: {}, rewritten: [], since: null, wrongSymbols: [], notes: [] },
 }
-const read = async (brief: Brief = day, market = folder): Promise<string> => briefHtml(brief, await readWholeMarket(market))
+const read = async (brief: Brief = day, market = folder): Promise<string> => briefHtml(brief, await readMorning(market, ['B', HOSTILE]))
 
 describe('the market in the report', () => {
-  it('counts, and names the movers and deals of the day', async () => {
+  it('counts, shows your stocks, and says it beside the subject of the mail', async () => {
     const html = await read()
-    expect(html).toContain('<h2>Market of 12 Feb 2026</h2>')
+    expect(html).toContain('<h1>12 Feb 2026</h1>')
     expect(html).toContain('1 stock rose, 0 fell, 0 unchanged (1 of 2 have a candle)')
-    expect(html).toContain('<tr><td>B</td><td class="n">110.00</td><td class="n">+10.00 %</td>')
-    expect(html).toContain('<td class="n">10.00</td>')
+    expect(html).toContain('<tr><td>B Ltd</td><td class="n">110.00</td><td class="n u">+10.0 %</td>')
+    expect(html).toMatch(/<div class="pre">1 rose, 0 fell · \d of your 2 stocks in the news/)
   })
 
-  it('says what the volume is compared with', async () => {
-    const days = Array.from({ length: 21 }, (_, place) => [addDays(TODAY, place - 20), 100 + place, place === 20 ? 5e6 : 1e6] as const)
-    const busy = marketWith({ 'master_isin_map.json': [stock('B')], 'ohlcv_data/B.csv': candleFile(days) })
-    const html = await read(day, busy)
-    expect(html).toContain('<td class="n">5.0 ×</td>')
-    expect(html).toContain('Volume: how many times the average of the 20 sessions before.')
+  it('fits a mail with the names of a whole watchlist, and prints', async () => {
+    const stocks = Array.from({ length: 200 }, (_, place) => stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, 'N'.repeat(80)))
+    const large = marketWith({
+      'master_isin_map.json': stocks,
+      'bulk_block_deals.json': stocks.map(({ Symbol: sym }) => ({
+        date: TODAY,
+        sym,
+        bs: 'B',
+        qty: 1e6,
+        avgprice: 100,
+        cname: 'C'.repeat(200),
+        deal: 'BULK',
+      })),
+      '.scripstream/report.json': report({}),
+    })
+    const html = briefHtml(
+      day,
+      await readMorning(
+        large,
+        stocks.map((one) => one.Symbol),
+      ),
+    )
+    expect(html.length).toBeLessThan(28_000)
+    expect(html).toContain('@media print')
   })
 
   it('escapes what the provider wrote, and says what is missing instead of showing zero', async () => {
     const html = await read()
-    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;')
-    expect(html).toContain('&quot;quoted&quot; &amp; &lt;b&gt;bold&lt;/b&gt; bought')
-    expect(html).not.toMatch(/<(?:img|b|script)\b/)
-    expect(html).toContain('<p class="note">circuit-stocks failed in the last run: static answered 503</p>')
-    expect(html).not.toContain('0 stocks are at their limit')
+    expect(html).toContain('&lt;IMG SRC=X')
+    expect(html).toContain('BULK purchase by &quot;quoted&quot; &amp; &lt;b&gt;bold&lt;/b&gt;')
+    expect(html).not.toMatch(/<(?:img|script)\b/i)
+    expect(html).not.toContain('<h2>Indices of')
   })
 
   it('has days, quantities and prices as people in India write them', async () => {
@@ -79,6 +95,6 @@ describe('the market in the report', () => {
     expect(await runProgram(args, io, createTestDependencies(undefined, { streams }))).toBe(0)
     expect(readdirSync(place)).toEqual(['market-2026-02-12.html'])
     expect(io.out.text().replace(/\s+/g, ' ')).toContain(`Written to ${place}`)
-    expect(readFileSync(join(place, 'market-2026-02-12.html'), 'utf8')).toContain('<h2>Market of 12 Feb 2026</h2>')
+    expect(readFileSync(join(place, 'market-2026-02-12.html'), 'utf8')).toContain('<h1>12 Feb 2026</h1>')
   })
 })

@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const STREAM = `
 import { map } from 'rxjs'
-import { BadAnswerError, column, createResult, dataEnvelope, defineStream, json, perStock, post, Rows, row, StockRecord, toStockRecord } from 'scripstream'
+import { column, createResult, dataEnvelope, defineStream, json, perStock, post, Rows, row, StockRecord, toStockRecord } from 'scripstream/define'
+import { BadAnswerError } from 'scripstream/errors'
 import { z } from 'zod'
 
 const Pledge = row({ promoter: column(z.string(), { about: 'who pledged', sql: 'promoter' }) })
@@ -34,7 +35,7 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   const cwd = temporaryFolder()
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(cwd, 'my-streams.js'), STREAM.replace("'scripstream'", `'${join(root, 'dist/src/index.js')}'`))
+  writeFileSync(join(cwd, 'my-streams.js'), STREAM.replaceAll(/'scripstream\/(\w+)'/g, `'${join(root, 'dist/src/$1.js')}'`))
   writeFileSync(join(cwd, 'scripstream.config.json'), '{"streams":"./my-streams.js"}')
   const ran = await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--json'], { cwd })
   expect(ran.code).toBe(3)

@@ -55,7 +55,9 @@ const VIEWS = [
   '/list/circuits',
   '/list/none',
   '/market',
+  '/market?part=feed',
   '/stock/TCS',
+  '/stock/TCS?tab=documents',
   '/stock/NONE',
   '/index/NIFTY',
   '/query',
@@ -101,12 +103,10 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByText('OLDTCS is now TCS').waitFor()
     await page.locator('.canvas canvas').first().waitFor()
     await page.getByText('1 candle repeats a day').waitFor()
-    await page.getByRole('button', { name: /^Actions/ }).click()
-    await page.waitForURL('**?kind=action')
-    expect(await page.locator('.timeline li').allInnerTexts()).toEqual([expect.stringContaining('Dividend')])
-    await page.getByTitle('Show this day in the chart').click()
+    await page.locator('.timeline li').filter({ hasText: 'Dividend' }).getByTitle('Show this day in the chart').click()
     await page.waitForURL(`**day=${DAYS[100]}`)
-    await page.locator('.timeline li[aria-current=date]').waitFor()
+    expect(await page.locator('.timeline li[aria-current=date]').innerText()).toContain('Dividend')
+    expect(await page.locator('.timeline li').count()).toBe(1)
     const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
     await dividends.click()
     await page.waitForURL('**marks-off=FNAD')
@@ -138,20 +138,23 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByText('NONE is in no list of this folder').waitFor()
     for (const [tab, text] of [
       ['quarters', 'Q3 FY26'],
-      ['holders', '61.00 %'],
+      ['years', 'Results and balance sheet by year'],
+      ['holders', 'promoter %'],
+      ['documents', 'corporate action'],
+      ['deals', 'No row matches'],
+      ['peers', 'The stocks of the same industry'],
       ['checks', 'Data checks of the candles'],
     ] as const) {
-      await page.getByRole('button', { name: tab }).click()
+      await page.getByRole('button', { name: tab, exact: true }).click()
       await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
       expect(await page.locator('.canvas').isVisible()).toBe(false)
     }
     expect(problems).toEqual([])
   })
 
-  it('leads from a list of the market to the next and the previous stock of it', async () => {
-    const { page } = await open('/market')
-    const limits = page.getByRole('region', { name: 'At their price limit' })
-    await limits.getByRole('link', { name: 'INFY' }).click()
+  it('leads from the stocks of the market to the next and the previous one', async () => {
+    const { page } = await open('/market?sort=symbol')
+    await page.getByRole('link', { name: 'Infosys' }).click()
     await page.waitForURL('**/stock/INFY')
     await page.getByRole('heading', { name: 'Infosys' }).waitFor()
     await page.keyboard.press(']')
@@ -165,7 +168,8 @@ describeInBrowser('market, stocks and queries', (openPage) => {
   it('shows at once what was left, at the same place, on the way back', async () => {
     const { page } = await open('/market')
     await page.setViewportSize({ width: 390, height: 500 })
-    const link = page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'INFY' })
+    await page.waitForLoadState('networkidle')
+    const link = page.getByRole('link', { name: 'Infosys' })
     await link.scrollIntoViewIfNeeded()
     const before = await page.evaluate('scrollY')
     expect(before).toBeGreaterThan(0)
@@ -180,6 +184,30 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect(asked).toEqual([])
   })
 
+  it('shows the market as one table, with tags, universes and a menu of columns that Escape closes; sectors; what happened', async () => {
+    const { page, problems } = await open('/stock/INFY')
+    await page.getByRole('button', { name: '☆ follow' }).click()
+    await page.goto(`${origin}/market?is.tags=upper+limit`)
+    await page.getByText('3 rows').waitFor()
+    await page.getByRole('combobox', { name: 'universe' }).selectOption('mine')
+    await page.waitForURL('**is.universe=mine')
+    await page.getByText('1 of 3 rows').waitFor()
+    const menu = page.locator('details.columns')
+    await menu.getByText('Columns').click()
+    await page.getByLabel('market cap ₹ cr').check()
+    await page.getByRole('columnheader', { name: 'market cap ₹ cr' }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(await menu.getAttribute('open')).toBeNull()
+    await menu.getByText('Columns').click()
+    await page.getByRole('heading').first().click()
+    expect(await menu.getAttribute('open')).toBeNull()
+    await page.getByRole('button', { name: 'Sectors' }).click()
+    await page.getByRole('columnheader', { name: 'advances' }).waitFor()
+    await page.getByRole('button', { name: 'What happened' }).click()
+    await page.getByRole('region', { name: 'Tata Consultancy' }).getByText('Board meeting').waitFor()
+    expect(problems).toEqual([])
+  })
+
   it('shows hostile texts as they are', async () => {
     const { page, problems } = await open('/market')
     const dialogs: string[] = []
@@ -187,10 +215,12 @@ describeInBrowser('market, stocks and queries', (openPage) => {
       dialogs.push(dialog.message())
       void dialog.dismiss()
     })
-    await page.getByRole('link', { name: HOSTILE }).first().waitFor()
+    await page.getByText(HOSTILE).first().waitFor()
+    await page.getByRole('button', { name: 'What happened' }).click()
     await page.getByText('खबर 🙂').waitFor()
     expect(await page.locator('main :is(img, script, iframe)').count()).toBe(0)
-    await page.getByRole('link', { name: HOSTILE }).first().click()
+    await page.getByRole('button', { name: 'Stocks' }).click()
+    await page.getByRole('link', { name: HEADLINE }).first().click()
     await page.getByRole('heading', { name: HEADLINE }).waitFor()
     await page.getByText('There are no candles of it').waitFor()
     await page.goto(`${origin}/stock/TCS`)
@@ -251,9 +281,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
   })
 
   it.skipIf(!duckdb)('shows whole lists: sorted, filtered by words and values, with a link that leads to the same', async () => {
-    const { page, problems } = await open('/market')
-    await page.getByRole('region', { name: 'At their price limit' }).getByRole('link', { name: 'All of At their price limit' }).click()
-    await page.waitForURL('**/list/circuits')
+    const { page, problems } = await open('/list/circuits')
     await page.getByText('3 rows').waitFor()
     await page.getByRole('searchbox', { name: 'Filter the rows by words' }).fill('infy')
     await page.getByText('1 of 3 rows').waitFor()
@@ -263,7 +291,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.locator('[data-row="0"] a:focus').waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/stock/INFY')
-    await page.goto(`${origin}/list/stocks?sort=close_inr&is.marks=&hide=name`)
+    await page.goto(`${origin}/list/stocks?sort=close_inr&is.universe=&hide=name`)
     await page.getByRole('columnheader', { name: 'close ₹ ▴' }).waitFor()
     expect(await page.locator('tbody tr[data-row] td:first-child').allInnerTexts()).toEqual(['INFY', 'TCS', HOSTILE])
     await page.goto(`${origin}/list/none`)
@@ -281,7 +309,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     const [above, below] = await place()
     expect(below - above).toBeGreaterThanOrEqual(27)
     await page.evaluate('scrollTo(0, document.body.scrollHeight)')
-    await page.getByRole('link', { name: 'S999', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Stock 999', exact: true }).waitFor()
     // The head of the table stays below that of the page.
     await expect.poll(async () => Math.round((await place())[0])).toBe(48)
   })
@@ -334,18 +362,4 @@ describeInBrowser('market, stocks and queries', (openPage) => {
       }
     },
   )
-
-  it('cuts no column of the stocks at their price limit in a narrow window', async () => {
-    const limits = (side: string, change: number) =>
-      Array.from({ length: 38 }, (_, index) => ({ Symbol: `${side}STOCK${index}`, LTP: 3_282, ChangePercent: change }))
-    const lists = { 'upper_circuit_stocks.json': limits('UP', 18.6), 'lower_circuit_stocks.json': limits('LOW', -18.6) }
-    const out = folderWith({ 'master_isin_map.json': [stock('TCS')], ...lists })
-    for (const width of [1_201, 1_280]) {
-      const { page } = await openFolder(openPage, out, '/market', { width })
-      const panel = page.getByRole('region', { name: 'At their price limit' })
-      await panel.getByText('LOWSTOCK37').waitFor()
-      const body = panel.locator('.body')
-      expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0)
-    }
-  })
 })

@@ -126,8 +126,8 @@ describe('a run', () => {
   })
 
   itWithMarbles('that is stopped ends as interrupted; one that is left is aborted, and does not begin again', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news')], stocks: STOCKS, answers: () => replyAfter(10) })
-    const [stopped, left] = [collector.open(), collector.open()]
+    const open = () => tinyCollector(m, { streams: [tiny('news')], stocks: STOCKS, answers: () => replyAfter(10) }).open()
+    const [stopped, left] = [open(), open()]
     asyncScheduler.schedule(() => stopped.stop(), 15)
     m.expect(stopped.report$.pipe(map(({ outcome }) => outcome))).toBeObservable('20ms (i|)', { i: 'interrupted' })
     const leaving = left.event$.subscribe()

@@ -1,6 +1,7 @@
 import { lastValueFrom, map, NEVER } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
-import { createCollector, TransportError } from 'scripstream'
+import { createCollector } from 'scripstream'
+import { TransportError } from 'scripstream/errors'
 import { serveSimulator } from 'scripstream/simulator'
 import { type MemoryFiles, memory } from 'scripstream/sinks'
 import { streams } from 'scripstream/streams'

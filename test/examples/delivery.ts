@@ -1,7 +1,7 @@
 import { map } from 'rxjs'
+import type { BuiltRowOf } from 'scripstream/define'
 import {
   assertSameIsin,
-  type BuiltRowOf,
   column,
   createResult,
   dataEnvelope,
@@ -14,7 +14,7 @@ import {
   row,
   StockRecord,
   toStockRecord,
-} from 'scripstream'
+} from 'scripstream/define'
 import { z } from 'zod'
 
 /** How much of a day's traded shares changed hands for good. `share` is delivered ÷ traded, in percent. */

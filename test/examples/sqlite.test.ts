@@ -1,5 +1,6 @@
 import { lastValueFrom } from 'rxjs'
-import { createCollector, StorageError } from 'scripstream'
+import { createCollector } from 'scripstream'
+import { StorageError } from 'scripstream/errors'
 import { marketNews, masterData } from 'scripstream/streams'
 import { expect, it, onTestFinished } from 'vitest'
 import { type SqliteDatabase, sqlite } from '../../src/examples/11-sqlite.js'

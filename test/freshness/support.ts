@@ -101,6 +101,7 @@ export const createEvenings = (market: Market, settings: object = {}) => {
   writeFileSync(config, JSON.stringify({ ...SETTINGS, history: false, out, notify: `cat > ${sent}`, ...settings }))
   writeFileSync(sent, '')
   const only = streams
+    .filter(({ optional }) => !optional)
     .map(({ name }) => name)
     .filter((name) => !['circuit-stocks', 'surveillance-lists'].includes(name))
     .join(',')

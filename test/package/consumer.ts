@@ -1,6 +1,8 @@
 // An app with scripstream installed: compiled and run in its own project, without the types of Node.
 import { type Observable, of } from 'rxjs'
-import { createCollector, createResult, defineStream, type Engine, once, UsageError } from 'scripstream'
+import { createCollector, type Engine } from 'scripstream'
+import { createResult, defineStream, once } from 'scripstream/define'
+import { UsageError } from 'scripstream/errors'
 import { fleet, fleetWorker, type WorkerNews, workerName } from 'scripstream/fleet'
 import { uniqueBy } from 'scripstream/operators'
 import { serveSimulator } from 'scripstream/simulator'

@@ -2,6 +2,8 @@
 import { of } from 'rxjs'
 import * as lib from 'scripstream'
 import { diff, duckdb, parquet, postgres, type QueryOptions, query, verify } from 'scripstream/analysis'
+import * as define from 'scripstream/define'
+import * as errors from 'scripstream/errors'
 import { type FleetOptions, fleet, type WorkerOptions } from 'scripstream/fleet'
 import { deadline, retryAfter429 } from 'scripstream/operators'
 import { serveSimulator } from 'scripstream/simulator'
@@ -11,6 +13,8 @@ import { createTrial } from 'scripstream/testing'
 /** Every optional field of an object, as `undefined`; the others as they are. */
 type Unset<T> = { [K in keyof T]: object extends Pick<T, K> ? undefined : T[K] }
 
+type Shape<Name> = Extract<define.Output, { readonly shape: Name }>
+
 declare const unset: <T>() => Unset<T>
 
 export const collector = lib.createCollector({ ...unset<lib.CollectorOptions>(), settings: unset<lib.SettingsInput>(), streams })
@@ -19,18 +23,22 @@ export const settings = lib.loadSettings(unset<lib.SettingsSources>())
 export const metrics = lib.createMetrics(unset<lib.MetricsOptions>())
 export const follower: lib.Follower = unset<lib.Follower>()
 export const reply: lib.HttpReply = unset<lib.HttpReply>()
-export const table: lib.TableFacts = unset<lib.TableFacts>()
-export const output: lib.Output = { ...unset<lib.RowsInOneFile>(), sortBy: unset<lib.SortOrder>(), tables: [table] }
-export const endpoint = lib.post(unset<lib.EndpointDefinition<{ of: string }, string>>())
-export const stream = lib.defineStream({
-  ...unset<lib.StreamDefinition>(),
-  work: lib.perStock(() => of(lib.createResult([1])), { where: undefined }),
-  outputs: [unset<lib.ArrayPerItem>()],
+export const table: define.TableFacts = unset<define.TableFacts>()
+export const output: define.Output = {
+  ...unset<Shape<'rows-in-one-file'>>(),
+  sortBy: unset<NonNullable<Shape<'rows-in-one-file'>['sortBy']>>(),
+  tables: [table],
+}
+export const endpoint = define.post(unset<define.EndpointDefinition<{ of: string }, string>>())
+export const stream = define.defineStream({
+  ...unset<define.StreamDefinition>(),
+  work: define.perStock(() => of(define.createResult([1])), { where: undefined }),
+  outputs: [unset<Shape<'array-per-item'>>()],
 })
 export const failures = [
-  new lib.UsageError('a', { code: undefined, issues: undefined, cause: undefined }),
-  new lib.TransportError('reset', 'a', { hasBegun: undefined, request: undefined, causes: undefined }),
-  new lib.NothingAnsweredError('a', [{ code: 'dns', causes: undefined }]),
+  new errors.UsageError('a', { code: undefined, issues: undefined, cause: undefined }),
+  new errors.TransportError('reset', 'a', { hasBegun: undefined, request: undefined, causes: undefined }),
+  new errors.NothingAnsweredError('a', [{ code: 'dns', causes: undefined }]),
 ]
 export const trial = createTrial(stream, { ...unset<Parameters<typeof createTrial>[1]>(), settings: unset<lib.SettingsInput>() })
 export const operators = [

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { addDays } from '../../src/model/trading-day.js'
-import { readMarketLists } from '../../src/show/lists.js'
 import { readMarket } from '../../src/show/market.js'
 import { duckdb } from '../tables/support.js'
 import { candleFile, marketWith, openFolder, report, stock } from './support.js'
@@ -22,7 +21,7 @@ const three = (changes: readonly [number, number, number]) => ({
 })
 
 describe.skipIf(!duckdb)('the market', () => {
-  it('counts advances and declines, and names the movers with their day', async () => {
+  it('counts advances and declines', async () => {
     const market = await readMarket(marketWith(three([5, -3, 0])))
     expect(market.breadth).toMatchObject({ listed: 3, traded: 3, advances: 1, declines: 1, unchanged: 1, medianChangePct: 0 })
     expect(market.breadth.turnoverCr).toBeCloseTo(30.2, 9)
@@ -31,8 +30,6 @@ describe.skipIf(!duckdb)('the market', () => {
       [BEFORE, 0, 0],
       [TODAY, 1, 1],
     ])
-    expect(market.gainers.rows.map(({ symbol, changePct }) => [symbol, Math.round(changePct)])).toEqual([['A', 5]])
-    expect(market.losers.rows.map(({ symbol, changePct }) => [symbol, Math.round(changePct)])).toEqual([['B', -3]])
   })
 
   it('leaves averages and highs out where the history is too short, instead of calling them zero', async () => {
@@ -115,70 +112,5 @@ describe.skipIf(!duckdb)('the market', () => {
   it('without a folder is empty, and says so', async () => {
     const folder = openFolder('/nowhere/at/all')
     expect((await readMarket(folder)).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
-    expect((await readMarketLists(folder)).circuits).toMatchObject({
-      rows: [],
-      about: { problem: expect.stringContaining('not fetched yet') },
-    })
-  })
-})
-
-describe('the lists of the market', () => {
-  it.each([
-    [{ error: 'static answered 503' }, 'circuit-stocks failed in the last run: static answered 503; what is shown is older'],
-    [{}, 'circuit-stocks was stopped in the last run; what is shown is older'],
-  ])('say of which day an older list is, and why: %j', async (failure, problem) => {
-    const old = { ...report({ 'circuit-stocks': ['success'] }), run: 'old', asOf: '2026-02-08T14:30:00.000Z' }
-    const now = report({ 'circuit-stocks': ['failed', failure] })
-    const folder = marketWith({
-      'master_isin_map.json': [stock('A')],
-      'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A', LTP: 5, ChangePercent: 4.9 }],
-      '.scripstream/report.json': now,
-      '.scripstream/runs.ndjson': `${JSON.stringify(old)}\n${JSON.stringify(now)}\n`,
-    })
-    const { circuits } = await readMarketLists(folder)
-    // 8 February was a Sunday: lists are about the Friday before.
-    expect(circuits.about).toMatchObject({
-      day: '2026-02-06',
-      problem,
-    })
-    expect(circuits.rows).toMatchObject([{ symbol: 'A', side: 'upper', price: 5 }])
-  })
-
-  it('name the stocks that are not in the master list, which have no page', async () => {
-    const at = (symbol: string) => ({ Symbol: symbol, Name: symbol, LTP: 5, ChangePercent: 4.9 })
-    const folder = marketWith({ 'master_isin_map.json': [stock('A')], 'upper_circuit_stocks.json': [at('A'), at('OTHER')] })
-    const { circuits } = await readMarketLists(folder)
-    expect(circuits.rows.map(({ symbol, hasNoPage }) => [symbol, hasNoPage])).toEqual([
-      ['A', undefined],
-      ['OTHER', true],
-    ])
-  })
-
-  it('show the bands that the exchange says it changed, while there is no earlier run', async () => {
-    const folder = marketWith({
-      'master_isin_map.json': [stock('A')],
-      'incremental_price_bands.json': [{ Symbol: 'A', Series: 'EQ', From: '20', To: '10' }],
-    })
-    const { bands } = await readMarketLists(folder)
-    expect(bands.about.problem).toBeUndefined()
-    expect(bands.rows).toMatchObject([{ symbol: 'A', detail: 'from 20 % to 10 %' }])
-  })
-
-  it('compare with the run before, and say if there is none', async () => {
-    const asm = (...stages: readonly string[]) =>
-      stages.map((Stage, place) => ({ Symbol: `S${place}`, ISIN: `INE00000000${place}`, Name: '', Stage }))
-    const now = { 'master_isin_map.json': [stock('S0')], 'nse_asm_list.json': asm('II', 'I') }
-    expect((await readMarketLists(marketWith(now))).surveillance.about.problem).toBe('the first run has nothing to compare with')
-    const folder = marketWith({
-      ...now,
-      '.scripstream/previous/note.json': { run: 'before', asOf: '2026-02-11T14:30:00.000Z', outputs: ['nse_asm_list.json'] },
-      '.scripstream/previous/master_isin_map.json': [stock('S0')],
-      '.scripstream/previous/nse_asm_list.json': asm('I'),
-    })
-    const { surveillance } = await readMarketLists(folder)
-    expect(surveillance.rows).toMatchObject([
-      { symbol: 'S1', change: 'entered', detail: 'is in ASM now: I' },
-      { symbol: 'S0', change: 'changed', detail: 'moves in ASM from I to II' },
-    ])
   })
 })

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readMarketLists } from '../../src/show/index.js'
 import { readOwnStocks, readToday } from '../../src/show/today.js'
 import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
 import { collected, duckdb, objectsOf } from '../tables/support.js'
-import { marketWith, openFolder, report, stock } from './support.js'
+import { ISIN, marketWith, openFolder, report, stock } from './support.js'
 
 describe.skipIf(!duckdb)('the whole lists of a collected market', () => {
   let market: Awaited<ReturnType<typeof collected>>
@@ -56,15 +55,9 @@ describe.skipIf(!duckdb)('a list that lacks something', () => {
       rows: [],
       warnings: [expect.stringMatching(/lower_circuit_stocks.json is missing|was not part of the last run/)],
     })
-    expect((await readMarketLists(marketWith(files))).circuits).toMatchObject({
-      missing: ['upper', 'lower'],
-      about: { problem: expect.any(String) },
-    })
     const { 'upcoming_corporate_actions.json': _, ...others } = files
     const { actions } = await readToday(marketWith(others))
     expect(actions.about.problem).toBe('upcoming_corporate_actions.json is missing')
-    const { circuits } = await readMarketLists(marketWith(one))
-    expect(circuits).toMatchObject({ missing: ['lower'], about: { problem: 'the list of stocks at their lower limit is missing' } })
   })
 
   it('leaves a damaged table out, and names it; other lists stay whole', async () => {
@@ -72,6 +65,16 @@ describe.skipIf(!duckdb)('a list that lacks something', () => {
     const damaged = 'bulk_block_deals.json is damaged; move it away and run again'
     expect(await readWholeList(folder, 'deals')).toMatchObject({ rows: [], warnings: expect.arrayContaining([damaged]) })
     expect((await readWholeList(folder, 'stocks'))?.rows.map(([symbol]) => symbol)).toEqual(['A'])
+  })
+
+  it('of stocks have their tags, several in one cell', async () => {
+    const upper = {
+      'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A Ltd', LTP: 5, ChangePercent: 5 }],
+      'nse_asm_list.json': [{ Symbol: 'A', ISIN, Name: 'A Ltd', Stage: 'I' }],
+    }
+    const { columns = [], rows = [] } = (await readWholeList(marketWith({ ...files, ...upper }), 'stocks')) ?? {}
+    const tags = columns.findIndex(({ name }) => name === 'tags')
+    expect(rows.map((row) => row[tags])).toEqual(['upper limit · ASM'])
   })
 
   it('of a folder without data says so', async () => {

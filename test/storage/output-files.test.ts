@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   existsSync,
@@ -135,23 +134,6 @@ it('finds the digest of a file whose time was restored without the fraction of t
   utimesSync(join(root, 'a.json'), 7, 7)
   expect((await stored())['a.json']?.digest).toBe(digest)
   expect([7_000, 7_456, 7_400, 8_000].map((at) => isSameStamp([3, 7_456], [3, at]))).toEqual([true, true, false, false])
-})
-
-it('reads the digests of an earlier version: continues what is intact, and finds what is damaged', async () => {
-  const { root, log, write, stored, path } = createFolder()
-  await write('a.csv', 'base', { asOf: 1_000 })
-  const digest = createHash('sha256').update('base').digest('hex').slice(0, 32)
-  writeFileSync(path, `${digest} 4 1000 a.csv\n`)
-  expect((await stored())['a.csv']).toEqual(digestFile(join(root, 'a.csv'), digest))
-  const digestAfter = async (base: string): Promise<string | undefined> => {
-    await log.open()
-    log.watch('a.csv', Buffer.from(base))?.end([9, 2_000])
-    log.close()
-    const [line] = readFileSync(path, 'utf8').trim().split('\n').slice(-1)
-    writeFileSync(path, `${digest} 4 1000 a.csv\n`)
-    return line?.split(' ')[0]
-  }
-  expect([await digestAfter('base'), await digestAfter('bass')]).toEqual([expect.stringMatching(/^[\da-f]{8}$/), DAMAGED])
 })
 
 it('ignores a line that a kill has cut, and does not spoil the next one', async () => {

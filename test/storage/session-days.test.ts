@@ -35,9 +35,10 @@ it('shows no session in an empty folder', async () => {
 
 it('is found in the files of candles, indices first, and of deals, as the streams name them', () => {
   expect(EVIDENCE).toEqual({
-    streams: ['bulk-block-deals', 'all-ohlcv', 'indices-ohlcv'],
+    streams: ['bulk-block-deals', 'all-ohlcv', 'indices-ohlcv', 'exchange-daily'],
     candles: ['ohlcv_data/indices/*.csv', 'ohlcv_data/*.csv'],
     trades: [{ pattern: 'bulk_block_deals.json', key: 'date' }],
+    days: ['exchange_daily/*.json'],
   })
 })
 

@@ -103,7 +103,7 @@ describe('the life of a finding', () => {
     const out = folderOfRuns()
     run(out, '05', [])
     const { size } = statSync(join(out, 'ohlcv_data/A.csv'))
-    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(32)} ${size} 1 ohlcv_data/A.csv\n`)
+    writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(8)} ${size} 1 ohlcv_data/A.csv\n`)
     const states = async (deep: boolean) =>
       (await check(out, { deep, only: ['files'] })).findings.filter(({ severity }) => severity === 'error').map(({ state }) => state)
     expect(await states(true)).toEqual(['new'])

@@ -771,7 +771,7 @@ describe('a planted fault is the only finding', () => {
   })
 
   it('has a plant for every check that needs no history and no lists that agree', () => {
-    const others = ['repeated-candles', 'shifted-series', 'short-histories', 'recorded-values', 'duplicate-records']
+    const others = ['repeated-candles', 'shifted-series', 'short-histories', 'recorded-values', 'duplicate-records', 'witness']
     expect(new Set([...faults.map(({ found }) => found.split(' ')[0]), ...HISTORY_CHECKS, ...others])).toEqual(new Set(checkNames))
   })
 })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createQueryRunner, listQueries } from '../../src/web/server/query.js'
+import { createQueryRunner, listQueries, queueQueries } from '../../src/web/server/query.js'
 import { marketWith, stock } from '../show/support.js'
 import { duckdb } from '../tables/support.js'
 
@@ -82,14 +82,49 @@ describe.skipIf(!duckdb)('a query of the page', () => {
     await expect(run({ sql: ENDLESS }, signal)).rejects.toThrow('stopped after 0 s; select fewer days, stocks or columns')
     expect(await createQueryRunner(folder)({ sql: 'select 1' }, signal)).toMatchObject({ rows: [['1']] })
   })
+})
 
-  it('waits for no other one: a second is refused until the first has ended, or its reader has gone', async () => {
-    const run = createQueryRunner(folder)
+describe('the queue of queries', () => {
+  /** Queries that end when they are told to. */
+  const createQueue = () => {
+    const ends = new Map<string, () => void>()
+    const started: string[] = []
+    const run = queueQueries(({ sql }) => {
+      started.push(sql)
+      return new Promise((resolve) => ends.set(sql, () => resolve({ columns: [], rows: [], isCut: false, ms: 0 })))
+    })
+    const tick = () => new Promise((resolve) => setImmediate(resolve))
+    const end = (sql: string) => {
+      ends.get(sql)?.()
+      return tick()
+    }
+    return { run: (sql: string, of = signal) => run({ sql }, of), end, started, tick }
+  }
+
+  it('lets two run, and the others in their order, without one whose reader has left', async () => {
+    const { run, end, started, tick } = createQueue()
     const leaving = new AbortController()
-    const first = run({ sql: ENDLESS }, leaving.signal)
-    await expect(run({ sql: 'select 1' }, signal)).rejects.toThrow('another query is running')
+    const all = [run('a'), run('b'), run('c', leaving.signal), run('d'), run('e')]
+    await tick()
+    expect(started).toEqual(['a', 'b'])
     leaving.abort()
-    await expect(first).rejects.toThrow(/INTERRUPT/)
-    expect(await run({ sql: 'select 1' }, signal)).toMatchObject({ rows: [['1']] })
+    await expect(all[2]).rejects.toThrow('stopped')
+    await end('b')
+    expect(started).toEqual(['a', 'b', 'd'])
+    await end('a')
+    expect(started).toEqual(['a', 'b', 'd', 'e'])
+    await end('d')
+    await end('e')
+    void run('f')
+    void run('g')
+    void run('h')
+    await tick()
+    expect(started.slice(4)).toEqual(['f', 'g'])
+  })
+
+  it('refuses what would wait for too long', async () => {
+    const { run } = createQueue()
+    for (let count = 0; count < 10; count++) void run(String(count))
+    await expect(run('one more')).rejects.toThrow('8 queries are waiting already')
   })
 })

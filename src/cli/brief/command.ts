@@ -8,8 +8,8 @@ import { defineCommand } from '../command.js'
 import type { Dependencies } from '../dependencies.js'
 import { choiceOption, flag, folderFlags } from '../options.js'
 import type { RunCommandContext } from '../run/context.js'
-import { readSymbols, type SymbolSelection, symbolsOption } from '../symbols.js'
-import { wrapLines } from '../terminal/terminal.js'
+import { readSymbols, readWatchlists, type SymbolSelection, symbolsOption } from '../symbols.js'
+import { type TextLine, wrapLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { briefHtml } from './html.js'
 import { briefLines, briefMarkdown } from './lines.js'
@@ -20,23 +20,31 @@ export const addBrief = defineCommand({
   flags: () => ({
     ...folderFlags(),
     symbols: symbolsOption('these stocks first, marked with *'),
-    format: choiceOption('--format <format>', 'html also has the market at a glance', ['text', 'md', 'html', 'json']).default('text'),
+    format: choiceOption('--format <format>', 'html is a page to mail or print', ['text', 'md', 'html', 'json']).default('text'),
     to: flag('--to <file>', 'write it to this file; DAY in its name is the day of the run').default('-', 'stdout'),
     verify: flag('--no-verify', 'leave out the findings of "verify"; takes a second instead of several'),
   }),
   examples: [
-    ['scripstream brief', 'the last run on one screen: outcome, what changed, new findings'],
+    ['scripstream brief', 'the last run and the market: outcome, what changed, results, documents'],
     ['scripstream brief --symbols @watchlist.txt', 'the stocks of a watchlist first'],
-    ['scripstream brief --format html --to report-DAY.html', 'to keep, with the market at a glance'],
+    ['scripstream brief --format html --to report-DAY.html', 'to keep or print'],
     ['scripstream brief --format html | mail -s "Market" -a "Content-Type: text/html" me', 'to mail it'],
   ],
   notes: () => ['Prices and figures of the market need DuckDB.'],
   needs: ['@duckdb/node-api'],
   run: async ({ symbols, format = 'text', to = '-', verify = true }, { io, dependencies, settings: load }) => {
     const settings = load()
-    const brief = await collectBrief({ settings, io, dependencies }, { watchlist: readSymbols(symbols, settings), verify })
-    if (format === 'text' && to === '-') return { lines: (columns) => briefLines(brief, columns) }
-    const text = await formatBrief(brief, format, { settings, streams: dependencies.streams })
+    const watchlist = readSymbols(symbols, settings)
+    const brief = await collectBrief({ settings, io, dependencies }, { watchlist, verify })
+    const watched = watchlist.symbols ?? [...new Set(Object.values(readWatchlists(settings)).flat())]
+    const toText = await formatBrief(brief, format, { settings, streams: dependencies.streams, watched })
+    if (typeof toText === 'function' && to === '-') return { lines: toText }
+    const text =
+      typeof toText === 'function'
+        ? toText(80)
+            .map((line) => `${line.map(([part]) => part).join('')}\n`)
+            .join('')
+        : toText
     if (to === '-') return { text }
     const file = to.replace('DAY', toDay(Date.parse(brief.asOf)))
     await writeFileAtomically(file, [text]).catch((error: unknown) => {
@@ -49,16 +57,18 @@ export const addBrief = defineCommand({
 const formatBrief = async (
   brief: Brief,
   format: string,
-  { settings: { out: root, exchange }, streams }: Pick<RunCommandContext, 'settings'> & Pick<Dependencies, 'streams'>,
-): Promise<string> => {
+  {
+    settings: { out: root, exchange },
+    streams,
+    watched,
+  }: Pick<RunCommandContext, 'settings'> & Pick<Dependencies, 'streams'> & { readonly watched: readonly string[] },
+): Promise<string | ((columns: number) => readonly TextLine[])> => {
   if (format === 'json') return `${formatJson(brief, 2)}\n`
-  if (format === 'md') return briefMarkdown(brief)
-  if (format === 'text')
-    return briefLines(brief, 80)
-      .map((line) => `${line.map(([text]) => text).join('')}\n`)
-      .join('')
-  const { openMarketFolder, readWholeMarket } = await import('../../show/index.js')
-  return briefHtml(brief, await readWholeMarket(openMarketFolder({ root, exchange, streams })))
+  const { openMarketFolder, readMorning } = await import('../../show/index.js')
+  const market = await readMorning(openMarketFolder({ root, exchange, streams }), watched)
+  if (format === 'md') return briefMarkdown(brief, market, watched)
+  if (format === 'html') return briefHtml(brief, market, watched)
+  return (columns) => briefLines(brief, columns, { morning: market, watched })
 }
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */

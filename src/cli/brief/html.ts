@@ -1,117 +1,122 @@
-import type { Breadth, DocumentsAnswer, ListsAnswer, MarketAnswer, Mover, Panel } from '../../show/answers.js'
+import type { Breadth, IndexRow } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
-import {
-  formatChange,
-  formatDay,
-  formatDaysIn,
-  formatNumber,
-  formatPercent,
-  formatQuantity,
-  formatSigned,
-} from '../../web/page/parts/format.js'
+import type { MorningMarket } from '../../show/index.js'
+import { formatChange, formatDay, formatDaysIn, formatNumber, formatSigned } from '../../web/page/parts/format.js'
 import { clean } from '../terminal/text.js'
-import { briefHead, briefParts, filingLinks } from './lines.js'
+import { type BriefPart, briefHead, briefParts } from './lines.js'
+import { describeBreadth, type MarketTable, marketTables } from './market.js'
 
 /** A text as HTML shows it, whatever it contains. */
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+const text = (value: string): string => escapeHtml(clean(value))
 
-/** For a mail: one self-contained document without scripts, with the market at a glance. */
-type WholeMarket = MarketAnswer & ListsAnswer & Pick<DocumentsAnswer, 'deals'>
+// A mail program that drops styles shows plain tables. Colours: those of the page.
+const STYLE = `body{font:15px/1.45 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem;color-scheme:light dark;color:#16191d;background:#fff}
+h1{font-size:1.5rem;line-height:1.2;margin:0}h2{font-size:1rem;margin:1.4rem 0 .2rem}p{margin:.3rem 0}ul{margin:0;padding-left:1.1rem}a{color:#0b5cad}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}td,th{padding:.15rem .8rem .15rem 0;text-align:left;font-weight:400;border-bottom:1px solid #8884;vertical-align:top}th{font-size:.8rem}
+th,.s{color:#5b636d}.n{text-align:right;white-space:nowrap}.u{color:#00705f}.d{color:#b23a00}.w{color:#835800}.strip td{border:0;width:16.6%;font-size:.85rem}.strip b{display:block;font-size:1rem}
+svg{display:block;fill:none;stroke:currentColor}.pre{display:none}
+@media(prefers-color-scheme:dark){body{color:#e4e7ea;background:#14171a}a{color:#6cb2f5}th,.s{color:#9aa3ad}.u{color:#43c4ad}.d{color:#ff8f5c}.w{color:#e0b04a}}
+@media(max-width:34rem){.strip,.strip tbody,.strip tr{display:block}.strip td{display:inline-block;width:48%}.o{display:none}td,th{padding-right:.4rem}}
+@media print{@page{margin:12mm}body{font-size:11px;max-width:none;padding:0}table,ul,h2{break-inside:avoid}h2{break-after:avoid}}`
 
-export const briefHtml = (brief: Brief, market: WholeMarket): string => `<!doctype html>
+/** For a mail: one self-contained document without scripts, which can be printed. */
+export const briefHtml = (brief: Brief, market: MorningMarket, watched: readonly string[] = []): string => {
+  const head = formatDaysIn(briefHead(brief))
+  const { breadth, indices } = market.market
+  const parts = briefParts(brief)
+  const tables = marketTables(market, watched).filter(({ title, rows }) => title !== 'Indices' || rows.length === 0)
+  const [first = '', ...rest] = tables.map(tableHtml)
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escapeHtml(formatDaysIn(briefHead(brief)))}</title>
-<style>body{font:15px/1.5 system-ui,sans-serif;max-width:50rem;margin:1rem auto;padding:0 1rem;color-scheme:light dark}h2{font-size:1rem;margin:1rem 0 .2rem}ul{margin:0;padding-left:1.2rem}${MARKET_STYLE}</style>
+<title>${text(head)}</title>
+<style>${STYLE}</style>
 </head>
 <body>
-<p><strong>${escapeHtml(formatDaysIn(briefHead(brief)))}</strong></p>
-${marketHtml(market)}${briefParts(brief)
-  .map(
-    ({ title, lines }) =>
-      `<h2>${escapeHtml(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${escapeHtml(formatChange(line))}</li>`).join('\n')}\n</ul>`}`,
-  )
+<div class="pre">${text(preheader(brief, market))}</div>
+<h1>${breadth.about.day === undefined ? 'The market' : formatDay(breadth.about.day)}</h1>
+<p class="${brief.outcome === 'complete' ? 's' : 'w'}">${text(head)}</p>
+${parts
+  .filter(({ isUrgent }) => isUrgent)
+  .map(partHtml)
   .join('\n')}
-${filingLinks(brief)
-  .map(({ text, url }, index) => `${index === 0 ? '<h2>Filings</h2>\n' : ''}<p><a href="${escapeHtml(url)}">${escapeHtml(text)}</a></p>`)
+<table class="strip"><tr>${indices.rows.slice(0, 6).map(indexHtml).join('')}</tr></table>
+${breadthBar(breadth)}<p>${text(describeBreadth(market, brief.stale))}</p>
+${first}
+${rest.slice(0, 1).join('\n')}
+${parts
+  .filter(({ isUrgent }) => !isUrgent)
+  .map(partHtml)
   .join('\n')}
+${rest.slice(1).join('\n')}
 </body>
 </html>
 `
+}
 
-/** Styles of the market; a mail program that drops them shows plain tables. */
-const MARKET_STYLE =
-  'table{border-collapse:collapse;width:100%;margin:.6rem 0;font-variant-numeric:tabular-nums}td,th{padding:.1rem 1rem .1rem 0;text-align:left;font-weight:400;border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap}.note{opacity:.75;margin:.2rem 0}'
-
-const SHOWN_INDICES = 8
-const SHOWN_MOVERS = 5
-const SHOWN_DEALS = 5
-
-/** The market at a glance, as HTML without scripts and without anything from elsewhere. */
-export const marketHtml = ({ breadth, indices, gainers, losers, busiest, circuits, deals }: WholeMarket): string =>
+/** What a mail program shows beside the subject. */
+const preheader = ({ changes }: Brief, { market: { breadth, indices }, today, own }: MorningMarket): string =>
   [
-    `<h2>Market${breadth.about.day === undefined ? '' : ` of ${formatDay(breadth.about.day)}`}</h2>`,
-    note(breadth.about.problem),
-    breadthHtml(breadth),
-    table(indices, SHOWN_INDICES, ['Index', 'Value', 'Change'], ({ name, symbol, close, changePct }) => [
-      name || symbol,
-      formatNumber(close, 2),
-      percent(changePct),
-    ]),
-    gainers.rows.length + losers.rows.length === 0 ? '' : note('Volume: how many times the average of the 20 sessions before.'),
-    moversHtml('Up most', gainers),
-    moversHtml('Down most', losers),
-    moversHtml('Most volume', busiest),
-    circuits.total === 0
-      ? note(circuits.about.problem)
-      : `<p>${formatQuantity(circuits.total, 'stock')} at the price limit of the day.</p>`,
-    table(deals, SHOWN_DEALS, ['Deal', 'Client', '₹ crore'], ({ symbol, client, side, valueCr }) => [
-      symbol,
-      `${client} ${side}`,
-      formatNumber(valueCr, 2),
-    ]),
-  ]
-    // Several parts may lack the same.
-    .filter((part, place, all) => part !== '' && all.indexOf(part) === place)
-    .join('\n')
-    .concat('\n')
+    ...indices.rows.slice(0, 1).map(({ name, symbol, changePct }) => `${name || symbol} ${formatSigned(changePct, 2)} %`),
+    ...(breadth.traded === 0 ? [] : [`${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell`]),
+    ...(own.rows.length === 0
+      ? []
+      : [`${own.rows.filter(({ notes = [] }) => notes.length > 0).length} of your ${own.rows.length} stocks in the news`]),
+    ...(today.results.total === 0 ? [] : [`${formatNumber(today.results.total)} results`]),
+    `${formatNumber(changes.length)} stocks changed`,
+  ].join(' · ')
 
-const note = (problem: string | undefined): string => (problem === undefined ? '' : `<p class="note">${text(formatDaysIn(problem))}</p>`)
+const tone = (value: number | undefined): string => (value === undefined || value === 0 ? 's' : value > 0 ? 'u' : 'd')
 
-const text = (value: string): string => escapeHtml(clean(value))
+const SPARK = { width: 96, height: 24, closes: 30 } as const
 
-const breadthHtml = (breadth: Breadth): string => {
-  const { traded, listed, advances, declines, unchanged, newHighs, newLows, above50Pct, above200Pct, turnoverCr } = breadth
+const indexHtml = ({ name, symbol, close, changePct, closes: all }: IndexRow): string => {
+  const closes = all.slice(-SPARK.closes)
+  const [low, high] = [Math.min(...closes), Math.max(...closes)]
+  const points = closes.map(
+    (value, place) =>
+      `${Math.round((place / Math.max(1, closes.length - 1)) * SPARK.width)},${Math.round(1 + (1 - (value - low) / (high - low || 1)) * (SPARK.height - 2))}`,
+  )
+  const line =
+    closes.length < 2
+      ? ''
+      : `<svg width="${SPARK.width}" height="${SPARK.height}" aria-hidden="true"><polyline points="${points.join(' ')}"/></svg>`
+  return `<td><span class="s">${text(name || symbol)}</span><b>${formatNumber(close, 2)}</b><span class="${tone(changePct)}">${changePct === undefined ? '' : `${changePct < 0 ? '▼' : '▲'} ${formatSigned(changePct, 2)} %`}${line}</span></td>`
+}
+
+/** Advances and declines as a bar. */
+const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string => {
   if (traded === 0) return ''
-  const parts = [
-    `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell, ${formatNumber(unchanged)} unchanged (${formatNumber(traded)} of ${formatNumber(listed)} have a candle)`,
-    `52-week highs ${formatNumber(newHighs)}, lows ${formatNumber(newLows)}`,
-    ...(above50Pct === undefined ? [] : [`above the 50-day average ${formatPercent(above50Pct, 0)}`]),
-    ...(above200Pct === undefined ? [] : [`above the 200-day average ${formatPercent(above200Pct, 0)}`]),
-    `turnover ₹ ${formatNumber(turnoverCr)} crore`,
-  ]
-  return `<p>${parts.join('; ')}.</p>`
+  const share = (count: number): number => Math.round((1_000 * count) / traded) / 10
+  const bar = (name: string, x: number, width: number): string =>
+    `<rect class="${name}" x="${x}%" width="${width}%" height="8" fill="currentColor" stroke="none"/>`
+  return `<svg width="100%" height="8" aria-hidden="true">${bar('u', 0, share(advances))}${bar('s', share(advances), share(unchanged))}${bar('d', share(advances + unchanged), share(declines))}</svg>`
 }
 
-const moversHtml = (title: string, movers: Panel<Mover>): string =>
-  table(movers, SHOWN_MOVERS, [title, 'Close', 'Change', 'Volume'], ({ symbol, close, changePct, volumeTimes }) => [
-    symbol,
-    formatNumber(close, 2),
-    percent(changePct),
-    volumeTimes === undefined ? '' : `${formatNumber(volumeTimes, 1)} ×`,
-  ])
+const partHtml = ({ title, lines }: BriefPart): string =>
+  `<h2>${text(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${text(formatChange(line))}</li>`).join('\n')}\n</ul>`}`
 
-/** The first rows of a panel; nothing, or why it has nothing, without any. The first column and `Client` are texts. */
-const table = <R>({ rows, about }: Panel<R>, most: number, titles: readonly string[], toCells: (row: R) => readonly string[]): string => {
-  if (rows.length === 0) return note(about.problem)
-  const isText = (place: number): boolean => place === 0 || titles[place] === 'Client'
-  const cells = (tag: string, values: readonly string[]): string =>
-    `<tr>${values.map((value, place) => `<${tag}${isText(place) ? '' : ' class="n"'}>${text(value)}</${tag}>`).join('')}</tr>`
-  return `<table>\n${[cells('th', titles), ...rows.slice(0, most).map((row) => cells('td', toCells(row)))].join('\n')}\n</table>`
+const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string => {
+  const cell = (tag: string, value: string, place: number, url?: string): string => {
+    const isNumber = columns[place]?.startsWith('>') ?? false
+    const sign = /^[+−]\d.* %$/.exec(value)?.[0]
+    const names = [
+      isNumber ? 'n' : '',
+      sign === undefined ? '' : sign.startsWith('+') ? 'u' : 'd',
+      place === 4 || place > 6 ? 'o' : '',
+    ].filter(Boolean)
+    const shown = url === undefined ? text(value) : `<a href="${escapeHtml(url)}">${text(value)}</a>`
+    return `<${tag}${names.length === 0 ? '' : ` class="${names.join(' ')}"`}>${shown}</${tag}>`
+  }
+  const head = columns.map((column, place) => cell('th', column.replace('>', ''), place)).join('')
+  const lines = rows.map(
+    (row, index) =>
+      `<tr>${row.map((value, place) => cell('td', value, place, place === columns.length - 1 ? urls?.[index] : undefined)).join('')}</tr>`,
+  )
+  return `<h2>${text(title)}</h2>\n${problem === undefined ? '' : `<p class="w">${text(formatDaysIn(problem))}</p>\n`}${rows.length === 0 ? '' : `<table>\n<tr>${head}</tr>\n${lines.join('\n')}\n</table>`}`
 }
-
-const percent = (value: number | undefined): string => (value === undefined ? '' : `${formatSigned(value, 2)} %`)

@@ -1,5 +1,6 @@
 import { formatMinute } from '../../model/trading-day.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
+import type { MorningMarket } from '../../show/index.js'
 import type { Change } from '../../tables/diff/change.js'
 import { describeSignal } from '../../tables/watch/compare-rows.js'
 import { describeAsOfSession } from '../as-of.js'
@@ -9,6 +10,7 @@ import { OUTCOME_WORDS } from '../run/summary.js'
 import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
 import { type TextLine, wrapTitled } from '../terminal/terminal.js'
 import { clean, cut, padEnd, wrap } from '../terminal/text.js'
+import { describeBreadth, marketLines, marketTables } from './market.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
 export interface BriefPart {
@@ -16,20 +18,11 @@ export interface BriefPart {
   readonly lines: readonly string[]
   /** How many lines of a terminal a line takes at most; the rest is cut. */
   readonly maxRows?: number
+  /** Whether it says what is wrong, and comes before the market. */
+  readonly isUrgent?: true
 }
 
-/** The documents of new filings, in the order of the stocks shown, each once. */
-export const filingLinks = ({ outcome, changes }: Brief): readonly { readonly text: string; readonly url: string }[] =>
-  outcome === 'failed'
-    ? []
-    : changes
-        .slice(0, STOCKS_WITH_LINKS)
-        .flatMap(({ symbol, changes: own }) =>
-          own.flatMap(({ documents = [] }) => documents).map(({ title, url }) => ({ text: clean(`${symbol}: ${title}`), url })),
-        )
-
 const STOCKS_SHOWN = 6
-const STOCKS_WITH_LINKS = 50
 const FINDINGS_SHOWN = 3
 const SIGNALS_SHOWN = 10
 
@@ -73,9 +66,9 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     lines: [...shown.map(describeStock), ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : [])],
   }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
+    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
     { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
-    { title: 'Wrong symbols in the watchlist', lines: wrongSymbols.map(clean) },
+    { title: 'Wrong symbols in the watchlist', isUrgent: true, lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
     ...(outcome === 'failed' ? [] : [changed]),
     {
@@ -132,8 +125,12 @@ const describeChange = ({ section, detail }: Change, index: number, all: readonl
 
 const INDENT = 6
 
-/** For a terminal. */
-export const briefLines = (brief: Brief, columns: number): readonly TextLine[] => {
+/** For a terminal, with the market below if it is given. */
+export const briefLines = (
+  brief: Brief,
+  columns: number,
+  market?: { readonly morning: MorningMarket; readonly watched: readonly string[] },
+): readonly TextLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
     ...wrapTitled([word, style], briefHead(brief).slice(word.length), columns),
@@ -143,21 +140,35 @@ export const briefLines = (brief: Brief, columns: number): readonly TextLine[] =
         .flatMap((line) => wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns))
         .map((line): TextLine => [[cut(line, columns)]]),
     ]),
+    ...(market === undefined ? [] : marketLines(market.morning, { ...brief, watched: market.watched }, columns)),
   ]
 }
 
 const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, '\\$&')
 
 /** For a message or an issue. */
-export const briefMarkdown = (brief: Brief): string =>
-  [
+export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: readonly string[] = []): string => {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [
     `**${escapeMarkdown(briefHead(brief))}**`,
     ...briefParts(brief).map(({ title, lines }) =>
       [`### ${escapeMarkdown(title)}`, ...lines.map((line) => `- ${escapeMarkdown(line)}`)].join('\n'),
     ),
-    ...filingLinks(brief).map(
-      ({ text, url }, index) =>
-        `${index === 0 ? '### Filings\n' : ''}- [${escapeMarkdown(text)}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`,
+    escapeMarkdown(describeBreadth(market, brief.stale)),
+    ...marketTables(market, watched).map(({ title, columns, rows, urls, problem }) =>
+      [
+        `### ${escapeMarkdown(title)}`,
+        ...(problem === undefined ? [] : [`${escapeMarkdown(problem)}\n`]),
+        row(columns.map((column) => column.replace('>', ''))),
+        row(columns.map((column) => (column.startsWith('>') ? '--:' : '---'))),
+        ...rows.map((cells, index) =>
+          row(cells.map((cell, place) => linkMarkdown(escapeMarkdown(cell), place === columns.length - 1 ? urls?.[index] : undefined))),
+        ),
+      ].join('\n'),
     ),
     '',
   ].join('\n\n')
+}
+
+const linkMarkdown = (text: string, url: string | undefined): string =>
+  url === undefined ? text : `[${text}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`

@@ -36,6 +36,7 @@ export const addExport = defineCommand({
     ['scripstream export --to market.duckdb --tables screener,candles', 'two of them'],
     ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
     ['scripstream export --to screener.xlsx', 'a table by its name; also .csv .json .parquet'],
+    ['scripstream export --to qlib:DIR --to zipline:DIR', 'candles for back-tests'],
     ['scripstream export --to postgres://me@localhost/market', 'or "postgres": the database of PGHOST, PGUSER, …'],
   ],
   notes: () => [

@@ -4,7 +4,7 @@ import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
 /** Targets at a path. */
-const PATHS = ['duckdb', 'parquet'] as const
+const PATHS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
 
 /** The prefixes of targets. */
 export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
@@ -21,7 +21,8 @@ export interface Target {
 /** The lake of the output folder. */
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 
-const FORMS = 'market.duckdb, duckdb:FILE, parquet:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
+const FORMS =
+  'market.duckdb, duckdb:FILE, parquet:DIR, qlib:DIR, zipline:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
 
 /** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`, `TABLE.parquet`, `TABLE.xlsx`, `postgres:URL` (or the URL alone). */
 export const readTarget = (flag: string, text: string): Target => {
@@ -56,6 +57,10 @@ export const createExport = async (
       return (await import('../../tables/export/duckdb.js')).duckdb(location, options)
     case 'parquet':
       return (await import('../../tables/export/parquet.js')).parquet(location, options)
+    case 'qlib':
+      return (await import('../../tables/export/qlib.js')).qlib(location, options)
+    case 'zipline':
+      return (await import('../../tables/export/zipline.js')).zipline(location, options)
     case 'lake':
       return (await import('../../tables/lake/whole-lake.js')).wholeLake(options)
     case 'file':

@@ -10,7 +10,6 @@ export interface ChosenList {
   readonly list: RecordedList
 }
 
-/** What the history has of a day. */
 export interface RecordedDay {
   readonly day: Day
   /** The first one with a list answers for it. */

@@ -23,7 +23,6 @@ import {
   toHistoryPath,
 } from './record.js'
 
-/** What can be deleted from the history. */
 export interface Deletable {
   readonly days: readonly Day[]
   readonly files: readonly { readonly path: string; readonly bytes: number }[]

@@ -12,7 +12,6 @@ export const writeGuide = async (history: History): Promise<void> => {
   for (const [name, text] of listGuide(history)) await writeFileAtomically(toHistoryPath(history.root, name), [text])
 }
 
-/** The names and texts of these files. */
 export const listGuide = (history: History): readonly (readonly [name: string, text: string])[] => [
   ['views.sql', buildViews(history)],
   ['README.md', README],

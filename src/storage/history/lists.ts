@@ -70,10 +70,8 @@ export const encodeLists = async (history: History, { tables, read, isKnown, ...
 /** Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a group then. */
 const GROUP_BATCHES = 128
 
-/** A list as a file of its own. */
 interface WholeList {
   readonly bytes: Buffer
-  /** The digest of each row. */
   readonly keys: readonly number[]
   readonly content: string
 }
@@ -135,7 +133,6 @@ const toQuarter = (day: Day): string => `${day.slice(0, 4)} ${Math.ceil(Number(d
 interface NewList extends Pick<NewLists, 'knownAt'> {
   readonly table: Table
   readonly base: Base | undefined
-  /** The folder of the record. */
   readonly folder: string
 }
 

@@ -12,7 +12,6 @@ import { writeGuide } from './guide.js'
 import { encodeLists } from './lists.js'
 import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
 
-/** What a run that ended left to record. */
 interface RecordedRun {
   readonly history: HistoryRequest
   readonly record: RunRecord

@@ -16,7 +16,6 @@ export interface FileFacts {
   readonly digest: string
 }
 
-/** A list as a record has it. */
 export interface RecordedList {
   readonly stream: string
   readonly rows: number
@@ -42,7 +41,6 @@ export interface RecordFacts {
   /** Whether candles or deals of that very day were there. */
   readonly isConfirmed: boolean
   readonly run: string
-  /** By the name of their table. */
   readonly lists: Readonly<Record<string, RecordedList>>
   /** The file with the keys of records that were new. */
   readonly others: { readonly 'first-seen'?: FileFacts }
@@ -64,7 +62,6 @@ export interface StoredRecord extends RecordFacts {
 /** A part of the history that cannot be read, and the day that it concerns. */
 export interface Damage {
   readonly day?: Day
-  /** Relative to the output folder. */
   readonly file: string
   readonly detail: string
 }
@@ -84,7 +81,6 @@ export interface History {
 export type Warn = (text: string) => void
 
 export const FACTS_FILE = 'record.json'
-/** The folder of all bases. */
 export const BASES = 'bases'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/
@@ -223,7 +219,6 @@ export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number
   return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
 }
 
-/** A file to be written. */
 type NewFile = readonly [facts: FileFacts, bytes: Buffer]
 
 /** Lists to be recorded, and the files that they need. */
@@ -232,7 +227,6 @@ export interface EncodedLists {
   readonly files: NewFile[]
 }
 
-/** A record to be stored. */
 interface NewRecord extends EncodedLists {
   readonly facts: Omit<RecordFacts, 'format' | 'number' | 'previous' | 'lists' | 'others'>
   /** The file with the keys of records that were new. */

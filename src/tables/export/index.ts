@@ -1,4 +1,6 @@
 export { duckdb } from './duckdb.js'
-export type { Export, ExportOptions, LoadedTable } from './export.js'
+export type { Export } from './export.js'
 export { parquet } from './parquet.js'
-export { type PostgresOptions, postgres } from './postgres.js'
+export { postgres } from './postgres.js'
+export { qlib } from './qlib.js'
+export { zipline } from './zipline.js'

@@ -50,6 +50,9 @@ export const listHistoryTables = (tables: readonly Table[]): readonly HistoryTab
 export const isRecorded = ({ shape, files }: Table): boolean =>
   shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
 
+/** Whether the table has a file for each day. */
+const isByDay = ({ files }: Table): boolean => files.some(({ path }) => path.includes('{DAY}'))
+
 export interface PastDay {
   readonly folder: TableFolder
   readonly tables: readonly Table[]
@@ -66,7 +69,7 @@ export interface PastDay {
  */
 export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
   const history = await openHistory(folder.root)
-  const used = tables.every(({ shape }) => shape === 'candles') ? undefined : findUsedDay(history, day)
+  const used = tables.every((table) => table.shape === 'candles' || isByDay(table)) ? undefined : findUsedDay(history, day)
   const answers = new Map<string, string | undefined>()
   const read = async (table: Table): Promise<TableReader> => {
     if (isRecorded(table)) {
@@ -79,6 +82,7 @@ export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
     const files = (await folder.listFiles(table)).flatMap(({ paths }) => paths)
     if (table.shape === 'candles')
       return { files, select: `SELECT * FROM (${await buildSelect(table, folder)}) WHERE date <= DATE ${quoteText(day)}` }
+    if (isByDay(table)) return { files, select: `FROM (${await buildSelect(table, folder)}) WHERE day <= DATE ${quoteText(day)}` }
     if (table.identity === undefined) throw new UsageError(`the days of ${table.name} are not kept`)
     const damage = history.damages.find((one) => one.day === used)
     if (damage && history.records.every((record) => record.day !== used)) throw new DamagedFileError(describeDamage(damage))

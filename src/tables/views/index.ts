@@ -4,6 +4,7 @@ import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsReturns, dealsValued } from './deals.js'
 import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
+import { candlesDaily, indexMembers, lifetimes, sessions } from './exchange.js'
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
@@ -26,6 +27,10 @@ const ALL: readonly View[] = [
   candlesAdjusted,
   candlesKnown,
   rewritten,
+  candlesDaily,
+  indexMembers,
+  sessions,
+  lifetimes,
   dealsValued,
   dealsReturns,
   filingsUnique,

@@ -28,27 +28,52 @@ const DEFAULT_ROWS = 1_000
 /** Later the query is ended: the page and a run share the machine. */
 const TIME_LIMIT_MS = 60_000
 
-/** Answers queries, one at a time. */
+/** Answers a query. */
 export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>
 
-/** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
-export const createQueryRunner = ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner => {
-  let isBusy = false
-  return async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
-    if (isBusy) throw new UsageError('another query is running; wait for its end, or stop it')
-    isBusy = true
-    const startedAt = performance.now()
+const MAX_RUNNING = 2
+const MAX_WAITING = 8
+
+/** Lets two queries run at a time; the others wait for their turn, in order. One whose reader leaves gives up its place. */
+export const queueQueries = (run: QueryRunner): QueryRunner => {
+  let running = 0
+  const waiting: (() => void)[] = []
+  const waitForTurn = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(begin), 1)
+        reject(new UsageError('stopped'))
+      }
+      waiting.push(begin)
+      signal.addEventListener('abort', leave, { once: true })
+    })
+  return async (request, signal) => {
+    if (waiting.length >= MAX_WAITING) throw new UsageError(`${MAX_WAITING} queries are waiting already; stop one, or try again later`)
+    if (running < MAX_RUNNING) running += 1
+    else await waitForTurn(signal)
     try {
-      const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
-      return toAnswer(
-        await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal),
-        performance.now() - startedAt,
-      )
+      return await run(request, signal)
     } finally {
-      isBusy = false
+      // The next one takes the place over.
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
     }
   }
 }
+
+/** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
+export const createQueryRunner =
+  ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner =>
+  async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
+    const startedAt = performance.now()
+    const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
+    return toAnswer(await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal), performance.now() - startedAt)
+  }
 
 const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
   columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),

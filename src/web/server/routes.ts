@@ -10,7 +10,6 @@ import {
   openMarketFolder,
   REPORT,
   readIndexChart,
-  readMarketLists,
   type ShowAnswers,
   type ShowRunner,
   search,
@@ -57,8 +56,8 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const folder = openMarketFolder(source)
   const show = showElsewhere ?? createShowRunner(folder)
   const remembered = rememberShown(folder, show)
-  const [readMarket, readToday, readDocuments] = [remembered('market'), remembered('today'), remembered('documents')]
-  const readLists = () => readMarketLists(folder)
+  const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
+  const readStocks = remembered('list', 'stocks')
   const routes: readonly Route[] = [
     ...runRoutes,
     { path: '/api/days', answer: () => listRecordedDays(folder.root) },
@@ -70,26 +69,9 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     { path: '/api/market', answer: ({ query }) => readMarket(query).catch(refuse) },
-    { path: '/api/market/lists', answer: readLists },
-    { path: '/api/market/documents', answer: ({ query }) => readDocuments(query).catch(refuse) },
-    {
-      path: '/api/stock/:symbol',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
-    },
-    {
-      path: '/api/stock/:symbol/candles',
-      answer: ({ params: { symbol = '' }, query }) =>
-        found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
-    },
-    {
-      path: '/api/index/:name',
-      answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
-    },
-    {
-      path: '/api/index/:name/candles',
-      answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
-    },
+    { path: '/api/market/feed', answer: ({ query }) => readFeed(query).catch(refuse) },
+    { path: '/api/market/stocks', answer: ({ query }) => readStocks(query).catch(refuse) },
+    ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query }) =>
@@ -103,25 +85,51 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     routes,
     /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
     prepare: async () => {
-      for (const read of [readMarket, readToday, readLists, readDocuments]) await read().catch(() => undefined)
+      for (const read of [readMarket, readStocks, readToday, readFeed]) await read().catch(() => undefined)
     },
   }
 }
 
+/** One stock, or one index. */
+const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Route[] => [
+  {
+    path: '/api/stock/:symbol',
+    answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
+  },
+  {
+    path: '/api/stock/:symbol/candles',
+    answer: ({ params: { symbol = '' }, query }) =>
+      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
+  },
+  {
+    path: '/api/stock/:symbol/list/:name',
+    answer: ({ params: { symbol = '', name = '' }, query }) =>
+      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
+  },
+  {
+    path: '/api/index/:name',
+    answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
+  },
+  {
+    path: '/api/index/:name/candles',
+    answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
+  },
+]
+
 /** Answers about the market, kept until another run has ended: while a run replaces thousands of files, the market is that before it. */
 const rememberShown =
   (folder: MarketFolder, show: ShowRunner) =>
-  <Kind extends 'market' | 'today' | 'documents'>(kind: Kind) =>
+  <Kind extends 'market' | 'today' | 'feed' | 'list'>(kind: Kind, name = '') =>
   (query = new URLSearchParams()): Promise<ShowAnswers[Kind]> => {
-    const how = readAsOf(query)
+    const request = { show: kind, name, ...readAsOf(query) }
     // Days of the past are asked seldom, and would fill the memory.
-    if (how.day !== undefined) return show<Kind>({ show: kind, ...how })
-    return folder.remember(kind, [REPORT, MASTER_MAP], () => show<Kind>({ show: kind }))
+    if (request.day !== undefined) return show<Kind>(request)
+    return folder.remember(`${kind} ${name}`, [REPORT, MASTER_MAP], () => show<Kind>(request))
   }
 
 /** Answers statements in the process of `ask`; in this one if it is absent. */
 const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
-  let runner = ask
+  let runner: QueryRunner | undefined
   return {
     method: 'POST',
     path: '/api/query',
@@ -130,7 +138,10 @@ const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route =
       if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
       if (day !== undefined && readDay(day) === undefined)
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
-      runner ??= (await import('./query.js')).createQueryRunner(folder)
+      if (runner === undefined) {
+        const { createQueryRunner, queueQueries } = await import('./query.js')
+        runner ??= queueQueries(ask ?? createQueryRunner(folder))
+      }
       const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
       return runner(request, signal).catch((error: unknown) => {
         throw error instanceof CollectError ? new AnswerError(400, error.message) : error

@@ -2,13 +2,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { lastValueFrom, of } from 'rxjs'
+import type * as Define from '../../../src/define.js'
 import type * as Fleet from '../../../src/fleet/index.js'
 import type * as Scripstream from '../../../src/index.js'
 
 /** A driver or a worker of two streams whose items send no requests. The driver prints its measurements. */
 const [role = '', product = '', address = '', blobs = '', out = '', count = ''] = process.argv.slice(2)
 const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
-const { createCollector, defineStream, createResult, once, perRowOf } = (await importBuilt('src/index.js')) as typeof Scripstream
+const { createCollector } = (await importBuilt('src/index.js')) as typeof Scripstream
+const { defineStream, createResult, once, perRowOf } = (await importBuilt('src/define.js')) as typeof Define
 const { fleet, fleetWorker } = (await importBuilt('src/fleet/index.js')) as typeof Fleet
 
 const rows = (length: number) =>

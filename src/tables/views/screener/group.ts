@@ -17,6 +17,7 @@ export type GroupName =
   | 'reaction'
   | 'lists'
   | 'latest'
+  | 'delivery'
 
 export interface ScreenerGroup {
   readonly title: string

@@ -1,3 +1,4 @@
+import { delivery } from '../exchange.js'
 import { isSameIssuer } from '../symbols.js'
 import { col, defineView, identity as identityColumns, RUN_DAY, type View } from '../view.js'
 import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
@@ -51,6 +52,7 @@ const JOINED: readonly (readonly [name: GroupName, group: ScreenerGroup])[] = [
   ['reaction', reaction],
   ['lists', lists],
   ['latest', latest],
+  ['delivery', delivery],
 ]
 
 const COLUMNS: readonly Required<ScreenerColumn>[] = [

@@ -3,7 +3,6 @@ import type { RecordedDay } from '../../api/state.js'
 import type { PageContext, Place } from '../view.js'
 import { fetchJson } from './fetch-json.js'
 import { formatDay } from './format.js'
-import { panel } from './panel.js'
 
 /** The key of the day in the address. */
 export const AS_OF = 'as-of'
@@ -62,12 +61,3 @@ export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | type
   const day = query.get(AS_OF)
   return day === null ? nothing : html`<p class="as-of" role="status">As known on the evening of <b>${formatDay(day)}</b>.</p>`
 }
-
-const LISTS = ['surveillance', 'bands', 'circuits', 'deals', 'announcements', 'filings', 'news'] as const
-
-/** The lists of a past day, each on a page of its own. */
-export const listsOfDay = (): TemplateResult =>
-  panel({
-    ...{ title: 'Lists of that day', about: {} },
-    content: html`<ul class="documents">${LISTS.map((name) => html`<li><a href=${`/list/${name}`}>${name}</a></li>`)}</ul>`,
-  })

@@ -3,7 +3,7 @@ import { ref } from 'lit-html/directives/ref.js'
 import type { CandlesAnswer, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
 import { AS_OF, asOfPath } from './as-of.js'
-import { fetchJson } from './fetch-json.js'
+import { createLater, fetchJson } from './fetch-json.js'
 import { formatDay, formatLarge, formatNumber } from './format.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'
 import type { ChartContent, HoveredSession, PriceChart } from './price-chart.js'
@@ -24,7 +24,7 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   let content: ChartContent | undefined
   let hovered: HoveredSession | undefined
   let seen: readonly [first: number, last: number] | undefined
-  const compared = createCompared(page)
+  const compared = createLater<CandlesAnswer | undefined>(page.update)
   const callbacks = {
     hover: (session: HoveredSession | undefined): void => {
       if (session?.index === hovered?.index) return
@@ -52,18 +52,25 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   }
   return {
     render: (shown, { place: { query } }) => {
+      const name = query.get('compare') ?? ''
+      const other = compared.read(`${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`, async (signal) =>
+        name === '' ? undefined : loadCompared(name, query, signal),
+      )
       content = {
         ...shown,
         range: query.get('range') ?? DEFAULT_RANGE,
         day: query.get('day') ?? undefined,
         hidden: readHidden(query),
         isLog: query.get('scale') === 'log',
-        other: compared.read(query),
+        other: other instanceof Error ? undefined : other,
       }
       chart?.show(content)
-      return renderChart(content, { page, hovered, mount, seen, problem: compared.problem() })
+      return renderChart(content, { page, hovered, mount, seen, problem: other instanceof Error ? other.message : undefined })
     },
-    leave: () => mount(undefined),
+    leave: () => {
+      mount(undefined)
+      compared.stop()
+    },
   }
 }
 
@@ -72,39 +79,14 @@ const USUALLY_HIDDEN = 'FNA'
 
 const readHidden = (query: URLSearchParams): string => query.get('marks-off') ?? USUALLY_HIDDEN
 
-/** Loads the stock or the index of `compare=`, with the same steps. */
-const createCompared = (page: PageContext) => {
-  let asked: string | undefined
-  let answer: CandlesAnswer | Error | undefined
-  return {
-    problem: (): string | undefined => (answer instanceof Error ? answer.message : undefined),
-    read: (query: URLSearchParams): CandlesAnswer | undefined => {
-      const name = query.get('compare') ?? ''
-      const key = `${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`
-      if (asked !== key) {
-        asked = key
-        answer = undefined
-        if (name !== '')
-          void loadCompared(name, query)
-            .catch((error: unknown) => error as Error)
-            .then((found) => {
-              if (asked === key) answer = found
-              page.update()
-            })
-      }
-      return answer instanceof Error ? undefined : answer
-    },
-  }
-}
-
-const loadCompared = async (asked: string, query: URLSearchParams): Promise<CandlesAnswer> => {
+/** The stock or the index of `compare=`, with the same steps. */
+const loadCompared = async (asked: string, query: URLSearchParams, signal: AbortSignal): Promise<CandlesAnswer> => {
   const name = asked.toUpperCase()
-  const { found } = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(name)}`)
+  const { found } = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(name)}`, { signal })
   const [best] = found.filter(({ symbol, key }) => symbol.toUpperCase() === name || key.toUpperCase() === name)
   if (best === undefined) throw new Error(`${name} is in no list of this folder`)
-  return fetchJson<CandlesAnswer>(
-    asOfPath(`/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${query.get('step') ?? ''}`, { query }),
-  )
+  const path = `/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${query.get('step') ?? ''}`
+  return fetchJson<CandlesAnswer>(asOfPath(path, { query }), { signal })
 }
 
 interface ChartState {

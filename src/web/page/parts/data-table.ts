@@ -1,9 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { escapeFormula } from '../../../model/formula.js'
 import type { QueryAnswer } from '../../api/query.js'
 import type { KeyAction, PageContext } from '../view.js'
+import { saveAsCsv } from './csv.js'
 import { formatDay, formatNumber, formatQuantity } from './format.js'
 import { emptyLine } from './panel.js'
+import { rangeBar } from './small-charts.js'
 import { stockLink } from './stock-link.js'
 
 type TableData = Pick<QueryAnswer, 'columns' | 'rows'>
@@ -22,6 +23,10 @@ interface TableOptions {
   readonly facets?: readonly string[]
   /** Whether there are rows that are not in the table. */
   readonly isCut?: boolean
+  /** The columns that are not shown at first. */
+  readonly hidden?: readonly string[]
+  /** Whether name and symbol of a stock are one cell, the name first. */
+  readonly isNamed?: boolean
 }
 
 /** A column as it is shown: all its numbers with the same decimals and separators, so that they line up. */
@@ -47,9 +52,19 @@ const MARGIN_ROWS = 20
 const MAX_DECIMALS = 2
 /** A column of smaller whole numbers, such as years, has no separators. */
 const MIN_GROUPED = 10_000
-const WIDTH = { least: 6, most: 44, mostNarrow: 22 } as const
+const WIDTH = { least: 6, most: 44, mostNarrow: 18 } as const
+/** On a narrower page, in pixels, a text must leave room for numbers. */
+const NARROW = 720
+/** What the symbol takes beside a name. */
+const NAMED_WIDTH = 8
 /** A facet with more values is no choice any more. */
 const MAX_FACET_VALUES = 60
+/** Between the values of a cell that has several, such as tags. */
+const SEVERAL = ' · '
+/** Columns of changes: their sign is told by a colour, too. */
+const CHANGE = /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
+/** Columns of a place between two ends, 0 to 100. */
+const PLACE = 'place_52w_pct'
 
 const prepared = new WeakMap<TableData, Prepared>()
 
@@ -62,6 +77,7 @@ const prepare = (table: TableData): Prepared => {
 }
 
 const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['columns'][number], place: number): ColumnFormat => {
+  if (name === PLACE || name === 'url') return { decimals: 0, isGrouped: false, width: name === PLACE ? 16 : 10 }
   const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
   const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
   const format = { decimals, isGrouped }
@@ -76,7 +92,7 @@ const WORDS: Readonly<Record<string, string>> = {
   fno: 'F&O',
   isin: 'ISIN',
   pe_ttm: 'P/E, 4 quarters',
-  place_52w_pct: 'in 52 weeks %',
+  place_52w_pct: '52-week range',
   volume_x: 'volume ×',
   url: 'document',
 }
@@ -112,15 +128,17 @@ let present: { readonly own: Prepared; readonly rows: readonly Row[]; readonly p
 export const dataTable = (
   table: TableData,
   page: PageContext,
-  { file, label, about, facets = [], isCut = false }: TableOptions,
+  { file, label, about, facets = [], isCut = false, hidden: usual = [], isNamed = false }: TableOptions,
 ): TemplateResult => {
   const { columns, rows: all } = table
   const own = prepare(table)
   const rows = chooseRows(table, own, page)
   present = { own, rows, page }
   const { query } = page.place
-  const hidden = new Set((query.get('hide') ?? '').split(','))
-  const shown = columns.flatMap(({ name }, place) => (hidden.has(name) || name === PATH ? [] : [place]))
+  const hidden = new Set(query.get('hide')?.split(',') ?? usual)
+  const [symbol, hasName] = [columns.findIndex(({ name }) => name === 'symbol'), columns.some(({ name }) => name === 'name')]
+  const names = isNamed && hasName && !hidden.has('name') ? symbol : -1
+  const shown = columns.flatMap(({ name }, place) => (hidden.has(name) || name === PATH || place === names ? [] : [place]))
   const places = shown.length > 0 ? shown : [0]
   const count =
     rows.length === all.length ? formatQuantity(all.length, 'row') : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
@@ -130,10 +148,15 @@ export const dataTable = (
         <p role="status">${about === undefined || rows.length < all.length ? `${count}${isCut ? '; there are more, which are not loaded' : ''}` : about}</p>
         <input type="search" class="find" placeholder="Filter" aria-label="Filter the rows by words" .value=${query.get('find') ?? ''}
           @input=${(event: InputEvent) => page.setQuery({ find: (event.target as HTMLInputElement).value || undefined })}>
-        ${facets.map((name) => facetChoice(table, name, page))} ${otherFilters(table, facets, page)} ${columnChoice(columns, hidden, page)}
-        <button type="button" @click=${() => saveFile(`${file}.csv`, toCsv(columns, rows))}>Export CSV</button>
+        ${facets.map((name) => facetChoice(table, name, page))} ${otherFilters(table, facets, page)} ${columnChoice(columns, { hidden, usual }, page)}
+        <button type="button" @click=${() =>
+          saveAsCsv(
+            file,
+            columns.flatMap((column, place) => (column.name === PATH ? [] : [{ ...column, place }])),
+            rows,
+          )}>Export CSV</button>
       </div>
-      ${rows.length === 0 ? emptyLine('No row matches.') : renderRows(table, { own, rows, places, page })}
+      ${rows.length === 0 ? emptyLine('No row matches.') : renderRows(table, { own, rows, places, page, isNamed: names >= 0 })}
     </section>
   `
 }
@@ -144,30 +167,34 @@ interface Drawn {
   /** The columns that are shown. */
   readonly places: readonly number[]
   readonly page: PageContext
+  readonly isNamed: boolean
 }
 
-const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn): TemplateResult => {
+const renderRows = ({ columns }: TableData, { own, rows, places, page, isNamed }: Drawn): TemplateResult => {
   const [first, end] = seenRows(rows.length)
   drawnFrom = first
-  const symbols = columns.findIndex(({ name }) => name === 'symbol')
-  const links = columns.findIndex(({ name }) => name === 'url')
-  const paths = columns.findIndex(({ name }) => name === PATH)
+  const find = (wanted: string): number => columns.findIndex(({ name }) => name === wanted)
+  const [symbols, names, paths] = [find('symbol'), isNamed ? find('name') : -1, find(PATH)]
   const list = symbols < 0 ? [] : rows.flatMap((row) => row[symbols] ?? [])
   const cell = (row: Row, place: number): TemplateResult => {
-    const [text, column] = [row[place] ?? null, columns[place]]
-    if (text !== null && place === symbols) return html`<td>${stockLink(text, { list })}</td>`
+    const [text, column, symbol] = [row[place] ?? null, columns[place], row[symbols]]
+    if (symbol && place === names)
+      return html`<td class="text" title=${text ?? nothing}>${stockLink(symbol, { list, text: text ?? symbol })}${text === null ? nothing : html` <bdi class="soft">${symbol}</bdi>`}</td>`
+    if (symbol && place === symbols) return html`<td>${stockLink(symbol, { list })}</td>`
     const path = place === places[0] ? row[paths] : undefined
     if (text !== null && path) return html`<td><a href=${path}><bdi>${text}</bdi></a></td>`
-    if (text !== null && place === links && /^https?:/.test(text))
-      return html`<td><a href=${text} target="_blank" rel="noreferrer">open</a></td>`
-    const tone = text === null ? ' soft' : ''
-    return html`<td class=${`${column?.isNumber ? 'number' : 'text'}${tone}`} title=${text ?? nothing}><bdi>${cellText(text, column?.isNumber ? own.formats[place] : undefined)}</bdi></td>`
+    return valueCell(text, column, own.formats[place])
   }
   const gap = (count: number): TemplateResult => html`<tr class="gap" aria-hidden="true" .style=${`height:${count * ROW_HEIGHT}px`}></tr>`
-  const width = places.reduce((sum, place) => sum + (own.formats[place]?.width ?? 0), 0)
+  const isNarrow = innerWidth < NARROW
+  const widthOf = (place: number): number => {
+    const { width = 0 } = own.formats[place] ?? {}
+    return 2 + (isNarrow ? Math.min(width, WIDTH.mostNarrow) : width + (place === names ? NAMED_WIDTH : 0))
+  }
+  const width = places.reduce((sum, place) => sum + widthOf(place), 0)
   return html`
-    <div class="rows" tabindex="0" role="region" aria-label="Rows"><table id="rows" aria-rowcount=${rows.length + 1} .style=${`width:${width + places.length * 2}ch`}>
-      <colgroup>${places.map((place) => html`<col .style=${`width:${(own.formats[place]?.width ?? 0) + 2}ch`}>`)}</colgroup>
+    <div class="rows" tabindex="0" role="region" aria-label="Rows"><table id="rows" aria-rowcount=${rows.length + 1} .style=${`width:${width}ch`}>
+      <colgroup>${places.map((place) => html`<col .style=${`width:${widthOf(place)}ch`}>`)}</colgroup>
       <thead .style=${`transform:translateY(${headShift(rows.length)}px)`}><tr>${places.map((place) => headCell(columns[place], page))}</tr></thead>
       <tbody>
         ${gap(first)}
@@ -176,6 +203,25 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page }: Drawn):
       </tbody>
     </table></div>
   `
+}
+
+/** A value for reading: a number with its sign and unit, an address as a link, tags as tags. Its exact text is its title. */
+const valueCell = (
+  text: string | null,
+  column: TableData['columns'][number] | undefined,
+  format: ColumnFormat | undefined,
+): TemplateResult => {
+  const { name = '', isNumber = false } = column ?? {}
+  if (text === null) return html`<td class=${isNumber ? 'number soft' : 'text soft'}>–</td>`
+  if (/^https?:/.test(text))
+    return html`<td><a href=${text} target="_blank" rel="noreferrer" title=${text}>${name === 'url' ? 'open' : text}</a></td>`
+  if (name === 'tags')
+    return html`<td class="text" title=${text}>${text.split(SEVERAL).map((tag) => html`<span class="tag">${tag}</span> `)}</td>`
+  if (name === PLACE) return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
+  const shown = cellText(text, isNumber ? format : undefined)
+  const isRise = isNumber && CHANGE.test(name) && /[1-9]/.test(shown)
+  const tone = isRise ? (shown.startsWith('−') ? ' down' : ' up') : ''
+  return html`<td class=${`${isNumber ? 'number' : 'text'}${tone}`} title=${text}><bdi>${tone === ' up' ? '+' : ''}${shown}</bdi></td>`
 }
 
 /** The first row that is drawn. */
@@ -228,7 +274,7 @@ const filterRows = ({ columns, rows }: TableData, wanted: readonly (readonly [ke
   })
   if (words.length + values.length === 0) return rows
   return rows.filter((row) => {
-    if (values.some(([place, value]) => (row[place] ?? '') !== value)) return false
+    if (!values.every(([place, value]) => (row[place] ?? '').split(SEVERAL).includes(value))) return false
     if (words.length === 0) return true
     const text = row.join('\n').toLowerCase()
     return words.every((word) => text.includes(word))
@@ -266,7 +312,8 @@ const headCell = ({ name, isNumber }: TableData['columns'][number] = { name: '',
 const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<string, number> => {
   const place = columns.findIndex((column) => column.name === name)
   const counts = new Map<string, number>()
-  for (const row of place < 0 ? [] : rows) counts.set(row[place] ?? '', (counts.get(row[place] ?? '') ?? 0) + 1)
+  for (const row of place < 0 ? [] : rows)
+    for (const value of (row[place] ?? '').split(SEVERAL)) counts.set(value, (counts.get(value) ?? 0) + 1)
   return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
 }
 
@@ -298,13 +345,23 @@ const otherFilters = (table: TableData, facets: readonly string[], page: PageCon
     return [html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`]
   })
 
-const columnChoice = (columns: TableData['columns'], hidden: ReadonlySet<string>, page: PageContext): TemplateResult => {
+/** The menu of the columns; Escape and a click elsewhere close it. */
+const columnChoice = (
+  columns: TableData['columns'],
+  { hidden, usual }: { readonly hidden: ReadonlySet<string>; readonly usual: readonly string[] },
+  page: PageContext,
+): TemplateResult => {
+  const own = columns.filter(({ name }) => name !== PATH)
   const toggle = (name: string): void => {
-    const next = columns.map((column) => column.name).filter((one) => hidden.has(one) !== (one === name))
-    page.setQuery({ hide: next.length === 0 ? undefined : next.join(',') })
+    const next = own.map((column) => column.name).filter((one) => hidden.has(one) !== (one === name))
+    page.setQuery({ hide: next.join() === usual.join() ? undefined : next.join() })
   }
-  return html`<details class="columns"><summary>Columns</summary><div>
-    ${columns.map(({ name }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${inWords(name)}</label>`)}
+  const close = (event: FocusEvent | KeyboardEvent): void => {
+    const menu = event.currentTarget as HTMLDetailsElement
+    if ('key' in event ? event.key === 'Escape' : !menu.contains(event.relatedTarget as Node | null)) menu.open = false
+  }
+  return html`<details class="columns" @focusout=${close} @keydown=${close}><summary>Columns</summary><div tabindex="-1">
+    ${own.map(({ name }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${inWords(name)}</label>`)}
   </div></details>`
 }
 
@@ -329,23 +386,4 @@ const goToRow = (step: 1 | -1): void => {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-row="${row}"] a`)?.focus({ preventScroll: true })),
   )
-}
-
-/** Rows as CSV. A text that a spreadsheet would run as a formula starts with `'`. */
-const toCsv = (columns: TableData['columns'], rows: readonly Row[]): string => {
-  const head = columns.map(({ name }) => quote(escapeFormula(name)))
-  const lines = rows.map((row) =>
-    row.map((cell, place) => (cell === null ? '' : quote(columns[place]?.isNumber ? cell : escapeFormula(cell)))),
-  )
-  return `${[head, ...lines].map((cells) => cells.join(',')).join('\n')}\n`
-}
-
-const quote = (cell: string): string => (/[",\n\r]|^\s|\s$|^$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
-
-/** Gives a text to the reader as a file. */
-const saveFile = (name: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: name })
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -30,6 +30,42 @@ export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, up
     .finally(update)
 }
 
+/** What a part of a view needs beside its data. It is loaded once another key asks for it, which stops the load before; `stop` when the view is left. */
+export interface Later<T> {
+  /** The answer; undefined until it is there. */
+  readonly read: (key: string, load?: (signal: AbortSignal) => Promise<T>) => T | Error | undefined
+  readonly stop: () => void
+}
+
+/** `isKept`: the answer before is shown until the new one comes. */
+export const createLater = <T>(update: () => void, isKept = false): Later<T> => {
+  let own: { readonly key: string; answer?: T | Error } | undefined
+  let loading = new AbortController()
+  return {
+    read: (key, load = (signal) => fetchJson<T>(key, { signal })) => {
+      if (own?.key !== key) {
+        loading.abort()
+        loading = new AbortController()
+        const { signal } = loading
+        const asked: typeof own = { key, ...(isKept && own?.answer !== undefined ? { answer: own.answer } : {}) }
+        own = asked
+        void load(signal)
+          .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
+          .then((answer) => {
+            if (signal.aborted) return
+            asked.answer = answer
+            update()
+          })
+      }
+      return own.answer
+    },
+    stop: () => {
+      loading.abort()
+      own = undefined
+    },
+  }
+}
+
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
   throw new PageError('The server of this page has ended. Start "scripstream serve" again: this view then loads by itself.')

@@ -19,15 +19,13 @@ interface PanelParts {
   readonly total?: number
   /** Where the whole list is. */
   readonly list?: string
-  /** How many rows of a table there is room for, before it scrolls. */
-  readonly room?: number
   /** Beside the title, such as buttons. */
   readonly tools?: TemplateResult
   readonly content: TemplateResult
 }
 
 /** A part of a view: its title, the day of its data, and its content. Room is kept, so that nothing jumps when data comes. */
-export const panel = ({ title, about, total, list, room, tools, content }: PanelParts): TemplateResult => html`
+export const panel = ({ title, about, total, list, tools, content }: PanelParts): TemplateResult => html`
   <section class="panel" aria-label=${title}>
     <div class="head">
       <h2>${list === undefined ? title : html`<a href=${list}>${title}</a>`}${total === undefined || total === 0 ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
@@ -35,7 +33,7 @@ export const panel = ({ title, about, total, list, room, tools, content }: Panel
       ${tools ?? nothing}
       ${aboutLine(about)}
     </div>
-    <div class="body" .style=${room === undefined ? '' : `height:${room * ROW_HEIGHT}px`} tabindex=${room === undefined ? nothing : '0'}>${content}</div>
+    <div class="body">${content}</div>
   </section>
 `
 
@@ -47,7 +45,11 @@ export const emptyLine = (text: string, { problem }: About = {}): TemplateResult
 
 /** A panel whose data is on its way, with the room that it will take. */
 export const waitingPanel = (title: string, room: number): TemplateResult =>
-  panel({ title, about: {}, room, content: html`<p class="loading empty soft" role="status">Loading …</p>` })
+  panel({
+    title,
+    about: {},
+    content: html`<p class="loading empty soft" role="status" .style=${`min-height:${room * ROW_HEIGHT}px`}>Loading …</p>`,
+  })
 
 /** Buttons of which one is chosen. */
 export const choices = (
@@ -71,4 +73,10 @@ export const changeText = (percent: number | undefined, decimals = 1): TemplateR
 export const changeArrow = (percent: number | undefined): TemplateResult => {
   const isFlat = percent === undefined || percent === 0
   return html`<span class=${isFlat ? 'soft' : percent > 0 ? 'up' : 'down'}>${isFlat ? '' : percent > 0 ? '▲ ' : '▼ '}${formatSigned(percent, 2)} %</span>`
+}
+
+/** How a sentiment is shown: by a word, and a colour where it matters. */
+export const sentimentText = (sentiment: string): TemplateResult => {
+  const tone = sentiment === 'negative' ? 'down' : sentiment === 'positive' ? 'up' : 'soft'
+  return html`<span class=${tone}>${sentiment}</span>`
 }

@@ -9,12 +9,17 @@ const LIST = 'stock-list'
 /** A link to a stock. The list that it is in is remembered, so that `[` and `]` lead to its neighbours. */
 export const stockLink = (
   symbol: string,
-  { name, list = [], hasNoPage }: { readonly name?: string; readonly list?: readonly string[]; readonly hasNoPage?: boolean } = {},
+  {
+    name,
+    text = symbol,
+    list = [],
+    hasNoPage,
+  }: { readonly name?: string; readonly text?: string; readonly list?: readonly string[]; readonly hasNoPage?: boolean } = {},
 ): TemplateResult =>
   hasNoPage
     ? html`<bdi title=${`${name || symbol}: not in the master list of this folder`}>${symbol}</bdi>`
     : html`
-  <a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${symbol}</bdi></a>
+  <a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${text}</bdi></a>
 `
 
 /** The symbols of a list that have a page. */

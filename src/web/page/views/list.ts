@@ -23,7 +23,7 @@ export const listView: View<ListTable> = {
         <p class="soft">${about}.${usedDay === undefined ? nothing : ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
         ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
       </div>
-      ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets, isCut })}
+      ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets, isCut, isNamed: true })}
     `
   },
 }

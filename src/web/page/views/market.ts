@@ -1,94 +1,198 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { DocumentsAnswer, ListsAnswer, MarketAnswer } from '../../../show/answers.js'
-import { AS_OF, asOfPath, listsOfDay } from '../parts/as-of.js'
+import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
+import { asOfPath } from '../parts/as-of.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { waitingPanel } from '../parts/panel.js'
+import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
+import { readOwnList } from '../parts/own-list.js'
+import { changeText, choices, sentimentText } from '../parts/panel.js'
+import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState } from '../parts/states.js'
+import { stockLink, stockPath } from '../parts/stock-link.js'
 import type { PageContext, View } from '../view.js'
-import {
-  breadthHead,
-  changesPanel,
-  circuitsPanel,
-  dealsPanel,
-  documentsPanel,
-  indicesPanel,
-  moversPanel,
-  newsPanel,
-} from './market/panels.js'
 
-/** The parts of the market, which come one after the other: the lists at once, then the prices, then thousands of documents. */
-interface MarketParts {
-  market?: MarketAnswer
-  lists?: ListsAnswer
-  documents?: DocumentsAnswer
-  failures: { readonly part: string; readonly error: unknown }[]
+/** The parts of the market, which come one after the other: prices first, thousands of documents last. */
+interface MarketData {
+  market?: MarketAnswer | Error
+  stocks?: ListTable | Error
+  sectors?: ListTable | Error
+  indices?: ListTable | Error
+  feed?: FeedAnswer | Error
+  /** The stocks with those of this browser marked, and which those are. */
+  own?: { readonly symbols: string; readonly of: ListTable; readonly table: ListTable }
 }
 
-const createMarketView = (): View<MarketParts> => {
-  let update = (): void => undefined
-  return {
-    path: '/market',
-    title: () => 'Market',
-    enter: (page) => {
-      update = page.update
-      return () => undefined
-    },
-    hasDays: true,
-    load: async (place, signal) => {
-      const parts: MarketParts = { failures: [] }
-      const fetchPart = <K extends 'market' | 'lists' | 'documents'>(name: K, path: string): Promise<void> =>
-        fetchJson<NonNullable<MarketParts[K]>>(asOfPath(path, place), { signal })
-          .then(
-            (answer) => {
-              Object.assign(parts, { [name]: answer })
-            },
-            (error: unknown) => {
-              if (!signal.aborted) parts.failures.push({ part: name, error })
-            },
-          )
-          .then(() => update())
-      const isPast = place.query.has(AS_OF)
-      // The lists of a past day are views of their own.
-      const first = isPast ? new Promise<void>(() => undefined) : fetchPart('lists', '/api/market/lists')
-      const prices = fetchPart('market', '/api/market')
-      // Documents take longest, and are the last that one reads.
-      void prices.then(() => fetchPart('documents', '/api/market/documents'))
-      await Promise.race([first, prices])
-      return parts
-    },
-    isWhole: ({ market, lists, documents }) => [market, lists, documents].every((part) => part !== undefined),
-    render: renderMarket,
-  }
+const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
+  market: '/api/market',
+  stocks: '/api/market/stocks',
+  sectors: '/api/list/sectors',
+  feed: '/api/market/feed',
+  indices: '/api/list/indices',
 }
 
-const renderMarket = ({ market, lists, documents, failures }: MarketParts, page: PageContext): TemplateResult => {
-  const [failure] = failures
-  if (failure !== undefined && market === undefined && lists === undefined) return errorState(failure.error, page.reload)
-  if (market?.breadth.listed === 0)
-    return emptyState(
-      'Nothing is collected here yet',
-      html`${market.breadth.about.problem === undefined ? nothing : html`<b>${market.breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
+const PARTS = [
+  ['stocks', 'Stocks'],
+  ['sectors', 'Sectors'],
+  ['feed', 'What happened'],
+  ['indices', 'Indices'],
+] as const
+
+/** The columns of the stocks that the menu brings. */
+const HIDDEN = ['month_pct', 'year_pct', 'market_cap_cr', 'pe_ttm', 'price_day', 'board', 'universe', 'stage', 'band']
+
+let redraw = (): void => undefined
+
+export const marketView: View<MarketData> = {
+  path: '/market',
+  title: () => 'Market',
+  hasDays: true,
+  enter: (page) => {
+    redraw = page.update
+    return followScroll(page)
+  },
+  keys: rowKeys,
+  load: async (place, signal) => {
+    const data: MarketData = {}
+    const fetchPart = async (name: keyof typeof PATHS): Promise<void> => {
+      const answer = await fetchJson<object>(asOfPath(PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
+      Object.assign(data, { [name]: answer })
+      if (!signal.aborted) redraw()
+    }
+    await fetchPart('market')
+    // The part that is asked for comes first.
+    const asked = partOf(place.query)
+    void [asked, ...PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
+      (before, name) => before.then(() => (signal.aborted ? undefined : fetchPart(name))),
+      Promise.resolve(),
     )
-  const isPast = page.place.query.has(AS_OF)
+    return data
+  },
+  isWhole: (data) => Object.keys(PATHS).every((name) => name in data),
+  render: (data, page) => {
+    const { market } = data
+    if (market instanceof Error) return errorState(market, page.reload)
+    if (market === undefined) return html``
+    const { breadth } = market
+    if (breadth.listed === 0)
+      return emptyState(
+        'Nothing is collected here yet',
+        html`${breadth.about.problem === undefined ? nothing : html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
+      )
+    const chosen = partOf(page.place.query)
+    const choose = (part: string): void => page.go(part === 'stocks' ? '/market' : `/market?part=${part}`)
+    return html`${renderBreadth(breadth)}<div class="tabs">${choices('Parts', PARTS, { chosen, choose })}</div>${renderPart(data, chosen, page)}`
+  },
+}
+
+const partOf = (query: URLSearchParams) => PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
+
+const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: PageContext): TemplateResult => {
+  const part = data[name]
+  if (part === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
+  if (part instanceof Error) return html`<p class="problem" role="alert">${part.message}</p>`
+  if ('kinds' in part) return renderFeed(part, data, page)
+  const table = name === 'stocks' ? markOwn(data, part) : part
+  // The head of the view says it already.
+  const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem
   return html`
-    ${breadthHead(market?.breadth)}
-    ${failures.map(({ part, error }) => html`<p class="problem" role="alert">${part}: ${error instanceof Error ? error.message : String(error)}</p>`)}
-    <div class="market">
-      ${market === undefined ? waitingPanel('Movers', 12) : moversPanel(market, page)}
-      ${market === undefined ? waitingPanel('Indices', 12) : indicesPanel(market.indices)}
-      ${
-        isPast
-          ? listsOfDay()
-          : html`${lists === undefined ? waitingPanel('At their price limit', 12) : circuitsPanel(lists.circuits)}
-      ${documents === undefined ? waitingPanel('Deals', 8) : dealsPanel(documents.deals)}
-      ${lists === undefined ? waitingPanel('Surveillance', 8) : changesPanel('Surveillance', lists.surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' })}
-      ${lists === undefined ? waitingPanel('Price bands', 8) : changesPanel('Price bands', lists.bands, { path: '/list/bands', nothingChanged: 'No band changed.' })}`
-      }
-      ${documents === undefined ? waitingPanel('News', 12) : newsPanel(documents)}
-      ${documents === undefined ? waitingPanel('Filings', 12) : documentsPanel('Filings', documents.filings, 'No filing of that day.')}
-      ${documents === undefined ? waitingPanel('Announcements', 12) : documentsPanel('Announcements', documents.announcements, 'No announcement of that day.')}
+    ${table.warnings.filter((warning) => warning !== headProblem).map((warning) => html`<p class="problem">${formatDaysIn(warning)}</p>`)}
+    ${dataTable(table, page, { file: name, label: table.title, facets: table.facets, isCut: table.isCut, isNamed: true, ...(name === 'stocks' ? { hidden: HIDDEN } : {}) })}
+  `
+}
+
+/** The stocks of this browser are a universe of their own. */
+const markOwn = (data: MarketData, of: ListTable): ListTable => {
+  const list = readOwnList()
+  const symbols = list.join()
+  if (data.own?.of !== of || data.own.symbols !== symbols) {
+    const [symbol, universe] = ['symbol', 'universe'].map((wanted) => of.columns.findIndex(({ name }) => name === wanted))
+    const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
+      list.includes(row[symbol ?? -1] ?? '')
+        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? 'mine' : `${cell} · mine`))
+        : row
+    data.own = { symbols, of, table: list.length === 0 ? of : { ...of, rows: of.rows.map(mark) } }
+  }
+  return data.own.table
+}
+
+const FEED_STEP = 40
+const LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
+
+/** What happened, grouped by stock. */
+const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks: all }: MarketData, page: PageContext): TemplateResult => {
+  const most = Number(page.place.query.get('most')) || FEED_STEP
+  const list = rows.map(({ symbol }) => symbol)
+  const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
+  return html`
+    ${problems.map((problem) => html`<p class="problem">${formatDaysIn(problem)}</p>`)}
+    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
+    <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
+    ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
+  `
+}
+
+const readChanges = ({ columns, rows }: ListTable): ReadonlyMap<string, string> => {
+  const [symbol = -1, change = -1] = ['symbol', 'change_pct'].map((wanted) => columns.findIndex(({ name }) => name === wanted))
+  return new Map(rows.map((row) => [row[symbol] ?? '', row[change] ?? '']))
+}
+
+const feedStock = ({ symbol, name, total, events }: FeedRow, change: string | undefined, list: readonly string[]): TemplateResult => html`
+  <section class="documents" aria-label=${name ?? symbol}>
+    <h2>${stockLink(symbol, { text: name ?? symbol, list })} <span class="soft">${symbol}</span> ${change ? changeText(Number(change)) : nothing}</h2>
+    ${events.map(feedLine)}
+    ${total > events.length ? html`<p><a href=${`${stockPath(symbol)}?tab=documents`}>${formatNumber(total - events.length)} more ▸</a></p>` : nothing}
+  </section>
+`
+
+const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): TemplateResult => html`
+  <p class="text"><span class="soft">${time ?? ''} ${kind}</span> ${kind === 'news' && detail !== undefined ? sentimentText(detail) : nothing}
+    ${value === undefined ? nothing : html`<span class=${value < 0 ? 'down' : 'up'}>₹ ${formatSigned(value, 1)} cr</span>`}
+    <bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi></p>
+`
+
+/** The sentence of the day, and the numbers behind it. */
+const renderBreadth = (breadth: Breadth): TemplateResult => {
+  const { about, listed, traded, sessions } = breadth
+  if (traded === 0)
+    return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
+  return html`
+    <div class="breadth">
+      <h1>${describeMarket(breadth)}</h1>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
+      ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
+      <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
     </div>
   `
 }
 
-export const marketView = createMarketView()
+const describeMarket = ({ advances, declines }: Breadth): string =>
+  advances === declines
+    ? `${formatQuantity(advances, 'stock')} rose, as many fell`
+    : advances > declines
+      ? `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell`
+      : `${formatQuantity(declines, 'stock')} fell, ${formatNumber(advances)} rose`
+
+const describeSession = (traded: number, listed: number): string =>
+  traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
+
+const listFacts = ({
+  advances,
+  declines,
+  unchanged,
+  newHighs,
+  newLows,
+  above50Pct,
+  above200Pct,
+  medianChangePct,
+  turnoverCr,
+}: Breadth): readonly (readonly [name: string, value: string, tone?: string])[] => [
+  ['Advances', formatNumber(advances), 'up'],
+  ['Declines', formatNumber(declines), 'down'],
+  ['Unchanged', formatNumber(unchanged)],
+  ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
+  ['52-week highs', formatNumber(newHighs)],
+  ['52-week lows', formatNumber(newLows)],
+  ['Above 50-day average', formatPercent(above50Pct, 0)],
+  ['Above 200-day average', formatPercent(above200Pct, 0)],
+  ['Turnover', `₹ ${formatLarge(Math.round(turnoverCr))} cr`],
+]

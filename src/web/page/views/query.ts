@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
 import { AS_OF } from '../parts/as-of.js'
-import { type Suggestion, suggest, wordBefore } from '../parts/completion.js'
+import { colourSql, type Suggestion, suggest, wordBefore } from '../parts/completion.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
@@ -22,19 +22,22 @@ interface QueryState {
   suggestions: readonly Suggestion[]
 }
 
-/** The statements that were run in this browser, the newest first. */
-const HISTORY = 'query-history'
-const MAX_HISTORY = 20
+/** The statements that were run in this browser, and those that were saved in it, the newest first; how many at most. */
+const STORED = { 'query-history': 20, 'query-saved': 100 } as const
 
-const rememberQuery = (sql: string): void =>
-  store(HISTORY, [sql, ...readStored(HISTORY).filter((one) => one !== sql)].slice(0, MAX_HISTORY))
+const remember = (list: keyof typeof STORED, sql: string): void =>
+  store(list, [sql, ...readStored(list).filter((one) => one !== sql)].slice(0, STORED[list]))
 
 /** A statement, as of a day if one is chosen. */
 const keyOf = (sql: string, day: string): string => `${day}\n${sql}`
 
+const MAX_ANSWERS = 8
+
 const createQueryView = (): View<QueriesAnswer> => {
   const begin = (): QueryState => ({ text: '', asked: '', suggestions: [] })
   let state = begin()
+  // Back shows an answer again without another run.
+  const answers = new Map<string, QueryAnswer>()
   return {
     path: '/query',
     hasDays: true,
@@ -56,8 +59,12 @@ const createQueryView = (): View<QueriesAnswer> => {
         if (sql === '') {
           state.running?.abort()
           state = begin()
-        } else void run(state, sql, page)
+        } else if (answers.has(key)) Object.assign(state, { asked: key, answer: answers.get(key), error: undefined })
+        else void run(state, sql, page)
       }
+      if (state.answer !== undefined) answers.set(state.asked, state.answer)
+      const [oldest] = answers.keys()
+      if (answers.size > MAX_ANSWERS && oldest !== undefined) answers.delete(oldest)
       return renderQuery(data, state, page)
     },
     keys: rowKeys,
@@ -77,7 +84,7 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request), signal: running.signal }
   try {
     state.answer = await fetchJson<QueryAnswer>('/api/query', options)
-    rememberQuery(sql)
+    remember('query-history', sql)
   } catch (error) {
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
@@ -116,12 +123,13 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       <div class="tools">
         <button type="submit">Run</button> <kbd>Ctrl</kbd> <kbd>Enter</kbd>
         ${running === undefined ? nothing : html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
+        ${shareTools(state, page)}
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>
     ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
     ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
-    ${state.asked === '' ? html`${historyList(start)} ${queryList(data.queries, start)}` : nothing}
+    ${state.asked === '' ? html`${storedList('query-saved', 'Saved in this browser', start, page)} ${storedList('query-history', 'Run here before', start, page)} ${queryList(data.queries, start)}` : nothing}
     ${tableList(data.tables)}
   `
 }
@@ -156,9 +164,13 @@ const statementBox = (
       start()
     }
   }
+  const follow = ({ target }: Event): void => {
+    const box = target as HTMLTextAreaElement
+    box.previousElementSibling?.scrollTo(box.scrollLeft, box.scrollTop)
+  }
   return html`
-    <textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" aria-describedby="suggestions" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
-      .value=${state.text} @input=${onInput} @keydown=${onKey}></textarea>
+    <div class="editor"><pre aria-hidden="true">${colourSql(state.text, tables)}&#8203;</pre><textarea id="sql" rows="5" spellcheck="false" aria-label="SQL statement" aria-describedby="suggestions" placeholder="select symbol, close_inr, change_pct from screener order by change_pct desc limit 20"
+      .value=${state.text} @input=${onInput} @keydown=${onKey} @scroll=${follow}></textarea></div>
     <p id="suggestions" class="suggestions soft">${state.suggestions.map(
       ({ name, about }, place) =>
         html`<button type="button" class="plain" title=${about} @click=${() => take(document.querySelector('#sql') as HTMLTextAreaElement, name)}>${place === 0 ? html`<kbd>Tab</kbd> ` : nothing}${name}</button> `,
@@ -166,13 +178,49 @@ const statementBox = (
   `
 }
 
-/** The statements that were run here before. */
-const historyList = (start: (sql: string) => void): TemplateResult | typeof nothing => {
-  const all = readStored(HISTORY)
+/** Saves the statement in this browser, and copies its address. */
+const shareTools = ({ text }: QueryState, page: PageContext): TemplateResult | typeof nothing => {
+  if (text.trim() === '') return nothing
+  const isSaved = readStored('query-saved').includes(text)
+  const save = (): void => {
+    remember('query-saved', text)
+    page.update()
+  }
+  const share = (event: Event): void => {
+    const button = event.currentTarget as HTMLButtonElement
+    const address = `${location.origin}/query?${new URLSearchParams({ sql: text, ...(page.place.query.has(AS_OF) ? { [AS_OF]: page.place.query.get(AS_OF) ?? '' } : {}) })}`
+    void navigator.clipboard.writeText(address).then(() => {
+      button.textContent = 'Copied'
+    })
+  }
+  return html`<button type="button" ?disabled=${isSaved} @click=${save}>${isSaved ? 'Saved' : 'Save'}</button>
+    ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${share}>Copy link</button>`}`
+}
+
+/** Statements of this browser; saved ones can be removed. */
+const storedList = (
+  list: keyof typeof STORED,
+  title: string,
+  start: (sql: string) => void,
+  page: PageContext,
+): TemplateResult | typeof nothing => {
+  const all = readStored(list)
   if (all.length === 0) return nothing
-  return html`<section class="panel queries" aria-label="History">
-    <div class="head"><h2>Run here before</h2></div>
-    <table><tbody>${all.map((sql) => html`<tr><td class="wide"><button type="button" class="plain" title=${sql} @click=${() => start(sql)}><bdi>${sql}</bdi></button></td></tr>`)}</tbody></table>
+  const remove = (sql: string): void => {
+    store(
+      list,
+      all.filter((one) => one !== sql),
+    )
+    page.update()
+  }
+  return html`<section class="panel queries" aria-label=${title}>
+    <div class="head"><h2>${title}</h2></div>
+    <table><tbody>${all.map(
+      (
+        sql,
+      ) => html`<tr><td class="wide"><button type="button" class="plain" title=${sql} @click=${() => start(sql)}><bdi>${sql}</bdi></button></td>
+      <td><button type="button" class="plain" aria-label=${`Remove ${sql}`} @click=${() => remove(sql)}>✕</button></td></tr>`,
+    )}</tbody></table>
   </section>`
 }
 

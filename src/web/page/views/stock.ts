@@ -1,19 +1,29 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { CandlesAnswer, IndexAnswer, StockAnswer } from '../../../show/answers.js'
+import type { CandlesAnswer, IndexAnswer, ListTable, StockAnswer } from '../../../show/answers.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
-import { fetchJson } from '../parts/fetch-json.js'
+import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
+import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
-import type { PageContext, View } from '../view.js'
-import { allHolders, allQuarters, figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
-import { createTimeline, type Timeline } from './stock/timeline.js'
+import type { PageContext, Place, View } from '../view.js'
+import { figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
+import { renderTimeline } from './stock/timeline.js'
+
+/** A stock or an index with its candles. */
+const loadInstrument = <T>(path: string, { query }: Place, signal: AbortSignal): Promise<[T, CandlesAnswer]> => {
+  const wishes = Object.fromEntries(['adjusted', 'step', AS_OF].map((key) => [key, query.get(key) ?? undefined]))
+  return Promise.all([
+    fetchJson<T>(asOfPath(path, { query }), { signal }),
+    fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), wishes)}`, { signal }),
+  ])
+}
 
 const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles: CandlesAnswer }> => {
   let chart: ChartPanel | undefined
-  let timeline: Timeline | undefined
+  let list: Later<ListTable> | undefined
   return {
     path: '/stock/:symbol',
     title: ({ params }) => params.symbol ?? 'Stock',
@@ -21,59 +31,63 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
     loadsOn: ['adjusted', 'step'],
     enter: (page) => {
       chart = createChartPanel(page)
-      timeline = createTimeline()
-      return chart.leave
+      list = createLater(page.update)
+      const parts = [chart.leave, list.stop, followScroll(page)]
+      return () => {
+        for (const leave of parts) leave()
+      }
     },
-    load: async ({ params, query }, signal) => {
-      const path = `/api/stock/${encodeURIComponent(params.symbol ?? '')}`
-      const [stock, candles] = await Promise.all([
-        fetchJson<StockAnswer>(asOfPath(path, { query }), { signal }),
-        fetchJson<CandlesAnswer>(
-          `${path}/candles${changeQuery(new URLSearchParams(), { adjusted: query.get('adjusted') ?? undefined, step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
-          { signal },
-        ),
-      ])
+    load: async (place, signal) => {
+      const [stock, candles] = await loadInstrument<StockAnswer>(
+        `/api/stock/${encodeURIComponent(place.params.symbol ?? '')}`,
+        place,
+        signal,
+      )
       return { stock, candles }
     },
-    render: ({ stock, candles }, page) => html`
-      ${stockHead(stock, page)} ${tabs(stock, page)}
-      ${
-        tabOf(page)?.(stock) ??
-        html`<div class="stock">
+    render: ({ stock, candles }, page) => {
+      const tab = tabOf(page)
+      const head = html`${stockHead(stock, page)} ${tabs(page)}`
+      if (tab === 'checks') return html`${head}${findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY)}`
+      if (tab !== 'overview')
+        return html`${head}${renderList(list?.read(asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place)), tab, page)}`
+      return html`${head}<div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
-        ${stock.problem === undefined ? html`${timeline?.render(stock.events, page) ?? nothing}${figuresPanels(stock)}` : nothing}
+        ${stock.problem === undefined ? html`${renderTimeline(stock.events, page)}${figuresPanels(stock)}` : nothing}
         <div>${stock.problem === undefined ? valuationPanel(stock) : nothing}${findingsPanel(stock.findings, stock.price !== undefined)}</div>
       </div>`
-      }
-    `,
+    },
     keys: (page) => [
       { keys: '[', about: 'the previous stock of the list you came from', act: () => goTo(page, -1) },
       { keys: ']', about: 'the next stock of that list', act: () => goTo(page, 1) },
+      ...rowKeys(),
     ],
   }
 }
 
-/** What is shown instead of the chart. */
-const TABS: Readonly<Record<string, (stock: StockAnswer) => TemplateResult>> = {
-  quarters: allQuarters,
-  holders: allHolders,
-  checks: (stock) => findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY),
-}
+/** The parts of the page of a stock. All but the first and the last are lists. */
+const TABS = ['overview', 'quarters', 'years', 'holders', 'documents', 'deals', 'peers', 'checks'].map((tab) => [tab, tab] as const)
 
 /** The part of the address; unknown ones are the overview. */
-const tabOf = (page: PageContext): ((stock: StockAnswer) => TemplateResult) | undefined => {
-  const tab = page.place.query.get('tab') ?? ''
-  return Object.hasOwn(TABS, tab) ? TABS[tab] : undefined
+const tabOf = ({ place: { query } }: PageContext): string => TABS.find(([tab]) => tab === query.get('tab'))?.[0] ?? 'overview'
+
+const tabs = (page: PageContext): TemplateResult => {
+  // What sorts and filters a list is no use for another one.
+  const isOfList = (key: string): boolean => /^(?:sort|find|hide|tab|is\..*)$/.test(key)
+  const others = Object.fromEntries([...page.place.query.keys()].filter(isOfList).map((key) => [key, undefined]))
+  const choose = (tab: string): void => page.setQuery({ ...others, tab: tab === 'overview' ? undefined : tab })
+  return html`<div class="tabs">${choices('Parts', TABS, { chosen: tabOf(page), choose })}</div>`
 }
 
-const tabs = ({ facts }: StockAnswer, page: PageContext): TemplateResult => {
-  const own = page.place.query.get('tab') ?? undefined
-  const choose = (tab: string): void => page.setQuery({ tab: tab === '' ? undefined : tab })
-  const peers =
-    facts.sector === undefined ? nothing : html`<a href=${`/list/stocks?is.sector=${encodeURIComponent(facts.sector)}`}>peers ▸</a>`
-  return html`<div class="tabs">
-    ${choices('Parts', [['', 'overview'], ...Object.keys(TABS).map((tab) => [tab, tab] as const)], { chosen: own ?? '', choose })} ${peers}
-  </div>`
+/** A list of a stock, such as its deals. */
+const renderList = (list: ListTable | Error | undefined, tab: string, page: PageContext): TemplateResult => {
+  if (list === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
+  if (list instanceof Error) return html`<p class="problem" role="alert">${list.message}</p>`
+  return html`
+    <p class="list-head soft">${list.about}. <a href=${`/query?sql=${encodeURIComponent(list.sql)}`}>As a query</a></p>
+    ${list.warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+    ${dataTable(list, page, { file: `${page.place.params.symbol ?? ''}-${tab}`, label: list.title, facets: list.facets, isCut: list.isCut, isNamed: true })}
+  `
 }
 
 /** The range stays from stock to stock, the chosen day does not. */
@@ -95,17 +109,8 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
       chart = createChartPanel(page)
       return chart.leave
     },
-    load: async ({ params, query }, signal) => {
-      const path = `/api/index/${encodeURIComponent(params.name ?? '')}`
-      const [index, candles] = await Promise.all([
-        fetchJson<IndexAnswer>(asOfPath(path, { query }), { signal }),
-        fetchJson<CandlesAnswer>(
-          `${path}/candles${changeQuery(new URLSearchParams(), { step: query.get('step') ?? undefined, [AS_OF]: query.get(AS_OF) ?? undefined })}`,
-          {
-            signal,
-          },
-        ),
-      ])
+    load: async (place, signal) => {
+      const [index, candles] = await loadInstrument<IndexAnswer>(`/api/index/${encodeURIComponent(place.params.name ?? '')}`, place, signal)
       return { index, candles }
     },
     render: ({ index: { name, symbol, price, findings }, candles }, page) => html`

@@ -1,17 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { IndexRow, ListsAnswer, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
+import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { AS_OF, asOfPath, listsOfDay, runOf } from '../parts/as-of.js'
-import { fetchJson } from '../parts/fetch-json.js'
-import { formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
+import { AS_OF, asOfPath, runOf } from '../parts/as-of.js'
+import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
+import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
-import { indexPath, runPath, stockLink } from '../parts/stock-link.js'
+import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import { describeChanges, renderAnswer } from '../run/answer.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
-import { changesPanel } from './market/panels.js'
 
 /** What the view shows: the state of the folder at once, the other parts as they come. */
 interface TodayData {
@@ -19,16 +18,16 @@ interface TodayData {
   readonly watchlists: Readonly<Record<string, readonly string[]>>
   market?: MarketAnswer | Error
   today?: TodayAnswer | Error
-  lists?: ListsAnswer | Error
   changes?: FolderChanges | Error
   /** The run of a past day. */
   run?: string
-  /** The stocks of the chosen list, and which list that is. */
-  own?: { readonly key: string; readonly answer?: OwnStocksAnswer | Error }
 }
 
 const BROWSER = 'this browser'
 const SHOWN_INDICES = 6
+
+/** The stocks of the chosen list. */
+let own: Later<OwnStocksAnswer> | undefined
 
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
@@ -41,6 +40,7 @@ const createTodayView = (): View<TodayData> => {
     hasDays: true,
     enter: (context) => {
       page = context
+      own = createLater(context.update, true)
       let known: number | null | undefined
       store = openLiveStore(() => {
         const report = store?.report()
@@ -50,6 +50,7 @@ const createTodayView = (): View<TodayData> => {
       })
       return () => {
         store?.close()
+        own?.stop()
         store = undefined
       }
     },
@@ -62,7 +63,7 @@ const createTodayView = (): View<TodayData> => {
       // What was there stays until its successor comes.
       const data: TodayData = { ...(last?.day === day ? last.data : {}), state, watchlists }
       last = { day, data }
-      const later = <K extends 'market' | 'today' | 'lists' | 'changes'>(name: K, path: string): Promise<void> =>
+      const later = <K extends 'market' | 'today' | 'changes'>(name: K, path: string): Promise<void> =>
         fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
           .catch((error: unknown) => error as Error)
           .then((answer) => {
@@ -72,7 +73,7 @@ const createTodayView = (): View<TodayData> => {
           })
       if (state.last !== undefined) {
         void later('market', '/api/market').then(() => later('today', '/api/today'))
-        if (day === null) void later('lists', '/api/market/lists').then(() => later('changes', '/api/changes'))
+        if (day === null) void later('changes', '/api/changes')
         else
           void runOf(day).then((run) => {
             data.run = run
@@ -81,7 +82,7 @@ const createTodayView = (): View<TodayData> => {
       }
       return data
     },
-    isWhole: ({ market, today, lists, changes, run }) => [market, today, run ?? lists, changes].every((part) => part !== undefined),
+    isWhole: ({ market, today, changes }) => [market, today, changes].every((part) => part !== undefined),
     render: (data, context) => renderToday(data, context, store),
   }
 }
@@ -89,7 +90,7 @@ const createTodayView = (): View<TodayData> => {
 export const todayView = createTodayView()
 
 const renderToday = (data: TodayData, page: PageContext, store: LiveStore | undefined): TemplateResult => {
-  const { state, market, today, lists, changes } = data
+  const { state, market, today, changes } = data
   const run = store?.run()
   const isPast = page.place.query.has(AS_OF)
   const active = run && run.outcome === undefined ? run : undefined
@@ -107,20 +108,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
         ${whole(today, 'Ex-dates of the week', ({ actions }) => actionsPanel(actions))}
       </div>
       <div>
-        ${whole(changes, 'What changed', (answer) =>
-          panel({
-            title: 'What changed',
-            about: {},
-            list: data.run === undefined ? '/run' : runPath(data.run),
-            content: html`<p class="changed">${describeChanges(answer, data.run === undefined ? '/run' : runPath(data.run))}</p>`,
-          }),
-        )}
-        ${
-          isPast
-            ? listsOfDay()
-            : html`${whole(lists, 'Surveillance', ({ surveillance }) => changesPanel('Surveillance', surveillance, { path: '/list/surveillance', nothingChanged: 'No stock entered or left it.' }))}
-        ${whole(lists, 'Price bands', ({ bands }) => changesPanel('Price bands', bands, { path: '/list/bands', nothingChanged: 'No band changed.' }))}`
-        }
+        ${whole(changes, 'What changed', (answer) => changesPanel(answer, data.run === undefined ? '/run' : runPath(data.run)))}
       </div>
     </div>`
     }
@@ -160,8 +148,8 @@ const renderStrip = (market: MarketAnswer | Error | undefined): TemplateResult =
       breadth.traded === 0
         ? html`<p class="problem">${breadth.about.problem ?? 'the folder has no candles of stocks'}</p>`
         : html`<p class="strip-line"><a href="/market">${formatDay(breadth.about.day)}</a>: ${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell ·
-          <a href="/list/stocks?is.marks=52-week+high">${formatQuantity(breadth.newHighs, 'new high')}</a>, <a href="/list/stocks?is.marks=52-week+low">${formatQuantity(breadth.newLows, 'new low')}</a> ·
-          above the 200-day average ${formatPercent(breadth.above200Pct, 0)} · <a href="/list/sectors">sectors</a> · <a href="/list/stocks">all ${formatQuantity(breadth.listed, 'stock')}</a></p>`
+          <a href="/market?is.tags=52-week+high">${formatQuantity(breadth.newHighs, 'new high')}</a>, <a href="/market?is.tags=52-week+low">${formatQuantity(breadth.newLows, 'new low')}</a> ·
+          above the 200-day average ${formatPercent(breadth.above200Pct, 0)} · <a href="/market?part=sectors">sectors</a> · <a href="/market">all ${formatQuantity(breadth.listed, 'stock')}</a></p>`
     }
   `
 }
@@ -177,12 +165,19 @@ const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateR
       rows.length === 0
         ? emptyLine('No results of the last days.', about)
         : html`<table>
-            <thead><tr><th>Stock</th><th>Quarter</th><th class="number" title="Sales, crore rupees">Sales</th><th class="number" title="Sales against the year before">yoy</th><th class="number" title="Net profit, crore rupees">Profit</th><th class="number" title="Net profit against the year before">yoy</th></tr></thead>
+            <thead><tr><th>Stock</th><th class="number" title="Sales against the same quarter of the year before">Sales yoy</th><th class="number" title="Sales against the quarter before">qoq</th><th class="number" title="Net profit against the same quarter of the year before">Profit yoy</th><th class="number" title="Net profit against the quarter before">qoq</th><th class="number optional" title="Return of the first session after the results">Price</th></tr></thead>
             <tbody>${rows.map(
-              ({ symbol, name, day, quarter, salesCr, salesYoyPct, profitCr, profitYoyPct }) => html`<tr title=${`filed ${formatDay(day)}`}>
-                <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td>${quarter ?? '–'}</td>
-                <td class="number">${formatNumber(salesCr)}</td><td class="number">${changeText(salesYoyPct, 0)}</td>
-                <td class="number">${formatNumber(profitCr)}</td><td class="number">${changeText(profitYoyPct, 0)}</td></tr>`,
+              ({
+                symbol,
+                name,
+                day,
+                quarter = '',
+                salesCr,
+                profitCr,
+                ...row
+              }) => html`<tr title=${`${name}, ${quarter}, filed ${formatDay(day)}: sales ₹ ${formatNumber(salesCr)} cr, net profit ₹ ${formatNumber(profitCr)} cr`}>
+                <td>${stockLink(symbol, { list: rows.map((one) => one.symbol) })}</td>
+                ${[row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct, row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
             )}</tbody>
           </table>`,
   })
@@ -211,25 +206,15 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
   const asked = page.place.query.get('list')
   const chosen = names.find((name) => name === asked) ?? names[0] ?? BROWSER
   const symbols = chosen === BROWSER ? readOwnList() : (data.watchlists[chosen] ?? [])
-  const key = symbols.join(',')
-  if (data.own?.key !== key) {
-    // The rows of the list before stay until the new ones come.
-    const { answer } = key === '' ? { answer: { rows: [], unknown: [] } } : (data.own ?? {})
-    data.own = { key, ...(answer === undefined ? {} : { answer }) }
-    if (key !== '')
-      void fetchJson<OwnStocksAnswer>(asOfPath(`/api/stocks?symbols=${encodeURIComponent(key)}`, page.place))
-        .catch((error: unknown) => error as Error)
-        .then((answer) => {
-          if (data.own?.key === key) data.own = { key, answer }
-          page.update()
-        })
-  }
+  const answer =
+    symbols.length === 0
+      ? { rows: [], unknown: [] }
+      : own?.read(asOfPath(`/api/stocks?symbols=${encodeURIComponent(symbols.join(','))}`, page.place))
   const tools = html`${
     names.length === 1
       ? nothing
       : html`<select aria-label="Watchlist" @change=${(event: Event) => page.setQuery({ list: (event.target as HTMLSelectElement).value })}>${names.map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}</select>`
   }`
-  const answer = data.own?.answer
   const content =
     answer === undefined
       ? html`<p class="loading empty soft" role="status">Loading …</p>`
@@ -298,3 +283,19 @@ const addForm = (page: PageContext): TemplateResult => html`
     page.update()
   }}><input name="symbol" placeholder="TCS, INFY" aria-label="Symbols to follow" autocomplete="off"> <button type="submit">Add</button></form>
 `
+
+const SHOWN_CHANGES = 12
+
+/** What changed, stock by stock, the rarest changes first. */
+const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
+  const list = listLinked(changes.stocks)
+  return panel({
+    ...{ title: 'What changed', about: {}, list: path },
+    content: html`<p class="changed">${describeChanges(changes, path)}</p>
+      <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
+        ({ symbol, hasNoPage, changes: own }) => html`<tr>
+          <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
+          <td class="wide">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</td></tr>`,
+      )}</tbody></table>`,
+  })
+}

@@ -93,30 +93,6 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
   })
 }
 
-/** Every quarter that is known, the newest first, with its growth. */
-export const allQuarters = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult =>
-  panel({
-    ...{ title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`, about, total: rows.length },
-    content: html`<table>
-      <thead><tr><th>Quarter</th><th class="number">Sales ₹ cr</th><th class="number">yoy</th><th class="number">Profit ₹ cr</th><th class="number">yoy</th><th class="number">Margin</th><th class="number">EPS ₹</th></tr></thead>
-      <tbody>${rows.map(
-        ({ quarter, salesCr, salesGrowthPct, profitCr, profitGrowthPct, marginPct, eps }) => html`<tr>
-          <th scope="row">${quarter}</th><td class="number">${formatNumber(salesCr)}</td><td class="number">${changeText(salesGrowthPct)}</td><td class="number">${formatNumber(profitCr)}</td>
-          <td class="number">${changeText(profitGrowthPct)}</td><td class="number">${formatPercent(marginPct, 1)}</td><td class="number">${formatNumber(eps, 2)}</td></tr>`,
-      )}</tbody>
-    </table>`,
-  })
-
-/** Who held the stock, quarter by quarter. */
-export const allHolders = ({ shareholding: { about, rows } }: StockAnswer): TemplateResult =>
-  panel({
-    ...{ title: 'Shareholding', about, total: rows.length },
-    content: html`<table>
-      <thead><tr><th>Quarter to</th>${HOLDERS.map(([, title]) => html`<th class="number">${title}</th>`)}</tr></thead>
-      <tbody>${rows.map((holding) => html`<tr><th scope="row">${formatDay(holding.day)}</th>${HOLDERS.map(([, , read]) => html`<td class="number">${formatPercent(read(holding), 2)}</td>`)}</tr>`)}</tbody>
-    </table>`,
-  })
-
 /** On a phone there is no room for the oldest of five quarters. */
 const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
 

@@ -1,0 +1,15 @@
+/**
+ * The RxJS operators of the graph, each usable by itself, and the limiter of a host for any pipeline.
+ *
+ * @module scripstream/operators
+ * @public
+ */
+export { barrier } from '../operators/barrier.js'
+export { catchItemFailure } from '../operators/catch-item-failure.js'
+export { type Deadline, deadline } from '../operators/deadline.js'
+export { firstThatAnswers } from '../operators/first-that-answers.js'
+export { toRequestError } from '../operators/request-errors.js'
+export { parseRetryAfter, retryAfter429 } from '../operators/retry-after-429.js'
+export { type RetryOptions, retryFailures } from '../operators/retry-failures.js'
+export { sortDescending, uniqueBy } from '../operators/row-lists.js'
+export { createLimiter, type LimiterOptions, type LimiterReading, type RequestLimiter } from './create-limiter.js'

@@ -1,0 +1,98 @@
+import { join, resolve } from 'node:path'
+import { UsageError } from '../../model/errors.js'
+import { createFileNames } from '../../model/stock.js'
+import { disk } from '../../storage/disk.js'
+import { createFolder, ignoreMissing, writeFileAtomically } from '../../storage/file-system.js'
+import { MIN_LAKE_BYTES } from '../lake/lake.js'
+import { defineExport, loadTables } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
+
+/** A session of a stock. */
+export interface Session {
+  readonly day: string
+  /** Open, high, low and close without jumps at splits and bonuses, rupees of today. */
+  readonly prices: readonly number[]
+  /** Shares of today. */
+  readonly volume: number
+  /** Rupees of that day for one of today. */
+  readonly then: number
+  /** How many shares one share became by splits and bonuses of this day; 1 without any. */
+  readonly split: number
+  /** Rupees of that day for a share, ex this day; 0 without any. */
+  readonly dividend: number
+}
+
+/** What a back-test program reads: the files of each stock, and those about all of them. */
+export interface Bundle {
+  /** The files of a stock by their paths in the bundle. `days` are the sessions of all stocks. */
+  readonly ofStock: (symbol: string, sessions: readonly Session[], days: readonly string[]) => Readonly<Record<string, Buffer>>
+  readonly ofAll: (
+    stocks: readonly (readonly [symbol: string, first: string, last: string])[],
+    days: readonly string[],
+  ) => Readonly<Record<string, Buffer>>
+}
+
+/** Actions count on the first session from their day on. */
+const SESSIONS = `WITH acts AS (
+  SELECT symbol, day, product(if(kind IN ('split', 'bonus'), factor, 1)) AS split, sum(if(kind = 'dividend', amount_inr, 0)) AS dividend
+  FROM adjustments WHERE factor IS NOT NULL AND is_applied IS NOT NULL GROUP BY symbol, day
+), placed AS (
+  SELECT a.symbol, c.day, product(split) AS split, sum(dividend) AS dividend
+  FROM acts AS a ASOF JOIN (SELECT symbol, day FROM candle_days WHERE symbol IN (SELECT symbol FROM acts)) AS c ON a.symbol = c.symbol AND a.day <= c.day GROUP BY a.symbol, c.day
+)
+SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesce(close_first / close, 1),
+  coalesce(split, 1), coalesce(dividend * close_first / close / factor, 0)
+FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.day = c.day ORDER BY c.symbol, c.day`
+
+/** An export of the candles as the files of a back-test program. A file that continues the one before is only appended to. */
+export const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOptions): Export => {
+  if (options.tables !== undefined) throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
+  const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
+  return defineExport({ ...options, ...own, name: dir }, (exporting) =>
+    loadTables(exporting, async () => {
+      const { connection } = exporting
+      const read = await connection.runAndReadAll('SELECT DISTINCT CAST(day AS VARCHAR) FROM candles_adjusted ORDER BY 1')
+      const days = read.getRows().map(([day]) => String(day))
+      const all = (await connection.runAndReadAll('SELECT DISTINCT symbol FROM candles_adjusted ORDER BY 1'))
+        .getRows()
+        .map(([one]) => String(one))
+      const fileNames = createFileNames(all.map((key) => ({ key, id: '' })))
+      const stocks: [string, string, string][] = []
+      let rows = 0
+      let [symbol, sessions]: [string, Session[]] = ['', []]
+      const write = async (files: Readonly<Record<string, Buffer>>): Promise<void> => {
+        for (const [path, bytes] of Object.entries(files)) await writeContinued(join(resolve(dir), path), bytes)
+      }
+      const endStock = async (): Promise<void> => {
+        const [first, last] = [sessions[0], sessions.at(-1)]
+        if (first === undefined || last === undefined) return
+        await write(ofStock(fileNames[all.indexOf(symbol)] ?? symbol, sessions, days))
+        stocks.push([symbol, first.day, last.day])
+        rows += sessions.length
+      }
+      const result = await connection.stream(SESSIONS)
+      for await (const chunk of result)
+        for (const [name, day, ...values] of chunk.getRows()) {
+          if (name !== symbol) {
+            await endStock()
+            ;[symbol, sessions] = [String(name), []]
+          }
+          const [open, high, low, close, volume = 0, then = 1, split = 1, dividend = 0] = values.map((value) => Number(value ?? Number.NaN))
+          sessions.push({ day: String(day), prices: [open, high, low, close] as number[], volume, then, split, dividend })
+        }
+      await endStock()
+      await write(ofAll(stocks, days))
+      return rows
+    }),
+  )
+}
+
+/** Writes a file: nothing if it has these bytes, only the rest if they begin with it, as after a kill. */
+const writeContinued = async (path: string, bytes: Buffer): Promise<void> => {
+  const known = await disk.readFile(path).catch(ignoreMissing)
+  if (known?.equals(bytes)) return
+  if (known !== undefined && known.length > 0 && known.equals(bytes.subarray(0, known.length)))
+    return disk.writeFile(path, bytes.subarray(known.length), { flag: 'a' })
+  await createFolder(join(path, '..'))
+  await writeFileAtomically(path, [bytes])
+}

@@ -1,0 +1,169 @@
+import type { ScreenerGroup } from './screener/group.js'
+import { col, defineView, identity, RUN_DAY } from './view.js'
+
+/** The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and funds are left out. */
+const TRADES = `trades AS (
+  SELECT coalesce(s.isin, e.symbol) AS isin, coalesce(s.symbol_now, e.symbol) AS symbol, e.day, e.close, e.last, e.volume, e.delivery_quantity, e.delivery_pct
+  FROM exchange_daily AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE e.series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ')
+  QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY e.volume DESC, e.series) = 1
+)`
+
+const AVERAGES = `deliveries AS (
+  SELECT *, if(count(delivery_pct) OVER w = 20, avg(delivery_pct) OVER w, NULL) AS average_pct,
+    if(count(delivery_quantity) OVER w = 20, avg(delivery_quantity) OVER w, NULL) AS average_quantity
+  FROM trades WINDOW w AS (PARTITION BY symbol ORDER BY day ROWS BETWEEN 19 PRECEDING AND CURRENT ROW)
+)`
+
+/** As `isSamePrice`: the close may be the last trade or the average of the last half hour. */
+const isSame = (price: string): string => `abs(${price} - e.close) <= greatest(0.005 * e.close, least(0.1, 0.02 * e.close))`
+
+/** Candles beside what the exchange says about the same day. */
+export const candlesDaily = defineView({
+  name: 'candles_daily',
+  about:
+    "daily candles of stocks as stored, with the exchange's own close, volume and delivery of that day, one row for each stock and day",
+  needs: ['candles_adjusted', 'exchange_daily', 'symbol_isins'],
+  columns: [
+    ...identity('trading day in India', 'c.'),
+    col('close', 'DOUBLE', 'rupees, as stored', 'c.close * c.factor'),
+    col('volume', 'DOUBLE', 'shares traded, as stored', 'c.volume / c.factor'),
+    col('exchange_close', 'DOUBLE', 'official close, rupees of that day; NULL without the file of the exchange', 'e.close'),
+    col('exchange_volume', 'BIGINT', 'shares of that day', 'e.volume'),
+    col(
+      'confirmed_by',
+      'VARCHAR',
+      'exchange if its close of that day is the same, also before later splits and bonuses; NULL if it differs, or without its file',
+      `CASE WHEN ${isSame('c.close * c.factor')} OR ${isSame('c.close_first')} THEN 'exchange' END`,
+    ),
+    col('delivery_quantity', 'BIGINT', 'shares that were delivered; NULL if not reported'),
+    col('delivery_pct', 'DOUBLE', 'delivered shares, percent of the volume'),
+    col('delivery_avg_20_pct', 'DOUBLE', 'average of delivery_pct over 20 sessions, percent', 'average_pct'),
+  ],
+  with: [TRADES, AVERAGES],
+  from: 'FROM candles_adjusted AS c LEFT JOIN deliveries AS e ON e.symbol = c.symbol AND e.day = c.day',
+})
+
+/** The newest delivery of each stock. */
+export const delivery: ScreenerGroup = {
+  title: "deliveries of the exchange's daily file",
+  needs: ['exchange_daily', 'symbol_isins'],
+  with: [
+    TRADES,
+    AVERAGES,
+    'delivery AS (SELECT *, delivery_quantity / NULLIF(average_quantity, 0) AS times FROM deliveries QUALIFY day = max(day) OVER (PARTITION BY isin))',
+  ],
+  alias: 'd',
+  columns: [
+    col('delivery_day', 'DATE', "day of the stock's newest file of the exchange", 'd.day'),
+    col('delivery_pct', 'DOUBLE', 'delivered shares of that day, percent of the volume; NULL if not reported', 'd.delivery_pct'),
+    col('delivery_avg_20_pct', 'DOUBLE', 'its average over 20 sessions, percent', 'd.average_pct'),
+    col('delivery_x', 'DOUBLE', 'delivered shares of that day, as a multiple of their average over 20 sessions', 'd.times'),
+  ],
+}
+
+/** Universes, such as the stocks of the NIFTY 500. */
+export const indexMembers = defineView({
+  name: 'index_members',
+  about: 'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
+  needs: ['index_spells', 'master'],
+  columns: [
+    col(
+      'isin',
+      'VARCHAR',
+      'ISIN of the stock: of the master list by ISIN, or else by symbol; as published if it has neither',
+      'coalesce(m.isin, n.isin, i.isin)',
+    ),
+    col('symbol', 'VARCHAR', 'trading symbol in the master list, or as published', 'coalesce(m.symbol, n.symbol, i.symbol)'),
+    col('day', 'DATE', 'day of the run', RUN_DAY),
+    col('index', 'VARCHAR', 'index, such as NIFTY 500', 'i.index'),
+    col('since', 'DATE', 'first day on which a fetched list had it', 'i.since'),
+    col('industry', 'VARCHAR', 'one of about 20 broad industries', 'i.industry'),
+  ],
+  from: `FROM index_spells AS i LEFT JOIN (SELECT isin, min(symbol) AS symbol FROM master GROUP BY isin) AS m ON m.isin = i.isin
+    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) AS n ON n.symbol = i.symbol WHERE i.until IS NULL`,
+})
+
+/** The days of the market, as the folder shows them. */
+export const sessions = defineView({
+  name: 'sessions',
+  about: 'each session, and each weekday without one, since the first candle, one row each',
+  needs: ['candle_days', 'exchange_daily', 'deals'],
+  columns: [
+    col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
+    col('symbol', 'VARCHAR', 'NULL: likewise', 'NULL'),
+    col('day', 'DATE', 'day in India'),
+    col('kind', 'VARCHAR', 'open, special for a session on a weekend, or holiday for a weekday without one'),
+    col('stocks', 'BIGINT', 'stocks with a candle'),
+    col('listed', 'BIGINT', 'stocks whose first candle is not later and whose last is not earlier'),
+    col(
+      'evidence',
+      'VARCHAR',
+      'what shows it; a holiday is a weekday of which nothing is known, though later days are',
+      `coalesce(NULLIF(concat_ws(', ', if(stocks > 0, 'candles of ' || stocks || ' of ' || listed || ' stocks', NULL),
+        if(published > 0, 'exchange file with ' || published || ' rows', NULL), if(deals > 0, deals || ' deals', NULL)), ''), 'nothing')`,
+    ),
+  ],
+  with: [
+    'spans AS (SELECT symbol, min(day) AS first, max(day) AS last FROM candle_days GROUP BY symbol)',
+    `counted AS (
+      SELECT day, sum(stocks) AS stocks, sum(published) AS published, sum(deals) AS deals, sum(change) AS change FROM (
+        SELECT day, count(*) AS stocks, 0 AS published, 0 AS deals, 0 AS change FROM candle_days GROUP BY day
+        UNION ALL SELECT day, 0, count(*), 0, 0 FROM exchange_daily WHERE day IS NOT NULL GROUP BY day
+        UNION ALL SELECT date, 0, 0, count(*), 0 FROM deals WHERE date IS NOT NULL GROUP BY date
+        UNION ALL SELECT first, 0, 0, 0, count(*) FROM spans GROUP BY first
+        UNION ALL SELECT last + 1, 0, 0, 0, -count(*) FROM spans GROUP BY last
+      ) GROUP BY day
+    )`,
+    `days AS (
+      SELECT CAST(day AS DATE) AS day FROM (SELECT unnest(generate_series(min(first), greatest(max(last), (SELECT max(day) FROM counted WHERE published + deals > 0)), INTERVAL 1 DAY)) AS day FROM spans)
+    )`,
+    `judged AS (
+      SELECT d.day, coalesce(stocks, 0) AS stocks, coalesce(published, 0) AS published, coalesce(deals, 0) AS deals,
+        coalesce(sum(change) OVER (ORDER BY d.day), 0) AS listed
+      FROM days AS d LEFT JOIN counted AS c USING (day)
+    )`,
+    `kinds AS (
+      SELECT *, CASE WHEN (stocks > 0 AND stocks >= 0.5 * listed) OR published > 0 OR deals > 0 THEN if(isodow(day) > 5, 'special', 'open')
+        WHEN isodow(day) <= 5 THEN 'holiday' END AS kind FROM judged
+    )`,
+  ],
+  from: 'FROM kinds WHERE kind IS NOT NULL',
+})
+
+/** Every symbol with its time, so that renamed and delisted stocks stay answerable. */
+export const lifetimes = defineView({
+  name: 'lifetimes',
+  about: 'each symbol that a stock has or had, with its first and last day as the folder shows them, one row each',
+  needs: ['symbols', 'symbol_isins', 'candle_days', 'exchange_daily', 'listing_dates', 'master'],
+  columns: [
+    ...identity(col('day', 'DATE', 'day of the run', RUN_DAY)),
+    col('name', 'VARCHAR', 'name of the company in the master list'),
+    col('is_now', 'BIGINT', '1 if the master list has this symbol', 'CAST(is_now AS BIGINT)'),
+    col('listed_on', 'DATE', "first day of trading in the exchange's list"),
+    col(
+      'first_day',
+      'DATE',
+      'first day under this symbol: after the last one of the symbol before, else that of the first candle',
+      'coalesce(lag(last_day) OVER w + 1, least(first_day, listed_on))',
+    ),
+    col('last_day', 'DATE', 'last day with a candle or in a file of the exchange; NULL while it is listed', 'if(is_now, NULL, last_day)'),
+    col('delisted_on', 'DATE', 'the same, if the stock has left the master list altogether', 'if(is_listed, NULL, last_day)'),
+    col('last_price_inr', 'DOUBLE', 'its last close as stored, rupees', 'last_price'),
+  ],
+  with: [
+    `seen AS (
+      SELECT symbol, min(day) AS first_day, max(day) AS last_day, max_by(close, day) AS last_price
+      FROM (SELECT symbol, day, close FROM candle_days UNION ALL SELECT symbol, day, close FROM exchange_daily WHERE series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ') AND symbol IN (SELECT symbol FROM symbols))
+      GROUP BY symbol
+    )`,
+    'named AS (SELECT isin, symbol FROM symbols UNION SELECT s.isin, symbol FROM seen LEFT JOIN symbol_isins AS s USING (symbol))',
+    'listing AS (SELECT symbol, min(listed_on) AS listed_on FROM listing_dates GROUP BY symbol)',
+    'listed AS (SELECT isin, min(symbol) AS symbol_now, min_by(name, symbol) AS name FROM master GROUP BY isin)',
+    `lives AS (
+      SELECT n.isin, symbol, l.name, coalesce(l.symbol_now = symbol, false) AS is_now, x.listed_on, first_day, last_day, last_price,
+        l.isin IS NOT NULL OR symbol IN (SELECT symbol FROM master) AS is_listed
+      FROM named AS n LEFT JOIN listed AS l USING (isin) LEFT JOIN seen USING (symbol) LEFT JOIN listing AS x USING (symbol)
+    )`,
+  ],
+  from: 'FROM lives WINDOW w AS (PARTITION BY coalesce(isin, symbol) ORDER BY is_now, last_day, symbol)',
+})

@@ -1,0 +1,113 @@
+import { readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { qlib } from '../../src/tables/export/qlib.js'
+import { zipline } from '../../src/tables/export/zipline.js'
+import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
+import { duckdb, folderWith } from './support.js'
+
+const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06'] as const
+type Price = readonly [day: number, price: number]
+
+const csv = (prices: readonly Price[]): string =>
+  `Timestamp,Open,High,Low,Close,Volume\n${prices.map(([day, price]) => `${Date.parse(`${DAYS[day]}T00:00:00+05:30`) / 1000},${price},${price + 1},${price - 1},${price},1000\n`).join('')}`
+
+/** A pays 10 rupees on the second day and is split 2:10 on the fourth: its candles are divided by the split. B has the last days, with a gap. */
+const A: readonly Price[] = [
+  [0, 21],
+  [1, 19],
+  [2, 19],
+  [3, 19],
+  [4, 20],
+]
+const B: readonly Price[] = [
+  [2, 50],
+  [4, 52],
+]
+const market = (): string =>
+  folderWith({
+    '.scripstream/report.json': { run: 'a', asOf: '2026-02-06T14:30:00.000Z', scripts: {} },
+    'master_isin_map.json': [
+      { Symbol: 'A', ISIN: 'INE009A01021', Name: 'A', Sid: '1', FnoFlag: 0 },
+      { Symbol: 'B&B', ISIN: 'INE002A01018', Name: 'B', Sid: '2', FnoFlag: 0 },
+    ],
+    'history_corporate_actions.json': [
+      {
+        Sym: 'A',
+        CorpAct: [
+          { ActType: 'DIVIDEND', ExDate: DAYS[1], RecDate: DAYS[1], Note: '10' },
+          { ActType: 'SPLIT', ExDate: DAYS[3], RecDate: DAYS[3], Note: '2:10' },
+        ],
+      },
+    ],
+    'nse_asm_list.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'A', Stage: 'x' }],
+    'ohlcv_data/A.csv': csv(A),
+    'ohlcv_data/B&B.csv': csv(B),
+  })
+
+/** 32-bit floats, little-endian, as hexadecimal digits: worked out by hand. */
+const HEX = {
+  0: '00000000',
+  2: '00000040',
+  19: '00009841',
+  20: '0000a041',
+  21: '0000a841',
+  50: '00004842',
+  52: '00005042',
+  NaN: '0000c07f',
+} as const
+
+describe.runIf(duckdb)('bundles', () => {
+  it('for qlib have calendar, instruments and 32-bit features, byte by byte', async () => {
+    const dir = temporaryFolder()
+    expect(await lastValueFrom(qlib(dir, { streams }).write(market()))).toMatchObject({ table: 'candles_adjusted', rows: 7 })
+    const text = (path: string): string => readFileSync(join(dir, path), 'utf8')
+    const hex = (path: string): string => readFileSync(join(dir, 'features', path)).toString('hex')
+    expect(text('calendars/day.txt')).toBe('2026-02-02\n2026-02-03\n2026-02-04\n2026-02-05\n2026-02-06\n')
+    expect(text('instruments/all.txt')).toBe('A\t2026-02-02\t2026-02-06\nB&B\t2026-02-04\t2026-02-06\n')
+    expect(hex('a/close.day.bin')).toBe([HEX[0], HEX[21], HEX[19], HEX[19], HEX[19], HEX[20]].join(''))
+    expect(hex('b&b/close.day.bin')).toBe([HEX[2], HEX[50], HEX.NaN, HEX[52]].join(''))
+    // 0.2 until the split, then 1.
+    expect(hex('a/factor.day.bin')).toBe(`${HEX[0]}${'cdcc4c3e'.repeat(3)}${'0000803f'.repeat(2)}`)
+    expect(hex('a/volume.day.bin')).toBe(`${HEX[0]}${'00007a44'.repeat(5)}`)
+  })
+
+  it('for zipline have the prices of their days, with split and dividend', async () => {
+    const dir = temporaryFolder()
+    await lastValueFrom(zipline(dir, { streams }).write(market()))
+    expect(readFileSync(join(dir, 'daily/A.csv'), 'utf8').split('\n')).toEqual([
+      'date,open,high,low,close,volume,dividend,split',
+      '2026-02-02,105,110,100,105,200,0,1',
+      '2026-02-03,95,100,90,95,200,10,1',
+      '2026-02-04,95,100,90,95,200,0,1',
+      '2026-02-05,19,20,18,19,1000,0,5',
+      '2026-02-06,20,21,19,20,1000,0,1',
+      '',
+    ])
+  })
+
+  it('grow by what is new, and are written again where they do not continue', async () => {
+    const [dir, out] = [temporaryFolder(), market()]
+    const [whole, path] = [join(out, 'ohlcv_data/A.csv'), join(dir, 'features/a/close.day.bin')]
+    writeFileSync(whole, csv(A.slice(0, 4)))
+    const write = () => lastValueFrom(qlib(dir, { streams }).write(out))
+    await write()
+    const inode = statSync(path).ino
+    writeFileSync(whole, csv(A))
+    await write()
+    expect(statSync(path).ino).toBe(inode)
+    const wanted = readFileSync(path)
+    expect(wanted.length).toBe(24)
+    utimesSync(path, 1, 1)
+    await write()
+    expect(statSync(path).mtimeMs).toBe(1_000)
+    truncateSync(path, 21)
+    await write()
+    expect(readFileSync(path)).toEqual(wanted)
+    writeFileSync(whole, csv([[0, 42], ...A.slice(1)]))
+    await write()
+    expect(readFileSync(path).readFloatLE(4)).toBe(42)
+  })
+})
