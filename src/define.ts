@@ -22,7 +22,17 @@ export { assertSameIsin } from './market/listings.js'
 export type { Candle, Candles } from './model/candle.js'
 export { createResult, type Item, type ItemResult, skippedResult } from './model/outcome.js'
 export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
-export { type BuiltRowOf, type ColumnFacts, column, dataEnvelope, ITEM_SYMBOL, oneOrMore, type RowOf, row, textSuchAs } from './model/row-schema.js'
+export {
+  type BuiltRowOf,
+  type ColumnFacts,
+  column,
+  dataEnvelope,
+  ITEM_SYMBOL,
+  oneOrMore,
+  type RowOf,
+  row,
+  textSuchAs,
+} from './model/row-schema.js'
 export { requireSid, Stock, StockRecord, toStockRecord } from './model/stock.js'
 export { type TableFacts, toDocumentColumns } from './model/table.js'
 export { addDays, type Day, readDay, toDay, toInstant } from './model/trading-day.js'

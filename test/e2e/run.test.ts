@@ -15,7 +15,9 @@ it('runs the whole graph on the simulator and exits with 0', async () => {
   const report = JSON.parse(stdout) as RunReport
   expect(report.outcome).toBe('complete')
   expect(report.stocks).toBe(8)
-  expect(Object.values(report.scripts).map(({ outcome }) => outcome)).toEqual(streams.filter(({ optional }) => !optional).map(() => 'success'))
+  expect(Object.values(report.scripts).map(({ outcome }) => outcome)).toEqual(
+    streams.filter(({ optional }) => !optional).map(() => 'success'),
+  )
   expect(JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8'))).toEqual(report)
 })
 

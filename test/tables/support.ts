@@ -28,7 +28,9 @@ export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonl
     candleDays,
   })
   try {
-    const collector = createCollector({ settings: { ...provider.settings, out, with: streams.flatMap(({ name, optional }) => (optional ? [name] : [])) } })
+    const collector = createCollector({
+      settings: { ...provider.settings, out, with: streams.flatMap(({ name, optional }) => (optional ? [name] : [])) },
+    })
     await lastValueFrom(collector.run({ asOf: Date.parse('2026-02-12T20:00:00+05:30') }))
   } finally {
     await provider.close()
