@@ -12,6 +12,7 @@ export { type DataSource, type MarketFolder, openMarketFolder } from './folder.j
 export { REPORT } from './freshness.js'
 export { search } from './search.js'
 export { readIndexChart } from './stock.js'
+export { readSignalRows } from './today.js'
 
 /** What the morning's page shows of the market, in every format. */
 export interface MorningMarket {
