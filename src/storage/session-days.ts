@@ -20,8 +20,8 @@ const MAX_SERIES = 20
  */
 export const readSessionDays = async (root: string, { candles, trades, days: files }: SessionEvidence): Promise<readonly Day[]> => {
   const days = new Set(await readCandleDays(root, candles))
-  for (const pattern of files)
-    for (const file of await listFiles(root, pattern)) for (const day of [readDay(file.slice(pattern.indexOf('*')))]) if (day) days.add(day)
+  for (const pattern of files) for (const file of await listFiles(root, pattern)) days.add(readDay(file.slice(pattern.indexOf('*'))) ?? '')
+  days.delete('')
   for (const { pattern, key } of trades)
     for (const file of await listFiles(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
   return [...days].sort()

@@ -60,6 +60,10 @@ it('is read from indices before stocks', async () => {
   expect(await daysOf(stocks)).toEqual([DAYS[0]])
 })
 
+it('is a day with a file of the exchange, by its name', async () => {
+  expect(await daysOf({ [`exchange_daily/${DAYS[2]}.json`]: 'not read', 'exchange_daily/notes.json': '' })).toEqual([DAYS[2]])
+})
+
 it('is a day with a deal, whatever the candles say', async () => {
   const deals = [{ date: `${DAYS[2]} 00:00:00`, sym: 'A' }, { date: null }, { date: '2026-02-30 00:00:00' }, {}]
   expect(await daysOf({ [INDEX('A')]: candles(DAYS[0]), [DEALS]: JSON.stringify(deals) })).toEqual([DAYS[0], DAYS[2]])
