@@ -1,4 +1,4 @@
-import { defer, EMPTY, type Observable } from 'rxjs'
+import { defer, EMPTY, type Observable, Subject } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
@@ -11,19 +11,21 @@ import {
   type OpenOptions,
   openRun,
   type Run,
+  type RunDependencies,
   type RunHost,
+  type RunOptions,
   readHealth,
   shareLists,
 } from './engine/open-run.js'
-import type { RunDependencies, RunOptions } from './engine/run-options.js'
 import { createSharedLimits } from './engine/run-services.js'
 import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
 import type { RunReport } from './model/report.js'
-import { Settings, type SettingsInput } from './model/settings.js'
+import { Settings, type SettingsInput, type WatchRule } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { readHolidays } from './storage/session-days.js'
+import { type WatchChanges, watchRuns } from './tables/watch/compare-rows.js'
 
 export type { CollectorHealth, OpenOptions, Run, RunOptions }
 
@@ -63,6 +65,14 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /** The report of one run: `open(options).report$`. */
   run(options?: RunOptions<NameOf<Rows>>): Observable<RunReport<NameOf<Rows>>>
   /**
+   * What changes in the rows of a query, after each complete run of this collector: compared with the recorded session before. `query` is a
+   * SELECT on the tables of the folder in the settings, or the name of a rule or query. Records nothing; completes never.
+   *
+   * @throws UsageError for a query that is wrong, or if DuckDB is not installed; runs go on
+   * @example collector.watch("select symbol, stage from surveillance", { key: ['symbol'] }).subscribe(({ entered }) => console.log(entered))
+   */
+  watch(query: string, options?: WatchOptions): Observable<WatchChanges>
+  /**
    * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the last item. Stores nothing.
    *
    * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous work in a subscriber piles up
@@ -74,6 +84,9 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /** For health checks: the runs of this collector, and the limiters of its hosts. */
   health(): CollectorHealth
 }
+
+/** `key`: the columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
+export type WatchOptions = Pick<WatchRule, 'key'>
 
 /** Options for one stream. */
 export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'>, Pick<OpenOptions, 'signal'> {
@@ -139,12 +152,21 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const shared = createSharedLimits(settings)
   const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
+  const reported$ = new Subject<RunReport>()
   const open = (run: OpenOptions = {}, isLate = false): Run =>
-    openRun(host, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
+    openRun({ ...host, reported$ }, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
   return {
     open: (run) => open(run, true),
     events: (run) => defer(() => open(run).event$),
     run: (run) => defer(() => open(run).report$),
+    watch: (query, { key } = {}) =>
+      reported$.pipe(
+        watchRuns(async () => {
+          const { readLastChanges } = await import('./tables/watch/watch.js')
+          const { rows: _, ...changes } = await readLastChanges({ name: 'watch', query, key }, { root: settings.out, streams })
+          return changes
+        }),
+      ),
     stream: (name, given = {}) =>
       defer(() => {
         checkOptionNames(given, STREAM_OPTIONS)

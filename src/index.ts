@@ -6,7 +6,7 @@
  * @module scripstream
  * @public
  */
-export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
+export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions, type WatchOptions } from './collector.js'
 export { loadSettings, type SettingsSources } from './config.js'
 export type { Follower, LiveRun, Log, Telemetry } from './engine/event-bus.js'
 export type { CollectorHealth, OpenOptions, Run, RunItem, RunState } from './engine/open-run.js'
@@ -20,5 +20,6 @@ export type { RunEvent } from './model/event.js'
 export type { PublicOutcome } from './model/outcome.js'
 export type { RunReport, ScriptReport } from './model/report.js'
 export type { Settings, SettingsInput } from './model/settings.js'
+export type { RowChanges, WatchChanges } from './tables/watch/compare-rows.js'
 export { spans } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions } from './telemetry/prometheus.js'

@@ -39,11 +39,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   verify: ['model', 'market', 'engine', 'storage', 'sinks', 'tables'],
   'folder-analysis': [...REGISTRY_AND_BELOW, 'tables', 'verify'],
   fleet: REGISTRY_AND_BELOW,
-  collector: REGISTRY_AND_BELOW,
+  collector: [...REGISTRY_AND_BELOW, 'tables'],
   config: [...REGISTRY_AND_BELOW, 'tables', 'verify'],
   testing: [...REGISTRY_AND_BELOW, 'collector', 'simulation'],
   simulation: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'simulator', 'collector'],
-  index: [...REGISTRY_AND_BELOW, 'telemetry', 'collector', 'config'],
+  index: [...REGISTRY_AND_BELOW, 'tables', 'telemetry', 'collector', 'config'],
   // Examples import the package by its name only.
   examples: [],
   show: [...REGISTRY_AND_BELOW, 'tables', 'verify'],

@@ -44,43 +44,33 @@ export const addWatch = defineCommand({
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
     if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
     if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
-    if (rules) return listWorked(input)
-    if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, statement === undefined, input)
+    if (rules) return listWorked()
+    if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
     return showSignals({ since, days: replay === undefined ? undefined : readDays(replay), format }, input)
   },
 })
 
-const listWorked = async ({ dependencies: { streams } }: Input): Promise<Answer> => {
-  const { listWorkedRules } = await import('../tables/watch/rules.js')
+const listWorked = async (): Promise<Answer> => {
   const { workedRules } = await import('../tables/watch/worked-rules.js')
-  const usable = new Set(listWorkedRules(streams))
-  const describe = (rule: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
-    [
-      [rule.name, 'bold'],
-      [usable.has(rule) ? '' : ` (not here: needs ${rule.needs?.join(', ')})`, 'yellow'],
-    ],
-    ...wrapLines(`  ${rule.about}; key ${rule.key.join(', ')}; ${rule.only.join(', ')}`, columns, 'dim'),
-    ...rule.sql.split('\n').flatMap((line) => wrapLines(`  ${line}`, columns)),
+  const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
+    ...wrapTitled([name, 'bold'], `: ${about}`, columns),
+    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].flatMap((line) => wrapLines(`  ${line}`, columns, 'dim')),
   ]
-  return {
-    json: workedRules,
-    lines: (columns) => workedRules.flatMap((one, place) => [...(place === 0 ? [] : [[]]), ...describe(one, columns)]),
-  }
+  return { lines: (columns) => workedRules.flatMap((one) => describe(one, columns)) }
 }
 
 /** Adds a rule, or replaces the one of that name, once its query has answered. */
-const addRule = async (given: object, isWorked: boolean, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
+const addRule = async (given: object, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
   const rule = parseOptions(WatchRule, given, 'watch add')
   const { out: root, watch } = settings()
-  const { findWorkedRule, readAddedRules, resolveRule, writeAddedRules } = await import('../tables/watch/rules.js')
-  const { readNewestRows } = await import('../tables/watch/watch.js')
-  if (isWorked) findWorkedRule(rule.name, streams)
+  const { readAddedRules, writeAddedRules } = await import('../tables/watch/rules.js')
+  const { readLastChanges } = await import('../tables/watch/watch.js')
   rejectOwn(rule.name, watch)
   const added = await readAddedRules(root)
-  const rows = await readNewestRows(await resolveRule(rule, root), { root, streams })
+  const { rows } = await readLastChanges(rule, { root, streams })
   await writeAddedRules(root, [...added.filter(({ name }) => name !== rule.name), rule])
-  return { text: `${rule.name} stands: ${formatQuantity(rows.size, 'row')} now; each complete run looks for what changes in them\n` }
+  return { text: `${rule.name} stands: ${formatQuantity(rows, 'row')} now; each complete run looks for what changes in them\n` }
 }
 
 const rejectOwn = (rule: string, watch: readonly WatchRule[]): void => {

@@ -43,6 +43,8 @@ import type { SharedLimits } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import { start } from './start.js'
 
+export type { RunDependencies, RunOptions }
+
 /** The names of streams, by their rows. */
 export type NameOf<Rows> = keyof Rows & string
 
@@ -120,6 +122,8 @@ export type RunState<Name extends string = string> =
 export interface RunHost extends Omit<RunDependencies, 'streams' | 'storage' | 'stats' | 'through'> {
   readonly clock: () => number
   readonly shared: SharedLimits
+  /** Gets the report of each run. */
+  readonly reported$?: Subject<RunReport>
   readonly runs: { active: number; last?: Extract<RunState, { readonly status: 'ended' | 'failed' }> }
 }
 
@@ -164,7 +168,9 @@ export const openRun = (
     takeUntil(toAbort(signal)),
     tap({
       next: (event) => {
-        if (event.type === 'run-finished') end({ status: 'ended', report: event.report })
+        if (event.type !== 'run-finished') return
+        end({ status: 'ended', report: event.report })
+        host.reported$?.next(event.report)
       },
       error: (error: unknown) => end({ status: 'failed', error }),
       complete: () => items.item$.complete(),

@@ -63,6 +63,15 @@ export interface TodayAnswer {
   readonly actions: Panel<UpcomingAction>
 }
 
+/** `GET /api/signals`: what standing queries found in the newest session, or in that of a day. */
+export interface SignalRow {
+  readonly day: string
+  readonly rule: string
+  readonly subject: string
+  /** What happened, in words. */
+  readonly text: string
+}
+
 /** The results of a stock; without figures while the provider still has those of the quarter before. */
 export interface ResultsRow {
   readonly symbol: string

@@ -1,7 +1,10 @@
 import { omitUndefined } from '../model/row.js'
+import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import { RUN_DAY } from '../tables/views/view.js'
-import type { OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer, UpcomingAction } from './answers.js'
+import { describeSignal } from '../tables/watch/compare-rows.js'
+import { readSignals } from '../tables/watch/record.js'
+import type { OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
 import { listOf, NAMES, readAnswer, rowOf } from './tables.js'
@@ -84,3 +87,9 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
     problem,
   })
 }
+
+/** What standing queries found in the newest session, or in that of a day. */
+export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
+  (await readSignals(root, { since: 'newest', until })).map((signal) => ({
+    ...{ day: signal.day, rule: signal.rule, subject: signal.subject, text: describeSignal(signal) },
+  }))

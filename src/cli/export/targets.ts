@@ -58,9 +58,9 @@ export const createExport = async (
     case 'parquet':
       return (await import('../../tables/export/parquet.js')).parquet(location, options)
     case 'qlib':
-      return (await import('../../tables/export/qlib.js')).qlib(location, options)
+      return (await import('../../tables/export/bundle.js')).qlib(location, options)
     case 'zipline':
-      return (await import('../../tables/export/zipline.js')).zipline(location, options)
+      return (await import('../../tables/export/bundle.js')).zipline(location, options)
     case 'lake':
       return (await import('../../tables/lake/whole-lake.js')).wholeLake(options)
     case 'file':

@@ -1,6 +1,6 @@
 import { catchError, defer, from, map, type Observable, of, tap } from 'rxjs'
 import { formatError } from '../../model/errors.js'
-import { describeSignal, type Signal } from '../../tables/watch/compare-rows.js'
+import { describeSignal, isWatched, type Signal } from '../../tables/watch/compare-rows.js'
 import type { WatchResult } from '../../tables/watch/watch.js'
 import { untilSignal } from '../signals.js'
 import { formatCount } from '../terminal/format.js'
@@ -11,7 +11,7 @@ import type { RunCommandContext, RunEnding } from './context.js'
 
 /** Asks the standing queries of the folder after a complete run that had something to do; emits the new signals. What fails is a warning. */
 export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommandContext): Observable<readonly Signal[]> => {
-  if (signal !== undefined || report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of([])
+  if (signal !== undefined || report === undefined || !isWatched(report)) return of([])
   const { settings, io, dependencies } = context
   const ask = async (): Promise<WatchResult> => {
     const { listRules } = await import('../../tables/watch/rules.js')

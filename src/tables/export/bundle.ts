@@ -8,7 +8,7 @@ import { defineExport, loadTables } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
 /** A session of a stock. */
-export interface Session {
+interface Session {
   readonly day: string
   /** Open, high, low and close without jumps at splits and bonuses, rupees of today. */
   readonly prices: readonly number[]
@@ -23,7 +23,7 @@ export interface Session {
 }
 
 /** What a back-test program reads: the files of each stock, and those about all of them. */
-export interface Bundle {
+interface Bundle {
   /** The files of a stock by their paths in the bundle. `days` are the sessions of all stocks. */
   readonly ofStock: (symbol: string, sessions: readonly Session[], days: readonly string[]) => Readonly<Record<string, Buffer>>
   readonly ofAll: (
@@ -45,7 +45,7 @@ SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesc
 FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.day = c.day ORDER BY c.symbol, c.day`
 
 /** An export of the candles as the files of a back-test program. A file that continues the one before is only appended to. */
-export const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOptions): Export => {
+const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOptions): Export => {
   if (options.tables !== undefined) throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
   const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
@@ -96,3 +96,70 @@ const writeContinued = async (path: string, bytes: Buffer): Promise<void> => {
   await createFolder(join(path, '..'))
   await writeFileAtomically(path, [bytes])
 }
+
+/** Adjusted prices and volume; `factor` is the adjusted price for one rupee of that day. */
+const FIELDS: Readonly<Record<string, (session: Session) => number | undefined>> = {
+  open: ({ prices }) => prices[0],
+  high: ({ prices }) => prices[1],
+  low: ({ prices }) => prices[2],
+  close: ({ prices }) => prices[3],
+  volume: ({ volume }) => volume,
+  factor: ({ then }) => 1 / then,
+}
+
+/** Floats of 32 bits, little-endian: the place of the first session in the calendar, then a value for each session, NaN without a candle. */
+const encode = (field: (session: Session) => number | undefined, sessions: readonly Session[], days: readonly string[]): Buffer => {
+  const first = days.indexOf(sessions[0]?.day ?? '')
+  const length = days.indexOf(sessions.at(-1)?.day ?? '') - first + 1
+  const floats = new Float32Array(length + 1).fill(Number.NaN)
+  floats[0] = first
+  let place = first
+  for (const session of sessions) {
+    while (days[place] !== session.day) place++
+    floats[place - first + 1] = field(session) ?? Number.NaN
+  }
+  const bytes = Buffer.alloc(floats.length * 4)
+  for (const [index, value] of floats.entries()) bytes.writeFloatLE(value, index * 4)
+  return bytes
+}
+
+const QLIB: Bundle = {
+  ofStock: (symbol, sessions, days) =>
+    Object.fromEntries(
+      Object.entries(FIELDS).map(([name, field]) => [`features/${symbol.toLowerCase()}/${name}.day.bin`, encode(field, sessions, days)]),
+    ),
+  ofAll: (stocks, days) => ({
+    'calendars/day.txt': Buffer.from(days.map((day) => `${day}\n`).join('')),
+    'instruments/all.txt': Buffer.from(stocks.map((stock) => `${stock.join('\t')}\n`).join('')),
+  }),
+}
+
+/**
+ * Exports the candles as a data folder of qlib, with prices and volume across splits and bonuses.
+ *
+ * @throws UsageError for a selection of tables
+ * @example qlib('./qlib', { streams }).write('./data').subscribe()
+ */
+export const qlib = (dir: string, options: ExportOptions): Export => defineBundle(dir, QLIB, options)
+
+/** Enough digits for a price that several splits have divided. */
+const toDecimal = (value: number): string => String(Number(value.toFixed(4)))
+
+/** Prices and shares of that day: zipline adjusts them itself, by the columns `dividend` and `split`. */
+const toLine = ({ day, prices, volume, then, split, dividend }: Session): string =>
+  `${[day, ...prices.map((price) => toDecimal(price * then)), Math.round(volume / then), toDecimal(dividend), toDecimal(split)].join(',')}\n`
+
+const ZIPLINE: Bundle = {
+  ofStock: (symbol, sessions) => ({
+    [`daily/${symbol}.csv`]: Buffer.from(`date,open,high,low,close,volume,dividend,split\n${sessions.map(toLine).join('')}`),
+  }),
+  ofAll: () => ({}),
+}
+
+/**
+ * Exports the candles as a folder for the csvdir bundle of zipline, with prices as they were and the splits, bonuses and dividends.
+ *
+ * @throws UsageError for a selection of tables
+ * @example zipline('./zipline', { streams }).write('./data').subscribe()
+ */
+export const zipline = (dir: string, options: ExportOptions): Export => defineBundle(dir, ZIPLINE, options)

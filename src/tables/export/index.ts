@@ -1,6 +1,5 @@
+export { qlib, zipline } from './bundle.js'
 export { duckdb } from './duckdb.js'
 export type { Export } from './export.js'
 export { parquet } from './parquet.js'
 export { postgres } from './postgres.js'
-export { qlib } from './qlib.js'
-export { zipline } from './zipline.js'

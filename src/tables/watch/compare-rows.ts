@@ -1,4 +1,6 @@
+import { concatMap, filter, type ObservableInput, type OperatorFunction } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import type { RunReport } from '../../model/report.js'
 import { type Row, readText } from '../../model/row.js'
 import { findClosest, suggest } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
@@ -46,7 +48,8 @@ export const indexRows = (rows: readonly Row[], { name, key }: Pick<RuleFacts, '
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
   key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
 
-const toKey = (row: Row, key: readonly string[] | undefined): string => JSON.stringify(listKey(row, key).map((column) => row[column]))
+const toKey = (row: Row, key: readonly string[] | undefined): string =>
+  JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
 
 /** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */
 export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): RowChanges => ({
@@ -111,3 +114,19 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
   const facts = Object.entries(row).filter(([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject)
   return [change, ...facts.map(([name, value]) => `${name} ${toText(value)}`)].join(', ')
 }
+
+/** How the rows of a query of the newest recorded session differ from those of the session before. */
+export interface WatchChanges extends RowChanges {
+  readonly day: Day
+  /** The session before; absent if none is recorded, so that all rows have entered. */
+  readonly since?: Day
+}
+
+/** Whether standing queries are asked after a run: it is complete, and had something to do. */
+export const isWatched = ({ outcome, finishedBefore }: RunReport): boolean => outcome === 'complete' && finishedBefore === undefined
+
+/** Asks after each complete run, one after the other. */
+export const watchRuns =
+  <T>(ask: () => ObservableInput<T>): OperatorFunction<RunReport, T> =>
+  (report$) =>
+    report$.pipe(filter(isWatched), concatMap(ask))

@@ -1,14 +1,53 @@
-import { UsageError } from '../../model/errors.js'
+import type { StreamDefinition } from '../../engine/define-stream.js'
+import { formatError, UsageError } from '../../model/errors.js'
+import { groupBy } from '../../model/map.js'
+import type { Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { acquireLock } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
-import { applyCooldown, compareRows, type RowChanges, type Signal, toSignals } from './compare-rows.js'
-import { type RuleRows, readRuleRows, type WatchSource } from './read-rows.js'
+import { runLimitedQuery } from '../limited-query.js'
+import { applyCooldown, compareRows, indexRows, type RowChanges, type Signal, toSignals, type WatchChanges } from './compare-rows.js'
 import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
+
+/** Where standing queries read. */
+export interface WatchSource {
+  /** The output folder. */
+  readonly root: string
+  readonly streams: readonly StreamDefinition[]
+  readonly signal?: AbortSignal
+}
+
+/** The rows of a rule by their keys, or why it has none. */
+export type RuleRows = ReadonlyMap<string, Row> | string
+
+const LIMITS = { rows: 200_000, timeMs: 120_000, characters: 100_000_000 }
+
+/** The rows of rules as of a recorded day, in their order. A rule that fails harms no other. */
+export const readRuleRows = async (rules: readonly ResolvedRule[], asOf: Day, source: WatchSource): Promise<readonly RuleRows[]> => {
+  const found = new Map<ResolvedRule, RuleRows>()
+  const readGroup = async (group: readonly ResolvedRule[]): Promise<void> => {
+    const rows = await readTogether(group, asOf, source).catch(formatError)
+    if (typeof rows === 'string' && group.length > 1) for (const rule of group) await readGroup([rule])
+    else for (const [place, rule] of group.entries()) found.set(rule, typeof rows === 'string' ? rows : (rows[place] ?? ''))
+  }
+  // Rules of one view are one statement, which computes the view once. Of rules of several views it would compute all their columns of each.
+  for (const group of groupBy(rules, ({ sql }) => /\bfrom\s+([\w.]+)/i.exec(sql)?.[1] ?? '').values()) await readGroup(group)
+  return rules.map((rule) => found.get(rule) ?? '')
+}
+
+const readTogether = async (rules: readonly ResolvedRule[], asOf: Day, { root, streams, signal }: WatchSource) => {
+  const parts = rules.map(({ sql }, place) => `SELECT ${place} AS place, to_json(q) AS row FROM (\n${sql}\n) AS q`)
+  const request = { sql: parts.join('\nUNION ALL '), root, streams, asOf }
+  const found = await runLimitedQuery(request, LIMITS, signal ?? new AbortController().signal)
+  if (found.isCut) throw new UsageError(`more than ${LIMITS.rows} rows; select less`)
+  const rows = rules.map((): Row[] => [])
+  for (const [place, row] of found.rows) rows[Number(place)]?.push(JSON.parse(row ?? '{}') as Row)
+  return rules.map((rule, place) => indexRows(rows[place] ?? [], rule))
+}
 
 /** Sessions that no run asked about are asked about later, the newest of them. */
 const MAX_LATE_DAYS = 20
@@ -138,13 +177,18 @@ export const replayRules = async (
   return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures] }
 }
 
-/** The rows of a rule as of the newest recorded day. @throws UsageError if it fails, or no day is recorded */
-export const readNewestRows = async (rule: ResolvedRule, source: WatchSource): Promise<Exclude<RuleRows, string>> => {
-  const day = (await listWatchDays(source.root)).at(-1)
+/** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
+export const readLastChanges = async (given: WatchRule, source: WatchSource): Promise<WatchChanges & { readonly rows: number }> => {
+  const rule = await resolveRule(given, source.root)
+  const [day, since] = (await listWatchDays(source.root)).toReversed()
   if (day === undefined) throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
-  const [rows = ''] = await readRuleRows([rule], day, source)
-  if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
-  return rows
+  const read = async (asOf: Day): Promise<Exclude<RuleRows, string>> => {
+    const [rows = ''] = await readRuleRows([rule], asOf, source)
+    if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
+    return rows
+  }
+  const [before, after] = [since === undefined ? new Map() : await read(since), await read(day)]
+  return { day, ...(since === undefined ? {} : { since }), ...compareRows(before, after), rows: after.size }
 }
 
 /** What is known of each rule, in words. */

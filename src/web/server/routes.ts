@@ -10,6 +10,7 @@ import {
   openMarketFolder,
   REPORT,
   readIndexChart,
+  readSignalRows,
   type ShowAnswers,
   type ShowRunner,
   search,
@@ -27,6 +28,7 @@ import { describeRun, toRunRow } from './runs.js'
 const runRoutes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
+  { path: '/api/signals', answer: ({ query }, { out }) => readSignalRows(out, readAsOf(query).day) },
   { path: '/api/live', respond: (response, { lastEventId }, { live }) => live.open(response, lastEventId) },
   {
     path: '/api/runs',

@@ -11,6 +11,7 @@ import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.j
 import { describeChanges, renderAnswer, renderFix } from '../run/answer.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
+import { signalsPanel } from './today-signals.js'
 
 /** What the view shows: the state of the folder at once, the other parts as they come. */
 interface TodayData {
@@ -107,6 +108,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
       <div>
         ${whole(today, 'Results', ({ results }) => resultsPanel(results))}
         ${whole(today, 'Ex-dates of the week', ({ actions }) => actionsPanel(actions))}
+        ${signalsPanel(page, state.last?.run)}
       </div>
       <div>
         ${whole(changes, 'What changed', (answer) => changesPanel(answer, data.run === undefined ? '/run' : runPath(data.run)))}
