@@ -28,7 +28,7 @@ const serve = async (files: Readonly<Record<string, string | object>> = {}) => {
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const origin = /http:\S+\d/.exec(String(line))?.[0] ?? ''
   // It is read first, and what answers stays.
-  for (const path of ['market', 'today', 'market/lists', 'market/feed']) await (await fetch(`${origin}/api/${path}`)).text()
+  for (const path of ['market', 'market/stocks', 'today', 'market/feed']) await (await fetch(`${origin}/api/${path}`)).text()
   const kept = isLinux ? listChildren(child.pid ?? 0).trim() : ''
   const listNew = (): string =>
     listChildren(child.pid ?? 0)
