@@ -53,17 +53,8 @@ export interface RunOptions<Name extends string = string> {
 }
 
 const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
-  only: true,
-  skip: true,
-  symbols: true,
-  wrongSymbols: true,
-  pairs: true,
-  asOf: true,
-  recordLate: true,
-  accept: true,
-  fresh: true,
-  variant: true,
-  stop: true,
+  ...{ only: true, skip: true, symbols: true, wrongSymbols: true, pairs: true, asOf: true, recordLate: true },
+  ...{ accept: true, fresh: true, variant: true, stop: true },
 }
 
 /** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option or rule, or an `asOf` that is no instant or in the future */

@@ -55,10 +55,12 @@ export const formatDashedDmy = (day: Day): string => day.split('-').reverse().jo
 /** `DDMMYYYY`, as in the names of archive files. */
 export const formatCompactDmy = (day: Day): string => day.split('-').reverse().join('')
 
+const IS_IN_EVERY_MONTH = /-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])$/
+
 /** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or undefined if it is not a real day. */
 export const readDay = (text: unknown): Day | undefined => {
   const day = typeof text === 'string' ? /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0] : undefined
-  if (day === undefined) return undefined
+  if (day === undefined || IS_IN_EVERY_MONTH.test(day)) return day
   const at = Date.parse(`${day}T00:00:00Z`)
   // A day such as 30 February is one of the next month.
   return new Date(at).getUTCDate() === Number(day.slice(-2)) ? day : undefined

@@ -88,16 +88,8 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
   const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
   return omitUndefined({
-    folder: root,
-    run,
+    ...{ folder: root, run, asOf, asOfSession, outcome, error, durationMs, stocks, newestSession },
     simulated: options.isSimulated ? true : undefined,
-    asOf,
-    asOfSession,
-    outcome,
-    error,
-    durationMs,
-    stocks,
-    newestSession,
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
     stale: stale && describeStale(report),
     changes: groupByStock(difference.changes, wanted ?? new Set()),

@@ -51,30 +51,20 @@ export interface StoredList<R = Row> {
   readonly damage?: string
 }
 
-const MISSING: StoredList<never> = { rows: [], isMissing: true }
-
-/** Reads a list of the output folder and keeps what `reduce` makes of its rows. There is one `reduce` for each file. */
+/** Reads a list of the output folder and keeps what `reduce` makes of its rows. One that is missing or damaged is empty, and says so. */
 export const readList = <R = Row>(
   folder: MarketFolder,
   file: string,
   reduce: (rows: readonly Row[]) => readonly R[],
 ): Promise<StoredList<R>> =>
-  folder.remember(`list ${file}`, [file], () =>
-    catchUnreadable(file, async () => ({
-      rows: reduce(parseRecords(await disk.readFile(join(folder.root, file), 'utf8'), file)),
-      isMissing: false,
-    })),
-  )
-
-/** Runs `read`; a file that is missing or damaged becomes an empty list that says so. */
-export const catchUnreadable = async <R>(file: string, read: () => Promise<StoredList<R>>): Promise<StoredList<R>> => {
-  try {
-    return await read()
-  } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return MISSING
-    if (error instanceof DamagedFileError || error instanceof SyntaxError)
-      return { rows: [], isMissing: false, damage: `${file} is damaged; move it away and run again` }
-    if (getErrorCode(error) === undefined) throw error
-    return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
-  }
-}
+  folder.remember(`list ${file}`, [file], async (): Promise<StoredList<R>> => {
+    try {
+      return { rows: reduce(parseRecords(await disk.readFile(join(folder.root, file), 'utf8'), file)), isMissing: false }
+    } catch (error) {
+      if (getErrorCode(error) === 'ENOENT') return { rows: [], isMissing: true }
+      if (error instanceof DamagedFileError || error instanceof SyntaxError)
+        return { rows: [], isMissing: false, damage: `${file} is damaged; move it away and run again` }
+      if (getErrorCode(error) === undefined) throw error
+      return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
+    }
+  })

@@ -1,14 +1,5 @@
 import type { Day } from '../model/trading-day.js'
-import type {
-  CandlesAnswer,
-  FeedAnswer,
-  IndexAnswer,
-  ListTable,
-  MarketAnswer,
-  OwnStocksAnswer,
-  StockAnswer,
-  TodayAnswer,
-} from './answers.js'
+import type { FeedAnswer, MarketAnswer, OwnStocksAnswer, TodayAnswer } from './answers.js'
 import type { ChartWishes } from './candles.js'
 import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
@@ -40,16 +31,13 @@ export const readMorning = async (folder: MarketFolder, watched: readonly string
 })
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
-export interface ShowAnswers {
-  readonly market: MarketAnswer
-  readonly feed: FeedAnswer
-  readonly stock: StockAnswer | undefined
-  readonly candles: CandlesAnswer | undefined
-  readonly index: IndexAnswer | undefined
-  readonly list: ListTable | undefined
-  readonly today: TodayAnswer
-  readonly stocks: OwnStocksAnswer
-}
+const readers = {
+  ...{ market: readMarket, feed: readFeed, stock: readStock, candles: readCandles },
+  ...{ index: readIndex, list: readWholeList, today: readToday, stocks: readOwnStocks },
+} satisfies Readonly<Record<string, (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<unknown>>>
+
+/** The answers by what is asked. */
+export type ShowAnswers = { readonly [Kind in keyof typeof readers]: Awaited<ReturnType<(typeof readers)[Kind]>> }
 
 export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {
   readonly show: Kind
@@ -66,16 +54,3 @@ export const createShowRunner =
   (folder: MarketFolder): ShowRunner =>
   async <Kind extends keyof ShowAnswers>({ show, name = '', day, ...wishes }: ShowRequest<Kind>) =>
     (await readers[show](day === undefined ? folder : { ...folder, day }, name, wishes)) as ShowAnswers[Kind]
-
-const readers: {
-  readonly [Kind in keyof ShowAnswers]: (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<ShowAnswers[Kind]>
-} = {
-  market: readMarket,
-  feed: readFeed,
-  stock: readStock,
-  candles: readCandles,
-  index: readIndex,
-  list: readWholeList,
-  today: readToday,
-  stocks: readOwnStocks,
-}

@@ -12,13 +12,9 @@ export const search = async (folder: MarketFolder, text: string): Promise<readon
     .replace(/^(?:NSE|BSE):|\.(?:NS|BO)$/g, '')
   if (wanted === '') return []
   const [names, indices] = await Promise.all([readStockNames(folder), readIndices(folder)])
-  const toStock = ({ key, value }: StockNames['items'][number]): NamedInstrument => ({
-    kind: 'stock',
-    key,
-    symbol: key,
-    name: value.Name,
-    isin: value.ISIN,
-  })
+  const toStock = ({ key, value: { Name: name, ISIN: isin } }: StockNames['items'][number]): NamedInstrument => {
+    return { kind: 'stock', key, symbol: key, name, isin }
+  }
   const stocks = names.items.map(toStock)
   const former = [...names.former].map(([symbol, item]): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
   const listed = indices.rows.map(

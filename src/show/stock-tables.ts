@@ -43,17 +43,12 @@ interface StockDeal {
 
 /** The streams whose tables are shown beside the prices, and these tables. */
 export const EVENT_STREAMS = {
-  'company-filings': 'filings',
-  'market-news': 'news',
-  'corporate-actions': 'corporate_actions',
-  'bulk-block-deals': 'deals',
-  'new-announcements': 'announcements',
+  ...{ 'company-filings': 'filings', 'market-news': 'news', 'corporate-actions': 'corporate_actions' },
+  ...{ 'bulk-block-deals': 'deals', 'new-announcements': 'announcements' },
 } as const
 export const LIST_STREAMS = {
-  'surveillance-lists': 'surveillance',
-  'complete-price-bands': 'bands',
-  'circuit-stocks': 'circuits',
-  'listing-dates': 'listing_dates',
+  ...{ 'surveillance-lists': 'surveillance', 'complete-price-bands': 'bands' },
+  ...{ 'circuit-stocks': 'circuits', 'listing-dates': 'listing_dates' },
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */

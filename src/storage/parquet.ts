@@ -79,11 +79,13 @@ export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly T
 const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Value[] | undefined, rows: number): unknown[] => {
   const encode = ENCODERS[type]
   // Many rows have the same day or time as the one before.
-  let [last, encoded]: readonly unknown[] = [null, null]
+  let last: Value = null
+  let encoded: unknown = null
   const values = new Array<unknown>(rows)
   for (let row = 0; row < rows; row++) {
     const value = own?.[row] ?? constant
-    if (value !== last) [last, encoded] = [value, value === null || encode === undefined ? value : encode(value)]
+    if (value !== last) encoded = value === null || encode === undefined ? value : encode(value)
+    last = value
     values[row] = encoded
   }
   return values

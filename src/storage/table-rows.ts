@@ -58,15 +58,16 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
   const restOfDocument = createRest(table, 'document')
-  const readers = columns.map((column, at) => ({ read: createReader(column, label), values: into[at] }))
+  const readers = columns.map((column) => createReader(column, label))
   const extras = into.at(-1)
   const addRow = (record: unknown, document: Row, restOf?: Row): void => {
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
-    for (const { read, values } of readers) {
-      const value = read(fields, document)
+    // Loops by index: `for … of` allocates an object per step until it is optimised, and most runs read too few rows for that.
+    for (let at = 0; at < readers.length; at++) {
+      const value = readers[at]?.(fields, document) ?? null
       if (value === MISFIT) mayMisfit = true
-      values?.push(value === MISFIT ? null : value)
+      into[at]?.push(value === MISFIT ? null : value)
     }
     extras?.push(toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record))
   }
@@ -164,8 +165,8 @@ const toWhole = (text: string): Value => {
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d)?)?\s*$/
 
 const toTimestamp = (text: string): string | null => {
-  const [, day, minute = '00:00', second = ':00'] = TIMESTAMP.exec(text) ?? []
-  return readDay(day) === undefined ? null : `${day} ${minute}${second}`
+  const parts = TIMESTAMP.exec(text)
+  return readDay(parts?.[1]) === undefined ? null : `${parts?.[1]} ${parts?.[2] ?? '00:00'}${parts?.[3] ?? ':00'}`
 }
 
 /**
@@ -178,13 +179,13 @@ const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 
     for (const key of listKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
   const isAlwaysRead = ({ type, convert }: TableColumn): boolean => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
-  const strict = [...readers].filter(([, own]) => !own.some(isAlwaysRead))
-  const unread = strict.filter(([, own]) => own.every((column) => listKeys(column, of).length > 1))
+  const strict = [...readers].map(([key, own]) => ({ key, own })).filter(({ own }) => !own.some(isAlwaysRead))
+  const unread = strict.filter(({ own }) => own.every((column) => listKeys(column, of).length > 1))
   const known = new Set([...readers.keys(), ...dropped])
   return (source, mayMisfit) => {
     const rest: Record<string, unknown> = {}
-    for (const key of Object.keys(source)) if (!known.has(key)) rest[key] = source[key]
-    for (const [key, own] of mayMisfit ? strict : unread) {
+    for (const key in source) if (!known.has(key)) rest[key] = source[key]
+    for (const { key, own } of mayMisfit ? strict : unread) {
       const value = source[key]
       if (value !== undefined && value !== null && own.every((column) => toValue(column, value) === null))
         rest[key] = mergePatch(undefined, value)
@@ -279,8 +280,9 @@ const createRowHash = (): ((columns: Columns, row: number) => number) => {
     }
   }
   return (columns, row) => {
-    ;[one, other] = [0xdeadbeef, 0x41c6ce57]
-    for (const values of columns) mixValue(values[row] as Value)
+    one = 0xdeadbeef
+    other = 0x41c6ce57
+    for (let at = 0; at < columns.length; at++) mixValue(columns[at]?.[row] as Value)
     one = Math.imul(one ^ (one >>> 16), 2_246_822_507) ^ Math.imul(other ^ (other >>> 13), 3_266_489_909)
     other = Math.imul(other ^ (other >>> 16), 2_246_822_507) ^ Math.imul(one ^ (one >>> 13), 3_266_489_909)
     return (other & 0x1f_ffff) * 2 ** 32 + (one >>> 0)

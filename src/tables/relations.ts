@@ -3,27 +3,19 @@ import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { openHistory } from '../storage/history/record.js'
-import type { TableFolder } from '../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { readFormer } from './former-symbols.js'
 import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
-import { type Lake, type LakeTable, type LakeUse, openLake } from './lake/lake.js'
+import { type Lake, type LakeSource, type LakeTable, openLake } from './lake/lake.js'
 import { readRunDay } from './output-folder.js'
 import { setVariables } from './variables.js'
 import { CANDLE_DAYS } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
 import { addNeeded, isView, listViews } from './views/index.js'
 
-export interface RelationSource {
-  readonly tables: readonly Table[]
-  readonly folder: TableFolder
-  readonly lake?: LakeUse | undefined
-  /** The day as of which tables are read; the present if absent. */
-  readonly past?: Day | undefined
+export interface RelationSource extends LakeSource {
   /** The tables and views whose rows are read; all if absent. Others are only listed. */
   readonly used?: readonly Columned[]
-  /** Whether nothing is read, and views are only listed. */
-  readonly isListing?: boolean
   /** Gets the damaged recorded days, which are left out. */
   readonly warn: PastDay['warn']
   /** Names of tables that are read as empty. */
@@ -155,5 +147,5 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   }
 }
 
-export const listPaths = async (tables: readonly Table[], folder: TableFolder): Promise<readonly string[]> =>
+export const listPaths = async (tables: readonly Table[], folder: LakeSource['folder']): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)

@@ -2,7 +2,7 @@ import { countWeekdays } from '../market/calendar.js'
 import { numberToDay } from '../market/candle-file.js'
 import { toDay } from '../model/trading-day.js'
 import { deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
-import { ofSeries, type SeriesFinding } from './candle-series.js'
+import { ofSeries } from './candle-series.js'
 import { type ListFacts, type Summaries, summarizeCandles } from './candle-summaries.js'
 import type { Check, CheckName, Finding } from './finding.js'
 import { findLateValues } from './late-values.js'
@@ -34,7 +34,7 @@ interface CandleFacts extends MarketContext, ListFacts, Summaries {
 const ofCandles = (name: CheckName) => ({ names: [name], reads: 'candles' }) as const
 
 const ofEach =
-  (find: (stock: SeriesDays, facts: CandleFacts) => readonly SeriesFinding[]) =>
+  (find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[]) =>
   (facts: CandleFacts): readonly Finding[] =>
     facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
 

@@ -2,15 +2,12 @@ import { type CandleArrays, readCandleFile } from '../market/candle-file.js'
 import { omitUndefined } from '../model/row.js'
 import type { Finding } from './finding.js'
 
-/** A finding about the candles of a stock or an index, without its name and file. */
-export type SeriesFinding = Omit<Finding, 'symbol' | 'other' | 'file'>
-
 export interface SeriesFile {
   readonly symbol: string
   readonly file: string
 }
 
-export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly SeriesFinding[]): readonly Finding[] =>
+export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly Finding[]): readonly Finding[] =>
   findings.map(({ check, severity, day, detail }) => omitUndefined({ check, severity, symbol, day, file, detail }))
 
 export interface ParsedCandles {

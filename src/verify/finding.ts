@@ -47,18 +47,9 @@ export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
 const FETCH_AGAIN = 'delete the file; the next run fetches its whole history'
 const COMPARE = 'compare with the exchange, and accept what it has, too'
 
-/** What to do about the findings of each check. */
-export const REMEDIES: Readonly<Record<CheckName, string>> = {
+const OTHER_REMEDIES: Readonly<Partial<Record<CheckName, string>>> = {
   files: 'restore the files, or delete them; the next run fetches them again',
-  'duplicate-candles': FETCH_AGAIN,
-  'unordered-candles': FETCH_AGAIN,
-  'impossible-candles': FETCH_AGAIN,
-  'repeated-candles': FETCH_AGAIN,
-  'shifted-series': FETCH_AGAIN,
-  'short-histories': FETCH_AGAIN,
   'recorded-values': 'compare with the exchange, and delete the file that is wrong; the next run fetches it again',
-  'spliced-series': FETCH_AGAIN,
-  'unadjusted-actions': FETCH_AGAIN,
   'large-moves': COMPARE,
   volumes: COMPARE,
   'missing-sessions': `${FETCH_AGAIN}; accept sessions that the provider lacks`,
@@ -76,6 +67,11 @@ export const REMEDIES: Readonly<Record<CheckName, string>> = {
   'blinking-members': 'accept it if the list is whole again',
   'failing-streams': 'correct the reason that is given; the next run tries again',
 }
+
+/** What to do about the findings of each check. */
+export const REMEDIES = Object.fromEntries(checkNames.map((name) => [name, OTHER_REMEDIES[name] ?? FETCH_AGAIN])) as Readonly<
+  Record<CheckName, string>
+>
 
 /** One thing that a check found. */
 export interface Finding {

@@ -1,6 +1,6 @@
 import { median } from '../model/map.js'
 import { nameFirst } from '../model/text.js'
-import { ofSeries, type SeriesFinding } from './candle-series.js'
+import { ofSeries } from './candle-series.js'
 import type { Summaries } from './candle-summaries.js'
 import { type Finding, isMany } from './finding.js'
 import type { SeriesDays } from './sessions.js'
@@ -56,7 +56,7 @@ const createMeter = (sessions: readonly number[]) => {
   }
 }
 
-const findLag = (moves: ArrayLike<number>, market: ArrayLike<number>): readonly SeriesFinding[] => {
+const findLag = (moves: ArrayLike<number>, market: ArrayLike<number>): readonly Finding[] => {
   const present = correlate(moves, market, 0)
   const lag = [1, -1].find((by) => {
     const other = correlate(moves, market, by)

@@ -27,7 +27,6 @@ export interface OutputFile {
 export interface StreamFiles {
   readonly stream: StreamDefinition
   readonly files: readonly OutputFile[]
-  readonly isPerItem: boolean
   /** Whether a path is one of the stream's outputs, existing or not. */
   readonly owns: (file: string) => boolean
 }
@@ -76,7 +75,7 @@ const findOutputs = async (
       })
     }
   }
-  return { stream, files, isPerItem: patterns.some((pattern) => pattern.includes('*')), owns: createOutputMatcher(patterns) }
+  return { stream, files, owns: createOutputMatcher(patterns) }
 }
 
 /** What the runs recorded about their files. */
@@ -165,7 +164,7 @@ const LEFT = 'a leftover of an interrupted write; the next run removes it'
 /** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
 const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
-    .filter(({ isPerItem, files }) => isPerItem && files.some(({ item }) => item !== undefined))
+    .filter(({ files }) => files.some(({ item }) => item !== undefined))
     .flatMap(({ stream, files }): readonly Finding[] => {
       const detail = `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`
       return files.flatMap(({ item, file }) => (item === undefined ? { check: 'leftovers', severity: 'info', file, detail } : []))

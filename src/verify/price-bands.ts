@@ -1,7 +1,6 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
 import { type Row, readText } from '../model/row.js'
 import { lastWeekday, toDay } from '../model/trading-day.js'
-import type { SeriesFinding } from './candle-series.js'
 import type { Finding } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
@@ -18,7 +17,7 @@ const MAX_WEEKEND_DAYS = 5
 export const findOutsideBand = (
   { symbol, recent: { candles } }: SeriesDays,
   { bands, bandDay, actions }: BandContext,
-): readonly SeriesFinding[] => {
+): readonly Finding[] => {
   const [dayBefore = 0, day = 0] = candles.day.slice(-2)
   const [closeBefore = 0, close = 0] = candles.close.slice(-2)
   const band = bands.get(symbol)

@@ -1,8 +1,7 @@
 import { type CandleArrays, dayToNumber, numberToDay } from '../market/candle-file.js'
 import { type PriceAction, readPriceActions } from '../market/price-actions.js'
 import { median } from '../model/map.js'
-import type { SeriesFinding } from './candle-series.js'
-import type { CheckName, Severity } from './finding.js'
+import type { CheckName, Finding, Severity } from './finding.js'
 
 export { ACTION_FILES } from '../market/price-actions.js'
 
@@ -71,7 +70,7 @@ const createJump = ({ day, close }: CandleArrays, index: number): Jump => {
  * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without adjustment, another stock's series, or
  * just a large move. Skips the days of impossible candles: those have a finding of their own.
  */
-export const findPriceMoves = (candles: CandleArrays, known: StockFacts): readonly SeriesFinding[] => {
+export const findPriceMoves = (candles: CandleArrays, known: StockFacts): readonly Finding[] => {
   const jumps = findJumps(candles, known.impossibleDays)
   const swings = findSwings(jumps.filter(isLarge))
   const { spikes, steps } = separateSpikes(
@@ -128,23 +127,19 @@ const MIN_NEAR = 0.9
 const SAME_FACTOR = 0.1
 
 /**
- * The median of factors between prices if they are about the same; undefined if they vary. An action changes all prices of a stock by one
+ * The median of factors between prices if they are about the same; undefined if they vary, or without any. An action changes all prices of a stock by one
  * factor; two stocks are at factors that vary.
  */
 export const findConstantFactor = (factors: readonly number[], tolerance: number): number | undefined => {
   const middle = median(factors)
   const near = factors.filter((factor) => Math.abs(factor / middle - 1) <= tolerance)
-  return near.length >= MIN_NEAR * factors.length ? middle : undefined
+  return factors.length > 0 && near.length >= MIN_NEAR * factors.length ? middle : undefined
 }
 
-/** The factor of jumps between two levels; undefined if it varies, or without jumps. */
-const findFactor = (jumps: readonly Jump[]): number | undefined =>
-  jumps.length === 0
-    ? undefined
-    : findConstantFactor(
-        jumps.map(({ factor }) => factor),
-        SAME_FACTOR,
-      )
+const findFactor = (jumps: readonly Jump[]): number | undefined => {
+  const factors = jumps.map(({ factor }) => factor)
+  return findConstantFactor(factors, SAME_FACTOR)
+}
 
 export const formatFactor = (factor: number): string => String(Number(factor.toFixed(2)))
 
@@ -230,7 +225,7 @@ const isBlock = (start: Jump, end: Jump): boolean =>
 const dayAt = ({ day }: CandleArrays, index: number): string => numberToDay(day[index] as number)
 
 /** Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies. */
-const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonly SeriesFinding[] => {
+const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonly Finding[] => {
   const [first] = swings
   if (first === undefined) return []
   const { close } = candles
@@ -244,7 +239,7 @@ const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonl
   return [{ check: 'spliced-series', ...of, detail }]
 }
 
-const describeBlock = (candles: CandleArrays, { start, end }: Block): SeriesFinding => {
+const describeBlock = (candles: CandleArrays, { start, end }: Block): Finding => {
   const { close } = candles
   const [day, to] = [dayAt(candles, start.index), dayAt(candles, end.index - 1)]
   const factor = formatFactor(Math.sqrt(start.factor * end.factor))
@@ -253,19 +248,19 @@ const describeBlock = (candles: CandleArrays, { start, end }: Block): SeriesFind
   return { check: 'unadjusted-actions', severity: 'error', day, detail }
 }
 
-const describeSpike = (candles: CandleArrays, { index, backAt }: Spike): SeriesFinding => {
+const describeSpike = (candles: CandleArrays, { index, backAt }: Spike): Finding => {
   const [before, now, back] = [index - 1, index, backAt].map((one) => candles.close[one] as number) as [number, number, number]
   const detail = `the close spikes from ${before} to ${now} (${formatPercent(now / before)}) and is back at ${back} on ${dayAt(candles, backAt)}`
   return { check: 'large-moves', severity: 'warning', day: dayAt(candles, index), detail }
 }
 
-const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { actions, listedOn = -1 }: StockFacts): SeriesFinding => {
+const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { actions, listedOn = -1 }: StockFacts): Finding => {
   const { open, close, day } = candles
   const [before, today] = [day[index - 1] as number, day[index] as number]
   const near = actions.filter((action) => action.day > before - NEAR_DAYS && action.day < today + NEAR_DAYS)
   const opening = (open[index] as number) / (close[index - 1] as number)
   const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNear(move * factor, 1))))
-  const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): SeriesFinding => {
+  const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): Finding => {
     const detail = `the close goes from ${close[index - 1]} to ${close[index]} (${formatPercent(ratio)})`
     return { check, severity, day: numberToDay(today), detail: [detail, ...notes].join(', ') }
   }

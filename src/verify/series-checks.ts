@@ -1,6 +1,7 @@
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
 import { median } from '../model/map.js'
-import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile, type SeriesFinding } from './candle-series.js'
+import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile } from './candle-series.js'
+import type { Finding } from './finding.js'
 import { findConstantFactor, findPriceMoves, formatFactor, type StockFacts } from './price-moves.js'
 
 type SeriesFacts = Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean }
@@ -12,7 +13,7 @@ export const checkSeries = (of: SeriesFile, { candles: all, fault }: ParsedCandl
   const checked = isStock ? candles : undefined
   const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
   const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
-  const faults: readonly SeriesFinding[] = fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
+  const faults: readonly Finding[] = fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
   return {
     findings: ofSeries(of, [...faults, ...findings, ...impossible.findings, ...moves, ...others]),
     moves,
@@ -33,7 +34,7 @@ const SAME_FACTOR = 0.03
  * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
  * adjusted and unadjusted prices at one factor, or two stocks after a provider renamed or reassigned a symbol.
  */
-export const orderDays = (all: CandleArrays): { readonly findings: readonly SeriesFinding[]; readonly candles?: CandleArrays } => {
+export const orderDays = (all: CandleArrays): { readonly findings: readonly Finding[]; readonly candles?: CandleArrays } => {
   const candles = keepLastOfDays(all)
   if (candles === all) return { findings: [], candles }
   const { day, close } = all
@@ -55,7 +56,7 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Seri
   }
   if (atTwoPrices.length >= MIN_DAYS_AT_TWO_PRICES && atTwoPrices.length * 2 >= twice.length)
     return { findings: [describeTwoPrices(atTwoPrices)] }
-  const findings: SeriesFinding[] = []
+  const findings: Finding[] = []
   if (twice.length > 0) {
     const on = numberToDay(twice.reduce((one, other) => Math.max(one, other)))
     const detail = twice.length === 1 ? `${on} appears twice` : `${twice.length} candles repeat a day, the newest one ${on}`
@@ -74,7 +75,7 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Seri
   return { findings, candles }
 }
 
-const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number, later: number])[]): SeriesFinding => {
+const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number, later: number])[]): Finding => {
   const [number = 0, one, other] = all[0] ?? []
   const day = numberToDay(number)
   const text = `${all.length} days have two prices, such as ${day} with ${one} and ${other}`
@@ -105,7 +106,7 @@ export const findImpossibleCandles = (candles: CandleArrays) => {
   if (newest < 0) return { findings: [], days }
   const on = numberToDay(day[newest] as number)
   const detail = `${fault} on ${on} (open ${open[newest]}, high ${high[newest]}, low ${low[newest]}, close ${close[newest]})${countEarlier(count)}`
-  return { findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies SeriesFinding], days }
+  return { findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies Finding], days }
 }
 
 /** What is wrong with a candle; undefined if it is possible. */
@@ -133,7 +134,7 @@ const TIMES_MEDIAN = 300
 const TIMES_GREATEST = 20
 
 /** Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per file and kind, about the newest. */
-const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly SeriesFinding[] => {
+const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly Finding[] => {
   const [zero, great]: [number[], number[]] = [[], []]
   for (let index = 0; index < length; index += 1) {
     const own = volume[index] as number
@@ -149,7 +150,7 @@ const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly 
     if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
     if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around)) great.push(index)
   }
-  const create = (indices: readonly number[], describe: (index: number) => string): readonly SeriesFinding[] => {
+  const create = (indices: readonly number[], describe: (index: number) => string): readonly Finding[] => {
     const newest = indices.at(-1)
     if (newest === undefined) return []
     const on = numberToDay(day[newest] as number)
@@ -171,7 +172,7 @@ const MAX_DISTANCE = 6
 const MIN_STEADY_CLOSE = 100
 
 /** Finds candles that repeat earlier ones: a price that stands still, or a week that was copied. One finding per file, about the newest. */
-const findRepeatedCandles = (candles: CandleArrays): readonly SeriesFinding[] => {
+const findRepeatedCandles = (candles: CandleArrays): readonly Finding[] => {
   for (let distance = 1; distance <= MAX_DISTANCE; distance += 1) {
     let [run, length, end] = [0, 0, 0]
     for (let index = distance; index < candles.length; index += 1) {

@@ -4,7 +4,7 @@ import { type Row, readText } from '../model/row.js'
 import type { Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
-import type { RecentCandles, SeriesFile, SeriesFinding } from './candle-series.js'
+import type { RecentCandles, SeriesFile } from './candle-series.js'
 import type { Finding } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
 import type { StockIndex } from './record-checks.js'
@@ -39,12 +39,9 @@ export const STALE_SESSIONS = 20
  * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
  * other session around it is missing; of liquid stocks, some may be missing. Gaps of special sessions on weekends do not count: those are short.
  */
-export const findMissingSessions = (
-  { days, reportedDays, tradedValue }: SeriesDays,
-  { sessions }: MarketCalendar,
-): readonly SeriesFinding[] => {
+export const findMissingSessions = ({ days, reportedDays, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
   const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
-  const findings: SeriesFinding[] = []
+  const findings: Finding[] = []
   for (let index = 0; index < own.length; index += 1) {
     if (days.has(own[index] as number)) continue
     const start = index
@@ -66,7 +63,7 @@ export const findMissingSessions = (
 export const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
 
 /** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
-export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly SeriesFinding[] => {
+export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
   const next = findSessionIndex(sessions, days.last + 1)
   const since = sessions.length - next
   if (since === 0) return []
@@ -92,7 +89,7 @@ const MAX_OFF_SHARE = 0.1
 export const findShiftedSeries = (
   { days: { first, last, has } }: Pick<SeriesDays, 'days'>,
   isSession: (day: number) => boolean,
-): readonly SeriesFinding[] => {
+): readonly Finding[] => {
   const own: number[] = []
   for (let day = Math.max(first, last - COMPARED_DAYS); day <= last; day += 1) if (has(day)) own.push(day)
   const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length

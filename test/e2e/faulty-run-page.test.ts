@@ -58,6 +58,7 @@ describeInBrowser('a run with faults', (open) => {
     await page.getByRole('heading', { name: 'Not complete' }).waitFor()
     await page.getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.').waitFor()
     await barrier('report: all streams above have ended').waitFor()
+    await page.getByRole('button', { name: /\d+ complete/ }).click()
     await node('market-news', '✔').waitFor()
     await node('bulk-block-deals', '✕ failed').click()
     await details('bulk-block-deals')

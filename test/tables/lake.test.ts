@@ -136,7 +136,7 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
   })
 
   it('is not needed: without a place for it the files are read', async () => {
-    rmSync(lake(), { recursive: true })
+    rmSync(lake(), { recursive: true, force: true })
     writeFileSync(lake(), '')
     expect(await rowsOf('select count(*) > 0 from candles', out, 0)).toEqual([['true']])
     rmSync(lake())

@@ -105,17 +105,8 @@ const openTables = async (
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
     const select = `SELECT ${values.join(', ')}, CAST(${asOfDay} AS DATE) AS as_of FROM ${rows}`
     const version = file?.inputs.key
-    exported.push({
-      name,
-      comment,
-      shape,
-      columns,
-      select,
-      key,
-      isSkipped: await isSkipped(one),
-      version,
-      writingMs: stored.get(name)?.ms ?? 0,
-    })
+    const facts = { name, comment, shape, columns, select, key, version, writingMs: stored.get(name)?.ms ?? 0 }
+    exported.push({ ...facts, isSkipped: await isSkipped(one) })
   }
   if (exported.every((table) => table.isSkipped)) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
   return { root: folder.root, tables: exported }

@@ -58,15 +58,16 @@ export const MIN_LAKE_BYTES = 4_000_000
 /** Views whose rows take time and little room: the first query stores them. */
 const COSTLY: readonly string[] = ['screener', 'breadth', 'events', 'symbol_isins', 'adjustments', 'quarters', 'shareholding']
 
-interface LakeSource {
+/** Where tables come from. */
+export interface LakeSource {
   /** The outputs that are read: all, or those of one stock. */
   readonly folder: TableFolder
   readonly tables: readonly Table[]
   /** Absent: nothing is read or written. */
   readonly lake?: LakeUse | undefined
-  /** The day as of which tables are read: then views are neither read nor written. */
+  /** The day as of which tables are read, the present if absent: then views are neither read nor written. */
   readonly past?: Day | undefined
-  /** Whether tables are only listed, so that nothing is written. */
+  /** Whether tables are only listed, so that nothing is read or written. */
   readonly isListing?: boolean | undefined
 }
 

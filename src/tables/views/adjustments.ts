@@ -17,11 +17,7 @@ export const adjustments = defineView({
     col('kind', 'VARCHAR', 'split, bonus, rights or dividend'),
     col('terms', 'VARCHAR', 'as the provider writes them: new face value to old, new shares to old ones, or rupees a share'),
     col('factor', 'DOUBLE', 'earlier prices are divided by it; NULL for rights, whose price is unknown, and without candles for dividends'),
-    col(
-      'is_applied',
-      'BIGINT',
-      '1 if the stored candles are divided by it, 0 if not, as by dividends; NULL if unknown, or ahead of its day',
-    ),
+    col('is_applied', 'BIGINT', '1 if stored candles are divided by it, 0 if not, as by dividends; NULL if unknown or ahead of its day'),
     col('amount_inr', 'DOUBLE', 'dividend, rupees a share, divided like the stored prices by later splits and bonuses'),
     col('close_before_inr', 'DOUBLE', `close before that day as stored, at most ${NEAR_DAYS} days earlier, rupees`),
     col('open_after_inr', 'DOUBLE', `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`),

@@ -53,12 +53,7 @@ export const candlesAdjusted = defineView({
     col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
     col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.price, 1)'),
     col('close_total_return', 'DOUBLE', 'close, also divided by later dividends, rupees', `${adjust('close')} / coalesce(a.dividend, 1)`),
-    col(
-      'close_first',
-      'DOUBLE',
-      'close as a run of its day collects it: not divided by later splits, rupees of that day',
-      'c.close * coalesce(a.applied, 1)',
-    ),
+    col('close_first', 'DOUBLE', 'close as collected on its day, not divided by later splits, rupees', 'c.close * coalesce(a.applied, 1)'),
   ],
   with: [STEPS],
   from: `FROM ${LISTED} AS c LEFT JOIN steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until`,
@@ -98,12 +93,7 @@ export const candlesKnown = defineView({
     ...identity('trading day in India', 'c.'),
     ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees', `c.${name}`)),
     col('volume', 'BIGINT', 'shares traded', 'c.volume'),
-    col(
-      'known_since',
-      'TIMESTAMP',
-      'when a recorded run replaced this price, India time: before, it was another one; NULL if none did',
-      'r.known_at',
-    ),
+    col('known_since', 'TIMESTAMP', 'when a recorded run replaced this price by another, India time; NULL if none did', 'r.known_at'),
   ],
   // A history that was replaced on several days: the last one counts, of those whose candles go as far as this one.
   with: [

@@ -18,12 +18,7 @@ export const dealsValued = defineView({
     col('quantity', 'BIGINT', 'shares'),
     col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
     col('value_cr', 'DOUBLE', 'quantity times price, crore rupees', 'quantity * price / 1e7'),
-    col(
-      'net_value_cr',
-      'DOUBLE',
-      'value, negative for a sale, crore rupees',
-      "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
-    ),
+    col('net_value_cr', 'DOUBLE', 'negative for a sale, crore rupees', "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END"),
   ],
   from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
 })
@@ -38,20 +33,10 @@ export const dealsReturns = defineView({
   needs: ['deals_valued', 'candles_adjusted'],
   columns: [
     ...dealsValued.columns.map(({ name, type, comment }) => col(name, type, comment)),
-    col(
-      'base_day',
-      'DATE',
-      `session that returns count from: that of the deal, or the last one of the ${BASE_DAYS} days before`,
-      'base.day',
-    ),
+    col('base_day', 'DATE', `session that returns count from: of the deal, or the last one of the ${BASE_DAYS} days before`, 'base.day'),
     col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
     ...LATER.map((n) =>
-      col(
-        `return_${n}d_pct`,
-        'DOUBLE',
-        `close of session ${n} after it against that close, percent`,
-        growth(`base.close_${n}`, 'base.close'),
-      ),
+      col(`return_${n}d_pct`, 'DOUBLE', `close of session ${n} after it against that, percent`, growth(`base.close_${n}`, 'base.close')),
     ),
   ],
   with: [

@@ -75,7 +75,7 @@ export const firstSeen = defineView({
     col(
       'first_seen',
       'DATE',
-      'day of the first recorded run that had it; NULL if it is older, or in no record',
+      'day of the first recorded run that had it; NULL if older',
       'if(count(seen_on) = count(*), min(seen_on), NULL)',
     ),
   ],

@@ -1,10 +1,10 @@
-import type { Columned, Table } from '../../model/table.js'
+import type { Columned } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteText } from '../../storage/duckdb.js'
 import type { History, Warn } from '../../storage/history/record.js'
-import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect } from '../../storage/table-views.js'
 import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from '../history/as-of.js'
+import type { LakeSource } from '../lake/lake.js'
 import { FIRST_SEEN_VIEW, undated } from './events.js'
 import type { View } from './view.js'
 
@@ -20,10 +20,8 @@ const LISTS = [
 const SEEN_ON = { name: 'seen_on', type: 'DATE', comment: 'when it was first seen', from: { history: 'seen_on' } } as const
 const NO_LIMIT = '9999-12-31'
 
-interface SeenSource {
+interface SeenSource extends Pick<LakeSource, 'tables' | 'folder'> {
   readonly history: History
-  readonly tables: readonly Table[]
-  readonly folder: TableFolder
   /** The day as of which rows are read; the present if absent. */
   readonly until?: Day | undefined
   /** The tables and views whose rows are read; all if absent. */

@@ -20,6 +20,8 @@ const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(tri
 export const nameQuarter = (day: string): string =>
   `'Q' || ((month(${day}) + 8) % 12 // 3 + 1) || ' FY' || right(CAST(year(${day} + INTERVAL 9 MONTH) AS VARCHAR), 2)`
 
+const grown = (figure: string): string => growth(figure, ofYearBefore(figure))
+
 const QUARTER_BLOCKS = `SELECT isin, symbol, 'consolidated' AS basis, quarters AS block FROM fundamentals
   UNION ALL SELECT isin, symbol, 'standalone', json_extract(extra, '$.incomeStat_sq') FROM fundamentals`
 
@@ -41,13 +43,8 @@ export const quarters = defineView({
     col('opm_pct', 'DOUBLE', 'operating margin, percent'),
     col('net_profit_cr', 'DOUBLE', 'net profit, crore rupees'),
     col('eps_inr', 'DOUBLE', 'earnings a share, rupees'),
-    col('sales_yoy_pct', 'DOUBLE', 'sales against the same quarter a year before, percent', growth('sales_cr', ofYearBefore('sales_cr'))),
-    col(
-      'net_profit_yoy_pct',
-      'DOUBLE',
-      'net profit against the year before, percent; NULL after a loss',
-      growth('net_profit_cr', ofYearBefore('net_profit_cr')),
-    ),
+    col('sales_yoy_pct', 'DOUBLE', 'sales against the same quarter a year before, percent', grown('sales_cr')),
+    col('net_profit_yoy_pct', 'DOUBLE', 'against the year before, percent; NULL after a loss', grown('net_profit_cr')),
   ],
   from: `FROM (
     SELECT isin, symbol, basis, place, ${pickFigure('YEAR', toMonthEnd)} AS day,

@@ -15,31 +15,9 @@ export const isView = (table: Columned): table is View => 'sql' in table
 
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
-  candleDays,
-  symbols,
-  symbolIsins,
-  quarters,
-  years,
-  balanceSheet,
-  shareholding,
-  ratios,
-  adjustments,
-  candlesAdjusted,
-  candlesKnown,
-  rewritten,
-  candlesDaily,
-  indexMembers,
-  sessions,
-  lifetimes,
-  dealsValued,
-  dealsReturns,
-  filingsUnique,
-  newsUnique,
-  firstSeen,
-  events,
-  breadth,
-  indexPrices,
-  screener,
+  ...[candleDays, symbols, symbolIsins, quarters, years, balanceSheet, shareholding, ratios, adjustments, candlesAdjusted, candlesKnown],
+  ...[rewritten, candlesDaily, indexMembers, sessions, lifetimes, dealsValued, dealsReturns, filingsUnique, newsUnique, firstSeen, events],
+  ...[breadth, indexPrices, screener],
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */

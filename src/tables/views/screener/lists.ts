@@ -42,7 +42,7 @@ export const lists: ScreenerGroup = {
     reading([], col('band_pct', 'DOUBLE', 'price band, percent; NULL without a band, or if unknown: see band', 'm.band_percent')),
     reading(
       [],
-      col('band', 'VARCHAR', 'such as 20 % or no band; NULL if unknown', `coalesce(printf('%g %%', m.band_percent), lower(m.band))`),
+      col('band', 'VARCHAR', 'such as 20 %, or no band; NULL: unknown', `coalesce(printf('%g %%', m.band_percent), lower(m.band))`),
     ),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),

@@ -42,16 +42,13 @@ export const reaction: ScreenerGroup = {
   columns: [
     col('results_at', 'TIMESTAMP', 'when the results of the newest quarter were first filed or announced, India time; NULL if unknown'),
     col('results_quarter', 'VARCHAR', 'the quarter that had ended before, which these results are of', nameQuarter(RESULTS_END)),
-    reading(
-      ['reaction', 'results'],
-      col('figures_are_of_results', 'BIGINT', '1 if the figures are of it, 0 if older', `quarter_end >= ${RESULTS_END}`),
-    ),
+    reading(['reaction', 'results'], col('figures_are_of_results', 'BIGINT', '1 if of it, 0 if older', `quarter_end >= ${RESULTS_END}`)),
     col('results_base_day', 'DATE', 'last session that had ended (15:30) when they came, at most 10 days before', 'base_day'),
     col('results_base_close_inr', 'DOUBLE', 'close of that session, rupees', 'if(base_day IS NULL, NULL, base_close)'),
     col('results_day_return_pct', 'DOUBLE', 'return of the first session after it, percent', sinceBase('after_close')),
     reading(
       ['price', 'reaction'],
-      col('return_since_results_pct', 'DOUBLE', 'return since then, percent', sinceBase('close_1', 'base_day < price_day')),
+      col('return_since_results_pct', 'DOUBLE', 'since then, percent', sinceBase('close_1', 'base_day < price_day')),
     ),
   ],
 }

@@ -89,12 +89,7 @@ const COLUMNS = [
   col('close_before_inr', 'DOUBLE', 'close of the session before, rupees', 'close_2'),
   col('change_pct', 'DOUBLE', 'close against the one before, percent', change('close_1', 'close_2')),
   col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2')),
-  col(
-    'close_in_range_pct',
-    'DOUBLE',
-    'close in the range of the day: 0 low, 100 high',
-    '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)',
-  ),
+  col('close_in_range_pct', 'DOUBLE', 'close in the range of the day: 0 low to 100', '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)'),
   col('volume', 'DOUBLE', 'shares traded', 'volume_1'),
   col('turnover_cr', 'DOUBLE', 'close times volume, crore rupees', 'close_1 * volume_1 / 1e7'),
   col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
@@ -108,7 +103,7 @@ const COLUMNS = [
   col(
     'listed_days',
     'BIGINT',
-    `calendar days since the listing; below ${DAYS_OF_52_WEEKS}, 52-week columns count from it`,
+    `days since the listing; below ${DAYS_OF_52_WEEKS}, 52-week columns count from it`,
     'price_day - m.listed_on',
   ),
   col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks or since the listing, rupees', sinceListing('high_52w')),
@@ -120,12 +115,7 @@ const COLUMNS = [
   col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
   col('atr_14_pct', 'DOUBLE', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
-  col(
-    'volatility_20_pct',
-    'DOUBLE',
-    'standard deviation (sample) of 20 daily log returns, times the root of 252, percent',
-    'volatility_20',
-  ),
+  col('volatility_20_pct', 'DOUBLE', 'standard deviation (sample) of 20 daily log returns, times root of 252, percent', 'volatility_20'),
   ...AVERAGES.map((sessions) => col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`)),
   ...[20, 50, 200].map((n) =>
     col(`from_sma_${n}_pct`, 'DOUBLE', `close against the average of ${n} sessions, percent`, change('close_1', `sma_${n}`)),
@@ -199,10 +189,7 @@ export const history: ScreenerGroup = {
     reading(['price', 'history'], col('from_high_all_pct', 'DOUBLE', 'close against it, percent', change('close_1', 'high_all'))),
     col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
-      reading(
-        ['price', 'history'],
-        col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent a year`, yearly(years)),
-      ),
+      reading(['price', 'history'], col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent p.a.`, yearly(years))),
     ),
   ],
 }

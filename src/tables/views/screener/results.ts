@@ -11,7 +11,7 @@ const FIGURES = [
 
 const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
 
-const UNDEFINED = 'NULL unless that was positive'
+const UNDEFINED = 'NULL after a loss'
 
 const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
   col(

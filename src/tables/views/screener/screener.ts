@@ -40,20 +40,8 @@ const identity: ScreenerGroup = {
 }
 
 /** The groups with the name of their common table expression. */
-const JOINED: readonly (readonly [name: GroupName, group: ScreenerGroup])[] = [
-  ['price', price],
-  ['history', history],
-  ['technical', technical],
-  ['known', known],
-  ['indicator', indicators],
-  ['results', results],
-  ['valuation', valuation],
-  ['holders', holders],
-  ['reaction', reaction],
-  ['lists', lists],
-  ['latest', latest],
-  ['delivery', delivery],
-]
+const GROUPS = { price, history, technical, known, indicator: indicators, results, valuation, holders, reaction, lists, latest, delivery }
+const JOINED = Object.entries(GROUPS) as readonly (readonly [name: GroupName, group: ScreenerGroup])[]
 
 const COLUMNS: readonly Required<ScreenerColumn>[] = [
   ...identity.columns.map((column) => ({ ...column, reads: [] })),

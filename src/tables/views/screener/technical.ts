@@ -48,10 +48,7 @@ export const technical: ScreenerGroup = {
   columns: [
     col('wilder_rsi_14', 'DOUBLE', "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; rsi_14 is the provider's", 'wilder_rsi'),
     col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
-    reading(
-      ['price', 'technical'],
-      col('wilder_atr_14_pct', 'DOUBLE', 'the same, percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)'),
-    ),
+    reading(['price', 'technical'], col('wilder_atr_14_pct', 'DOUBLE', 'percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)')),
     col('wilder_adx_14', 'DOUBLE', "Wilder's average directional index of 14 sessions, 0 to 100", 'wilder_adx'),
     ...EMAS.map((sessions) =>
       col(`ema_${sessions}_inr`, 'DOUBLE', `exponential average of the close, ${sessions} sessions, rupees`, `ema_${sessions}`),

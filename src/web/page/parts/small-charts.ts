@@ -1,8 +1,7 @@
-import { html, nothing, svg, type TemplateResult } from 'lit-html'
+import { html, svg, type TemplateResult } from 'lit-html'
 
-const scale = (values: readonly number[], height: number, base?: number): ((value: number) => number) => {
-  const all = base === undefined ? values : [...values, base]
-  const [low, high] = [Math.min(...all), Math.max(...all)]
+const scale = (values: readonly number[], height: number): ((value: number) => number) => {
+  const [low, high] = [Math.min(...values), Math.max(...values)]
   return (value) => (high === low ? height / 2 : height - ((value - low) / (high - low)) * height)
 }
 
@@ -20,21 +19,6 @@ export const sparkLine = (values: readonly number[], { width, height }: Size): T
   const points = values.map((value, index) => `${round((index / (values.length - 1)) * width)},${round(place(value) + 1)}`).join(' ')
   const tone = (values.at(-1) as number) >= (values[0] as number) ? 'up' : 'down'
   return html`<svg class=${`spark ${tone}`} width=${width} height=${height} aria-hidden="true"><polyline points=${points} /></svg>`
-}
-
-/** Columns above and below a base line, oldest first; the last one stands out. A missing value is a gap. */
-export const columnChart = (values: readonly (number | undefined)[], { width, height }: Size): TemplateResult => {
-  const known = values.filter((value) => value !== undefined)
-  const place = scale(known, height, 0)
-  const step = width / Math.max(1, values.length)
-  const zero = round(place(0))
-  const columns = values.map((value, index) => {
-    if (value === undefined) return nothing
-    const at = round(place(value))
-    const tone = `${value < 0 ? 'down' : ''} ${index === values.length - 1 ? 'last' : ''}`
-    return svg`<rect class=${tone} x=${round(index * step + 1)} width=${round(Math.max(1, step - 3))} y=${Math.min(at, zero)} height=${Math.max(1, Math.abs(at - zero))} />`
-  })
-  return html`<svg class="columns" width=${width} height=${height} aria-hidden="true">${columns}</svg>`
 }
 
 /** Advances above the line and declines below it, session by session. */

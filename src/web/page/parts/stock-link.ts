@@ -18,9 +18,7 @@ export const stockLink = (
 ): TemplateResult =>
   hasNoPage
     ? html`<bdi title=${`${name || symbol}: not in the master list of this folder`}>${symbol}</bdi>`
-    : html`
-  <a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${text}</bdi></a>
-`
+    : html`<a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${text}</bdi></a>`
 
 /** The symbols of a list that have a page. */
 export const listLinked = (rows: readonly { readonly symbol: string; readonly hasNoPage?: true }[]): readonly string[] =>

@@ -123,3 +123,17 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
   ]
   return html`<dl class="figures">${figures.map(([name, value, tone = '']) => html`<div><dt>${name}</dt><dd class=${tone}>${value}</dd></div>`)}</dl>`
 }
+
+/** The command that gets what is missing. */
+export const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
+  if (folder === undefined || isActive) return nothing
+  const isSimulated = document.documentElement.hasAttribute('data-simulated')
+  const command = `scripstream run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`
+  const copy = (event: Event): void => {
+    const button = event.currentTarget as HTMLButtonElement
+    void navigator.clipboard.writeText(command).then(() => {
+      button.textContent = 'Copied'
+    })
+  }
+  return html`<p class="fix">A run fetches it: <code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${copy}>Copy</button>`}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
+}

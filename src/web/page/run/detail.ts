@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
+import { stockLink } from '../parts/stock-link.js'
 import { describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
@@ -52,8 +53,16 @@ const renderProblems = (title: string, problems: readonly LiveProblem[]): Templa
     ? nothing
     : html`<h3>${title}</h3><ul class="problems">${problems.map(({ item, reason }) => html`<li>${item === undefined || item === ONLY ? nothing : html`<b>${item}</b> `}${reason}</li>`)}</ul>`
 
+const SHOWN_ITEMS = 12
+
 /** What the run lacks, by stream, with the reasons; nothing if it lacks nothing. */
-export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: string) => void): TemplateResult | typeof nothing => {
+export const renderLosses = (
+  streams: readonly LiveStream[],
+  phases: readonly LivePhase[],
+  onChoose: (name: string) => void,
+): TemplateResult | typeof nothing => {
+  const ofStocks = new Set(phases.flatMap((phase) => phase.streams.filter(({ of }) => of === 'master-data').map(({ name }) => name)))
+
   const lacking = streams.filter(
     ({ lost, partial, state, failures }) => lost > 0 || partial > 0 || state === 'failed' || failures.length > 0,
   )
@@ -68,7 +77,7 @@ export const renderLosses = (streams: readonly LiveStream[], onChoose: (name: st
         return html`
           <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
           ${error === undefined || isAmong(failures, error) ? nothing : html`<p>${error}</p>`}
-          <ul class="problems">${groupReasons(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: <b>${items.slice(0, 6).join(', ')}${items.length > 6 ? ' …' : ''}</b>`}</li>`)}</ul>
+          <ul class="problems">${groupReasons(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: ${items.slice(0, SHOWN_ITEMS).map((item, place) => html`${place === 0 ? nothing : ', '}${ofStocks.has(name) ? stockLink(item, { list: items }) : html`<b>${item}</b>`}`)}${items.length > SHOWN_ITEMS ? ` and ${formatNumber(items.length - SHOWN_ITEMS)} more` : ''}`}</li>`)}</ul>
         `
       })}
     </section>

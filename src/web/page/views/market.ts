@@ -152,32 +152,23 @@ const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): Templat
 
 /** The sentence of the day, and the numbers behind it. */
 const renderBreadth = (breadth: Breadth): TemplateResult => {
-  const { about, listed, traded, sessions } = breadth
+  const { about, listed, traded, advances, declines, sessions } = breadth
   if (traded === 0)
     return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
-      <h1>${describeMarket(breadth)}</h1>
+      <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
       <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listFacts(breadth).map(([name, value, tone]) => html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd></div>`)}</dl>
+      <dl>${listFacts(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
-
-const describeMarket = ({ advances, declines }: Breadth): string =>
-  advances === declines
-    ? `${formatQuantity(advances, 'stock')} rose, as many fell`
-    : advances > declines
-      ? `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell`
-      : `${formatQuantity(declines, 'stock')} fell, ${formatNumber(advances)} rose`
 
 const describeSession = (traded: number, listed: number): string =>
   traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
 
 const listFacts = ({
-  advances,
-  declines,
   unchanged,
   newHighs,
   newLows,
@@ -185,9 +176,7 @@ const listFacts = ({
   above200Pct,
   medianChangePct,
   turnoverCr,
-}: Breadth): readonly (readonly [name: string, value: string, tone?: string])[] => [
-  ['Advances', formatNumber(advances), 'up'],
-  ['Declines', formatNumber(declines), 'down'],
+}: Breadth): readonly (readonly [name: string, value: string])[] => [
   ['Unchanged', formatNumber(unchanged)],
   ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
   ['52-week highs', formatNumber(newHighs)],

@@ -265,7 +265,7 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
     },
   )
   return html`
-    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${show} ${isChart ? resultChart(answer) : nothing}
+    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${isCut ? html`<p class="soft">The whole result: <code>scripstream query --format csv "…"</code></p>` : nothing} ${show} ${isChart ? resultChart(answer) : nothing}
     ${dataTable(answer, page, { file: 'query', label: 'Result', isCut, about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
 }

@@ -2,8 +2,9 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LiveRunState, LiveStream } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { fetchJson, fetchLater } from '../parts/fetch-json.js'
+import { formatNumber } from '../parts/format.js'
 import { contentWidth } from '../parts/small-charts.js'
-import { renderAnswer, renderFigures, renderProgress } from '../run/answer.js'
+import { renderAnswer, renderFigures, renderFix, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
 import { renderDetail, renderFleet, renderHosts, renderLosses, renderLost, renderWarnings } from '../run/detail.js'
 import { marbleLegend, renderGraph } from '../run/graph.js'
@@ -81,13 +82,18 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { query } = page.place
   const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
+  // While a run flows, every stream keeps its place.
+  const complete = active === undefined ? (run?.streams.filter(isComplete).length ?? 0) : 0
+  const canFold = complete >= MIN_FOLDED && complete < (run?.streams.length ?? 0)
+  const isFolded = canFold && !query.has('all')
   const lost = renderLost(session?.store.isLost() ?? false, active?.at, now)
   return html`
     ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
-    ${run === undefined ? renderFirstSteps(state) : renderFigures(run)}
+    ${run === undefined ? renderFirstSteps(state) : html`${state.answer.tone === 'ok' ? nothing : renderFix(state)}${renderFigures(run)}`}
     ${active === undefined ? nothing : renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
-    ${renderGraph(state.phases, run?.streams ?? createIdleStreams(state), {
+    ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
+    ${renderGraph(isFolded ? foldComplete(state.phases, run?.streams ?? []) : state.phases, run?.streams ?? createIdleStreams(state), {
       now,
       width: contentWidth(),
       hasMarbles: query.has('marbles'),
@@ -97,9 +103,23 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
       onChoose: choose,
     })}
     ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
-    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, choose)} ${renderWarnings(run)}`}
+    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, state.phases, choose)} ${renderWarnings(run)}`}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
+}
+
+/** Fewer complete streams stay in the graph. */
+const MIN_FOLDED = 3
+
+const isComplete = ({ state }: LiveStream): boolean => state === 'success'
+
+/** The phases without their complete streams, so that what runs or failed is seen. */
+const foldComplete = (phases: FolderState['phases'], streams: readonly LiveStream[]): FolderState['phases'] => {
+  const open = new Set(streams.filter((stream) => !isComplete(stream)).map(({ name }) => name))
+  return phases.flatMap((phase) => {
+    const left = phase.streams.filter(({ name }) => open.has(name))
+    return left.length === 0 ? [] : [{ ...phase, streams: left }]
+  })
 }
 
 /** The marbles of the run that one has watched stay, until another run is the last one. What was seen of it may be a second older than its end. */

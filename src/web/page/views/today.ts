@@ -8,7 +8,7 @@ import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
-import { describeChanges, renderAnswer } from '../run/answer.js'
+import { describeChanges, renderAnswer, renderFix } from '../run/answer.js'
 import { type LiveStore, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 import { signalsPanel } from './today-signals.js'
@@ -78,7 +78,8 @@ const createTodayView = (): View<TodayData> => {
         else
           void runOf(day).then((run) => {
             data.run = run
-            return later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
+            if (run === '') data.changes = new Error('not recorded: no run of that day is in the log')
+            return run === '' ? page?.update() : later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
           })
       }
       return data
@@ -121,20 +122,6 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
 const whole = <T extends object>(part: T | Error | undefined, title: string, show: (part: T) => TemplateResult): TemplateResult => {
   if (part === undefined) return waitingPanel(title, 6)
   return part instanceof Error ? panel({ title, about: { problem: part.message }, content: html`` }) : show(part)
-}
-
-/** The command that gets what is missing. */
-const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
-  if (folder === undefined || isActive) return nothing
-  const isSimulated = document.documentElement.hasAttribute('data-simulated')
-  const command = `scripstream run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`
-  const copy = (event: Event): void => {
-    const button = event.currentTarget as HTMLButtonElement
-    void navigator.clipboard.writeText(command).then(() => {
-      button.textContent = 'Copied'
-    })
-  }
-  return html`<p class="fix">A run fetches it: <code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${copy}>Copy</button>`}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** The indices and the market in one line. */

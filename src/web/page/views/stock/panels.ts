@@ -3,7 +3,7 @@ import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '.
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
 import { readOwnList, toggleOwn } from '../../parts/own-list.js'
 import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
-import { columnChart, rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
+import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
@@ -86,7 +86,7 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
       newest === undefined
         ? emptyLine('No results are known.', about)
         : html`<table class="quarters">
-            <thead><tr><th></th><th class="optional"></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
+            <thead><tr><th></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
             <tbody>${FIGURES.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
           </table>
           <p class="soft note">Against the year before: sales ${changeText(newest.salesGrowthPct)}, net profit ${changeText(newest.profitGrowthPct)}</p>`,
@@ -96,9 +96,8 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
 /** On a phone there is no room for the oldest of five quarters. */
 const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
 
-/** A small chart of the quarters, and their values. */
 const figureRow = (title: string, values: readonly (number | undefined)[], decimals: number): TemplateResult => html`
-  <tr><th scope="row">${title}</th><td class="optional">${columnChart(values, { width: 40, height: 22 })}</td>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
+  <tr><th scope="row">${title}</th>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
 const HOLDERS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
