@@ -153,12 +153,12 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()
-  const open = (run: OpenOptions = {}, isLate = false): Run =>
-    openRun({ ...host, reported$ }, { streams, storage: storage ?? folder(settings.out) }, run, isLate)
+  const open = (run: OpenOptions = {}, use: 'all' | 'events' = 'all'): Run =>
+    openRun({ ...host, reported$ }, { streams, storage: storage ?? folder(settings.out) }, run, use)
   return {
-    open: (run) => open(run, true),
-    events: (run) => defer(() => open(run).event$),
-    run: (run) => defer(() => open(run).report$),
+    open: (run) => open(run),
+    events: (run) => defer(() => open(run, 'events').event$),
+    run: (run) => defer(() => open(run, 'events').report$),
     watch: (query, { key } = {}) =>
       reported$.pipe(
         watchRuns(async () => {
@@ -180,6 +180,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
           host,
           { streams: sharedStreams(name), storage: callbackStorage(undefined, () => EMPTY) },
           { ...given, only: [name] },
+          'items',
         )
         return run.item$.pipe(failIfNothing(run, name))
       }),

@@ -8,6 +8,7 @@ export {
   defineStream,
   type Output,
   once,
+  perDay,
   perPart,
   perRowOf,
   perStock,

@@ -6,8 +6,9 @@
  * @module scripstream
  * @public
  */
+
 export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions, type WatchOptions } from './collector.js'
-export { loadSettings, type SettingsSources } from './config.js'
+export { loadSettings } from './config.js'
 export type { Follower, LiveRun, Log, Telemetry } from './engine/event-bus.js'
 export type { CollectorHealth, OpenOptions, Run, RunItem, RunState } from './engine/open-run.js'
 export type { Engine } from './engine/run.js'

@@ -16,7 +16,7 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
-export { type SimulationOptions, simulate } from './simulation/simulate.js'
+export { simulate } from './simulation/simulate.js'
 export type { SimulationResult } from './simulation/totals.js'
 
 /** A request that a scripted provider received. */

@@ -37,7 +37,7 @@ describe('the command', () => {
         'zod',
         'streams/all-ohlcv.ts',
         'sinks/folder.ts',
-        'src/cli/run/run.ts',
+        'src/cli/run/command.ts',
       ]),
     )
   })

@@ -154,7 +154,6 @@ const OWN_DISK: Readonly<Record<string, string>> = {
   'src/cli/options.ts': 'reads standard input',
   'src/cli/doctor/local.ts': 'checks the machine',
   'src/cli/disk.ts': 'measures the free space of the machine',
-  'src/cli/run/metrics.ts': 'asks for a permission',
   'src/cli/answer-process.ts': 'deletes what another process has left',
   'src/fleet/blobs.ts': 'stores data of a fleet in its shared folder',
 }

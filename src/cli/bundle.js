@@ -101,6 +101,19 @@ const buildLibrary = () =>
     checks: { ineffectiveDynamicImport: false },
   })
 
+/** An editor shows what a setting means: the compiler keeps no descriptions of a schema, so they become comments of its declaration. */
+const describeSettings = async () => {
+  const { Settings } = await import('../../dist/src/model/settings.js')
+  const file = join(ROOT, 'dist/src/model/settings.d.ts')
+  const withTexts = Object.entries(Settings.shape).reduce(
+    (text, [name, { description = '' }]) =>
+      text.replace(new RegExp(`\\n( {4}${name}: )`), (_, field) => `\n    /** ${description}. */\n${field}`),
+    readFileSync(file, 'utf8').replace(/\n {4}\/\*\* .*\*\//g, ''),
+  )
+  writeFileSync(file, withTexts)
+}
+
+await describeSettings()
 await buildLibrary()
 const { output } = await buildBundle()
 const page = await buildPage(ROOT)

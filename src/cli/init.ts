@@ -46,6 +46,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   timeoutsMs: '{ "market-news": 10000 }',
   headers: '{ "authorization": "Bearer …" }',
   watchlists: '{ "mine": ["TCS", "INFY"], "banks": "@banks.txt" }',
+  watch: '[{ "name": "costly", "query": "select symbol from screener where pe > 100", "key": ["symbol"] }]',
   verify: '{ "large-moves": 500 }',
   notify: '"https://…"',
   notifySecret: '"a long random text"',

@@ -14,7 +14,7 @@ const toWords = (text: string): readonly string[] => trimDistinct(text.split(','
 
 export const addWatch = defineCommand({
   name: 'watch',
-  about: 'Shows what entered, left or changed in the rows of standing queries; adds and removes such queries.',
+  about: 'Lists the signals of standing queries: what entered, left or changed in their rows. Adds and removes such queries.',
   args: [
     choiceArgument('[action]', 'add: let a query stand; remove: end that (its signals stay)', ['add', 'remove']),
     ['[name]', 'the rule; without a statement one of --rules'],

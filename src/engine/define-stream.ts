@@ -60,7 +60,7 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
    */
   readonly publishedAt?: string | undefined
   /** Its outputs. `Work.each` receives the file of the first one. */
-  readonly outputs: readonly [Output, ...Output[]]
+  readonly outputs: readonly [Output<NoInfer<R>>, ...Output<NoInfer<R>>[]]
 }
 
 /**
@@ -163,7 +163,7 @@ export const once = <R>(each: (tools: Tools, file: string) => Observable<ItemRes
  * An output of a stream, as data; a sink writes it. In `file`, `{exch}` is the exchange in lower case, and any other placeholder is the
  * file name of the item, as in the interface document.
  */
-export type Output = RowsInOneFile | ArrayPerItem | DocumentPerItem | CandlesPerItem | TextFile
+export type Output<R = unknown> = RowsInOneFile<R> | ArrayPerItem<R> | DocumentPerItem<R> | CandlesPerItem | TextFile
 
 interface Tabular {
   /** The SQL tables over its files, for queries and exports. `{SYMBOL}` in `file` is a stock, `{INDEX}` an index. */
@@ -181,25 +181,25 @@ interface Records extends Tabular {
  * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
  * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
  */
-export interface RowsInOneFile extends Records {
+export interface RowsInOneFile<R = unknown> extends Records {
   readonly shape: 'rows-in-one-file'
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
-  readonly sortBy?: SortOrder | undefined
+  readonly sortBy?: SortOrder<R> | undefined
 }
 
 /** A sort key of records, greatest first unless `direction` says otherwise. A number is less than any text. */
-export interface SortOrder {
-  readonly key: (row: Row) => string | number
+export interface SortOrder<R = unknown> {
+  key(row: R & Row): string | number
   readonly direction?: 'ascending' | 'descending' | undefined
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
-export interface ArrayPerItem extends Records {
+export interface ArrayPerItem<R = unknown> extends Records {
   readonly shape: 'array-per-item'
   readonly file: string
   /** Converts the rows of the item to the records of the file. */
-  readonly select?: ((rows: readonly Row[]) => readonly unknown[]) | undefined
+  readonly select?: { of(rows: readonly (R & Row)[]): readonly unknown[] }['of'] | undefined
   /** Write `[]` if the item failed and no file is stored. */
   readonly emptyWhenLost?: boolean | undefined
   /** An answer without records does not replace the stored file: a market cannot lose all its records in a day. */
@@ -209,10 +209,10 @@ export interface ArrayPerItem extends Records {
 }
 
 /** One JSON document for each item that has rows. */
-export interface DocumentPerItem extends Tabular {
+export interface DocumentPerItem<R = unknown> extends Tabular {
   readonly shape: 'document-per-item'
   readonly file: string
-  readonly document: (rows: readonly Row[], item: Item) => unknown
+  document(rows: readonly (R & Row)[], item: Item): unknown
 }
 
 /** A CSV file of candles per item, ascending by timestamp. New candles replace the stored ones from the first new timestamp on. */

@@ -102,13 +102,21 @@ class ItemPool {
 
   release(): void {
     this.freeWorkers += 1
-    this.stage.shared?.release()
+    const { shared } = this.stage
+    if (shared) {
+      shared.free += 1
+      // A pool that was left is not among them any more.
+      if (shared.pools.size > Number(shared.pools.has(this))) shared.onReleased()
+    }
     this.handOut()
   }
 
   private take(): void {
     this.freeWorkers -= 1
-    this.stage.shared?.take(this)
+    const { shared } = this.stage
+    if (shared === undefined) return
+    shared.free -= 1
+    if (shared.pools.size > 1) shared.onTaken(this)
   }
 
   end(item: ActiveItem): void {

@@ -141,12 +141,15 @@ export interface CollectorHealth {
 type Untyped = Readonly<Record<string, unknown>>
 type Receive = (item: RunItem) => ObservableInput<unknown>
 
-/** Prepares a run, which begins when something of it is subscribed to; with `isLate` in the turn after that. */
+/** What is used of a run: all (it begins in the turn after the first subscription), or only its events or items. */
+type RunUse = 'all' | 'events' | 'items'
+
+/** Prepares a run, which begins when something of it is subscribed to. */
 export const openRun = (
   host: RunHost,
   own: Pick<RunDependencies, 'streams' | 'storage'>,
   options: OpenOptions<Untyped>,
-  isLate = false,
+  use: RunUse,
 ): Run<Untyped> => {
   const { runs, ...dependencies } = host
   const { consume, signal, stop = NEVER, ...selection } = options
@@ -162,24 +165,29 @@ export const openRun = (
     if (state.status !== 'waiting') throw new UsageError('this run has begun before and was left; open another one')
     state = { status: 'running', streams: {}, paused: [] }
     runs.active += 1
-    return start({ ...dependencies, ...own, stats, through: items.through }, { ...selection, stop: merge(stop, stop$) })
+    return start(
+      { ...dependencies, ...own, stats, through: use === 'events' ? undefined : items.through },
+      { ...selection, stop: merge(stop, stop$) },
+    )
   }
   const event$ = defer(begin).pipe(
     takeUntil(toAbort(signal)),
     tap({
-      next: (event) => {
-        if (event.type !== 'run-finished') return
-        end({ status: 'ended', report: event.report })
-        host.reported$?.next(event.report)
-      },
       error: (error: unknown) => end({ status: 'failed', error }),
-      complete: () => items.item$.complete(),
+      complete: () => {
+        const report = stats.finished()
+        if (report) {
+          end({ status: 'ended', report })
+          host.reported$?.next(report)
+        }
+        items.item$.complete()
+      },
     }),
     finalize(() => {
       runs.active -= 1
       if (state.status === 'running') state = { status: 'aborted' }
     }),
-    isLate ? subscribeOn(asapScheduler) : identity,
+    use === 'all' ? subscribeOn(asapScheduler) : identity,
     share({ resetOnComplete: false, resetOnError: false }),
   )
   return {

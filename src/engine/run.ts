@@ -33,7 +33,7 @@ type Pool = { readonly handOut: () => void }
 /** The workers of a stream, for all runs of a collector. */
 export class SharedWorkers {
   /** The pools, the one that was served longest ago first. */
-  private readonly pools = new Set<Pool>()
+  readonly pools = new Set<Pool>()
 
   constructor(public free: number) {}
 
@@ -42,14 +42,12 @@ export class SharedWorkers {
     return () => this.pools.delete(pool)
   }
 
-  take(pool: Pool): void {
-    this.free -= 1
+  /** The pools take turns: one with a long list must not starve the others. */
+  onTaken(pool: Pool): void {
     if (this.pools.delete(pool)) this.pools.add(pool)
   }
 
-  /** The pools take turns: one with a long list must not starve the others. */
-  release(): void {
-    this.free += 1
+  onReleased(): void {
     for (const pool of [...this.pools]) if (this.free > 0) pool.handOut()
   }
 }

@@ -1,18 +1,8 @@
 /** A stream of an app on a host of its own: the option chain of each F&O stock, one POST each, without duplicates, most open interest first. */
 import { from, map, mergeMap } from 'rxjs'
+// biome-ignore format: what a stream needs, in two lines
 import {
-  column,
-  createResult,
-  dataEnvelope,
-  defineStream,
-  json,
-  perStock,
-  post,
-  Rows,
-  row,
-  StockRecord,
-  toStockRecord,
-} from 'scripstream/define'
+  column, createResult, dataEnvelope, defineStream, json, perStock, post, Rows, row, StockRecord, toStockRecord } from 'scripstream/define'
 import { uniqueBy } from 'scripstream/operators'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 /** The same job twice, the news of many stocks: by hand on plain RxJS, and with the operators. `src/operators/README.md` compares them. */
 import { catchError, from, map, mergeMap, type Observable, of, retry, timeout, timer } from 'rxjs'
 import { BadAnswerError, HttpError, ThrottledError } from 'scripstream/errors'
-import { catchItemFailure, createLimiter, deadline, parseRetryAfter, type RequestLimiter, retryFailures } from 'scripstream/operators'
+import { catchItemFailure, createLimiter, deadline, parseRetryAfter, retryFailures } from 'scripstream/operators'
 
 /** What came back. */
 export interface Reply {
@@ -34,16 +34,8 @@ export const newsByHand = (symbols: readonly string[], send: Send, read: Read): 
     ),
   )
 
-/**
- * With the operators: the class of an error says what happens; errors of `fetch` and undici have one, too. After a 429 all requests to the host
- * wait, also those of other pipelines with the same limiter. `read` throws a `BadAnswerError` for an answer that is not one.
- */
-export const newsByOperators = (
-  symbols: readonly string[],
-  send: Send,
-  read: Read,
-  host: RequestLimiter = createLimiter(),
-): Observable<News> =>
+/** With the operators: the class of an error says what happens, also of `fetch` and undici. After a 429 all that share the limiter wait. */
+export const newsByOperators = (symbols: readonly string[], send: Send, read: Read, host = createLimiter()): Observable<News> =>
   from(symbols).pipe(
     mergeMap(
       (symbol) =>

@@ -6,7 +6,7 @@
  */
 export { barrier } from '../operators/barrier.js'
 export { catchItemFailure } from '../operators/catch-item-failure.js'
-export { type Deadline, deadline } from '../operators/deadline.js'
+export { deadline } from '../operators/deadline.js'
 export { firstThatAnswers } from '../operators/first-that-answers.js'
 export { toRequestError } from '../operators/request-errors.js'
 export { parseRetryAfter, retryAfter429 } from '../operators/retry-after-429.js'

@@ -7,8 +7,8 @@
  * @module scripstream/simulator
  * @public
  */
-export type { PlantedEvent, SampleMarket, SampleStock } from '../model/market.js'
+export type { SampleMarket, SampleStock } from '../model/market.js'
 export { Fault } from './conditions.js'
-export { createMarket, createTimeline, type Timeline } from './market.js'
+export { createMarket, createTimeline } from './market.js'
 export type { SimulatorStats } from './request-log.js'
 export { type Simulator, type SimulatorOptions, serveSimulator } from './server.js'

@@ -70,7 +70,10 @@ FROM (
 ) QUALIFY return_pct IS NOT NULL ORDER BY symbol, month
 
 adjustments: splits and bonuses that the stored candles lack, and other actions with their factors
-SELECT day, symbol, kind, terms, factor, is_applied, amount_inr FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC`
+SELECT day, symbol, kind, terms, factor, is_applied, amount_inr FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC
+
+universe: stocks of the NIFTY 500 by delivery against their average; as of a day with the members of that day
+SELECT symbol, close_inr, change_pct, delivery_pct, delivery_avg_20_pct, delivery_x FROM screener WHERE isin IN (SELECT isin FROM index_members WHERE index = 'NIFTY 500') ORDER BY delivery_x DESC NULLS LAST, symbol LIMIT 50`
 
 /** Worked statements: to run by name, and to start from. */
 export const workedQueries: readonly NamedQuery[] = TEXT.split('\n\n').map((text) => {

@@ -4,7 +4,6 @@ import type { Dependencies } from '../../src/cli/dependencies.js'
 import { fleetText } from '../../src/cli/fleet.js'
 import { runProgram } from '../../src/cli/program.js'
 import { createProgress } from '../../src/cli/terminal/progress.js'
-import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { CollectorOptions } from '../../src/collector.js'
 import type { Engine } from '../../src/engine/run.js'
@@ -254,14 +253,13 @@ describe('the line of a fleet', () => {
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
   ])('lists the active workers of %j', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
-  const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState, env: NodeJS.ProcessEnv = {}) => {
+  const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState) => {
     const io = createTestIo({ err: columns === undefined ? {} : { columns } })
     const stats = createRunStats()
     const progress = createRunProgress(stats, [])
     const display = createProgress(mode, {
       progress: () => progress,
       stream: io.stderr,
-      glyphs: chooseGlyphs(env),
       scheduler: io.scheduler,
       attempt: (act) => act(),
     })

@@ -188,9 +188,12 @@ describe.skipIf(!duckdb)('the MCP server', () => {
     ['show', { stock: 'TCSS' }, ['show', 'TCSS']],
     ['changes', { since: '2020-01-01' }, ['diff', '--since', '2020-01-01']],
   ] as const)('refuses %s %j in the words of the command', async (name, input, args) => {
-    const text = await commandError([...args, '--out', out])
-    expect(text).not.toBe('')
-    expect(await ask(await connect(out), name, input)).toEqual({ isError: true, text })
+    const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ')
+    const said = await commandError([...args, '--out', out])
+    expect(said).not.toBe('')
+    const { isError, text } = await ask(await connect(out), name, input)
+    // The command wraps a long list of names.
+    expect([isError, onOneLine(text)]).toEqual([true, onOneLine(said)])
   })
 
   it.each([

@@ -92,13 +92,6 @@ describe('the file of metrics', () => {
     expect(outcomeIn(metrics)).toBe('interrupted')
   })
 
-  it('in a folder that does not exist is an error before the run starts', async () => {
-    const file = join(temporaryFolder(), 'none', 'run.prom')
-    const { code, err } = await run(of(started, finished), ['--metrics-file', file])
-    expect(code).toBe(2)
-    expect(err).toBe(`error: the metrics file ${file} cannot be written: its folder does not exist or cannot be created\n`)
-  })
-
   it('that cannot be written at the end is a warning, and the exit code stays', async () => {
     const place = join(temporaryFolder(), 'gone')
     mkdirSync(place)

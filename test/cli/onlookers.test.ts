@@ -8,7 +8,7 @@ import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
 import { runProgram } from '../../src/cli/program.js'
 import { followProgress } from '../../src/cli/run/live.js'
 import { createProgress } from '../../src/cli/terminal/progress.js'
-import { chooseGlyphs, guardStream } from '../../src/cli/terminal/terminal.js'
+import { guardStream } from '../../src/cli/terminal/terminal.js'
 import { createCollector } from '../../src/collector.js'
 import type { Storage } from '../../src/engine/storage.js'
 import type { Transport } from '../../src/http/transport.js'
@@ -140,7 +140,7 @@ describe('the onlookers of a run', () => {
       const stats = createRunStats()
       const progress = createRunProgress(stats, [])
       const display = createProgress(mode, {
-        ...{ progress: () => progress, stream: stderr, glyphs: chooseGlyphs({}), scheduler },
+        ...{ progress: () => progress, stream: stderr, scheduler },
         attempt: (action) => wall.attempt('the display', action),
       })
       const event = started(['market-news'])

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
-import { chooseGlyphs } from '../../src/cli/terminal/terminal.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { RunEvent, StreamStart } from '../../src/model/event.js'
 import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
@@ -17,7 +16,7 @@ interface Show {
 const show = (
   mode: Exclude<ProgressMode, 'auto'>,
   err: RecorderOptions,
-  { env = {}, forecasts = [] }: { env?: NodeJS.ProcessEnv; forecasts?: readonly StreamForecast[] } = {},
+  { forecasts = [] }: { forecasts?: readonly StreamForecast[] } = {},
 ): Show => {
   const io = createTestIo({ err })
   const stats = createRunStats()
@@ -25,7 +24,6 @@ const show = (
   const progress = createProgress(mode, {
     progress: () => run,
     stream: io.stderr,
-    glyphs: chooseGlyphs(env),
     scheduler: io.scheduler,
     attempt: (act) => act(),
   })
@@ -280,13 +278,6 @@ describe('bars', () => {
     advance(io.scheduler, 1_000)
     progress.end({ keep: true })
     expect(io.err.text()).toBe('')
-  })
-
-  test('use ASCII characters in a locale without UTF-8', () => {
-    const { io, handle } = show('bars', { columns: 80 }, { env: { LC_ALL: 'C', LANG: 'en_IN.UTF-8' } })
-    handle(started('market-news'), ...begun('market-news', 20), ...settled('market-news', 10))
-    advance(io.scheduler, 1_000)
-    expect(io.err.screen()[0]).toBe('> market-news #############.............   10/20    10/s    1s left')
   })
 
   test('are coloured if the terminal supports it', () => {

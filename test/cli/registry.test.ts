@@ -51,6 +51,7 @@ describe('list', () => {
   test('prints the same as JSON', () => {
     expect(listDocument(registry)[2]).toEqual({
       name: 'surveillance-lists',
+      optional: false,
       summary: 'the surveillance-lists',
       phase: 'enrichment',
       workers: 2,

@@ -47,7 +47,7 @@ describe('a wrong option', () => {
 
   itWithMarbles('that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request', (m) => {
     const collector = tinyCollector(m, { streams: [tiny('news')] })
-    const rules = 'rules: shrink, count, fields, prices, rescale, identity, units'
+    const rules = 'rules: shrink, count, fields, prices, rescale, identity, witness, units'
     const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
     const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
 

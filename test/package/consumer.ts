@@ -1,5 +1,5 @@
 // An app with scripstream installed: compiled and run in its own project, without the types of Node.
-import { type Observable, of } from 'rxjs'
+import { map, type Observable, of } from 'rxjs'
 import { createCollector, type Engine } from 'scripstream'
 import { createResult, defineStream, once } from 'scripstream/define'
 import { UsageError } from 'scripstream/errors'
@@ -32,6 +32,12 @@ export const announcements: Observable<{ readonly rows: readonly Announcement[] 
 export const wrong: Observable<{ readonly rows: readonly NewsItem[] }> = collector.stream('new-announcements')
 // @ts-expect-error there is no such stream
 export const misspelt = collector.stream('market-new')
+// @ts-expect-error there is no such stream
+export const selection: Parameters<typeof collector.run>[0] = { only: ['market-new'] }
+export const requests = collector.run().pipe(map(({ scripts }) => scripts['market-news'].requests + scripts.mine.requests))
+export const reasons = collector
+  .stream('market-news')
+  .pipe(map((one) => (one.status === 'success' || one.status === 'empty' || one.status === 'skipped' ? one.rows.length : one.code)))
 export const passThrough: Sink = (item$) => item$
 
 // BullMQ is not installed here: the types work without it, and starting a fleet reports the missing package.

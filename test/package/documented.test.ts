@@ -64,6 +64,8 @@ describe('the public API', () => {
   it('has a docstring for everything that it exports', () => {
     const all = exportsOf(entries, program)
     expect(all.length).toBeGreaterThan(100)
+    // What somebody has to look through; parts of a type are reached through it, such as `RunReport['stale']`.
+    expect(all.length).toBeLessThanOrEqual(220)
     expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual([])
   })
 

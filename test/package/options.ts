@@ -19,7 +19,7 @@ declare const unset: <T>() => Unset<T>
 
 export const collector = lib.createCollector({ ...unset<lib.CollectorOptions>(), settings: unset<lib.SettingsInput>(), streams })
 export const runs = [collector.run(unset<lib.RunOptions>()), collector.stream('market-news', unset<lib.StreamOptions>())]
-export const settings = lib.loadSettings(unset<lib.SettingsSources>())
+export const settings = lib.loadSettings(unset<NonNullable<Parameters<typeof lib.loadSettings>[0]>>())
 export const metrics = lib.createMetrics(unset<lib.MetricsOptions>())
 export const follower: lib.Follower = unset<lib.Follower>()
 export const reply: lib.HttpReply = unset<lib.HttpReply>()

@@ -23,7 +23,7 @@ export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the
 
 export const addExport = defineCommand({
   name: 'export',
-  about: 'Loads the collected files into DuckDB, Parquet, PostgreSQL or single files.',
+  about: 'Loads the collected files into databases, Parquet or single files.',
   flags: () => ({
     to: targetsFlag('--to <target>', 'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable').makeOptionMandatory(),
     tables: listFlag('--tables <names>', 'only these tables, such as screener,candles', (text) => trimDistinct(text.split(','))),

@@ -26,7 +26,6 @@ import { openPage, toPortError } from '../serve.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
 import { formatText } from '../terminal/print.js'
 import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/progress.js'
-import { chooseGlyphs } from '../terminal/terminal.js'
 import type { RunCommandContext, RunEnding } from './context.js'
 import { concludeAndNotify } from './ending.js'
 import { createRunEvents, startLines } from './events.js'
@@ -62,7 +61,7 @@ const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, schedu
   wall.guard(
     DISPLAY,
     createProgress(flags.quiet ? 'none' : resolveMode(flags.progress ?? 'auto', stderr, env), {
-      ...{ progress: follower.progress, stream: stderr, glyphs: chooseGlyphs(env), scheduler },
+      ...{ progress: follower.progress, stream: stderr, scheduler },
       attempt: (action) => wall.attempt(DISPLAY, action),
     }),
   )

@@ -1,5 +1,4 @@
-import { accessSync, constants } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { catchError, concatMap, defer, from, type Observable, of } from 'rxjs'
 import { describeNetworkError, formatError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
@@ -18,20 +17,11 @@ export const openMetrics = ({ flags, settings }: Omit<RunCommandContext, 'metric
   const { metricsFile, out } = settings
   if (flags.metrics === undefined && metricsFile === undefined) return of(undefined)
   return defer(async () => {
-    if (metricsFile !== undefined) checkMetricsFile(metricsFile)
     const { runs } = await readRunRecords(out).catch(() => ({ runs: [] }))
     const lastSuccess = runs.findLast(({ outcome }) => outcome === 'complete')?.finishedAt
     const { createMetrics } = await import('../../telemetry/prometheus.js')
     return createMetrics({ labels: toLabels(settings), lastSuccessAt: lastSuccess === undefined ? undefined : Date.parse(lastSuccess) })
   })
-}
-
-const checkMetricsFile = (file: string): void => {
-  try {
-    accessSync(dirname(resolve(file)), constants.W_OK)
-  } catch (error) {
-    throw new UsageError(`the metrics file ${file} cannot be written: ${describeFileError(error)}`)
-  }
 }
 
 /**

@@ -2,14 +2,13 @@ import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
-import { type Glyphs, measureLine, type Style, type TerminalSize, type TextLine, type TextSpan } from './terminal.js'
+import { GLYPHS, measureLine, type Style, type TerminalSize, type TextLine, type TextSpan } from './terminal.js'
 import { clean, padEnd, padStart, width } from './text.js'
 
 interface FrameContext {
   readonly now: number
   readonly startedAt: number
   readonly size: TerminalSize
-  readonly glyphs: Glyphs
   readonly progress: RunProgress
 }
 
@@ -18,10 +17,10 @@ interface FrameContext {
  * they do not fit, only running streams are listed. Never more lines than the terminal has rows, less one for the cursor.
  */
 export const renderFrame = (overall: OverallProgress, context: FrameContext): readonly TextLine[] => {
-  const { progress, now, startedAt, size, glyphs } = context
+  const { progress, now, startedAt, size } = context
   const selected = progress.stats.streams().filter(isSelected)
   const layout = computeLayout(selected, size.columns)
-  const whole = overallLine(selected, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: ` ${glyphs.dot} ` })
+  const whole = overallLine(selected, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: GLYPHS.gap })
   const below = [...fleetLine(context), ...pausedLines(context), whole]
   const room = Math.max(0, context.size.rows - 1 - below.length)
   const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
@@ -50,7 +49,7 @@ const computeLayout = (streams: readonly StreamStats[], columns: number) => {
 type FrameLayout = ReturnType<typeof computeLayout>
 
 const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
-  const [mark, style] = chooseMark(stream, context.glyphs)
+  const [mark, style] = chooseMark(stream)
   const isPlain = ['success', 'partial', 'running'].includes(stream.state)
   const head: TextLine = [
     [`${mark} `, style],
@@ -61,15 +60,15 @@ const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: Fra
   return [...head, [stream.state, 'dim']]
 }
 
-const chooseMark = ({ state }: StreamStats, glyphs: Glyphs): readonly [string, Style] => {
+const chooseMark = ({ state }: StreamStats): readonly [string, Style] => {
   const marks: Partial<Record<StreamStats['state'], readonly [string, Style]>> = {
-    ...{ running: [glyphs.run, 'cyan'], failed: [glyphs.bad, 'red'], success: [glyphs.ok, 'green'], partial: [glyphs.warn, 'yellow'] },
-    waiting: [glyphs.wait, 'dim'],
+    ...{ running: [GLYPHS.run, 'cyan'], failed: [GLYPHS.bad, 'red'], success: [GLYPHS.ok, 'green'], partial: [GLYPHS.warn, 'yellow'] },
+    waiting: [GLYPHS.wait, 'dim'],
   }
-  return marks[state] ?? [glyphs.off, 'dim']
+  return marks[state] ?? [GLYPHS.off, 'dim']
 }
 
-const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, progress }: FrameContext): TextLine => {
+const workCells = (stream: StreamStats, layout: FrameLayout, { now, progress }: FrameContext): TextLine => {
   const { startedAt = now, finishedAt = now, finished, takenOver, state } = stream
   const { share, perSecond } = progress.estimate(stream)
   const elapsed = finishedAt - startedAt
@@ -78,8 +77,8 @@ const workCells = (stream: StreamStats, layout: FrameLayout, { now, glyphs, prog
   const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(finished - takenOver, elapsed)
   const [time, style] = isRunning ? timeLeft(stream, progress, now) : [formatDuration(elapsed)]
   return [
-    [glyphs.full.repeat(full), isRunning ? 'cyan' : 'green'],
-    [glyphs.rest.repeat(layout.bar - full), 'dim'],
+    [GLYPHS.full.repeat(full), isRunning ? 'cyan' : 'green'],
+    [GLYPHS.rest.repeat(layout.bar - full), 'dim'],
     [padStart(formatProgressCount(stream), layout.count)],
     [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
     [layout.time === 0 ? '' : padStart(time, layout.time), style],
@@ -104,14 +103,14 @@ const lossCell = ({ lost, degraded }: StreamStats): TextSpan => {
 const formatProgressCount = ({ finished, total }: StreamStats): string =>
   total === undefined ? (finished > 0 ? formatCount(finished) : '') : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
 
-const fleetLine = ({ progress, glyphs }: FrameContext): readonly TextLine[] => {
-  const text = fleetText(progress.stats.fleet(), ` ${glyphs.dot} `)
+const fleetLine = ({ progress }: FrameContext): readonly TextLine[] => {
+  const text = fleetText(progress.stats.fleet(), GLYPHS.gap)
   return text === '' ? [] : [[[`  ${text}`, 'dim']]]
 }
 
-const pausedLines = ({ progress, now, glyphs, size }: FrameContext): readonly TextLine[] => {
+const pausedLines = ({ progress, now, size }: FrameContext): readonly TextLine[] => {
   const pauses = progress.stats.pausedHosts()
-  const text = pausedHostsText(pauses, now, ` ${glyphs.dot} `)
+  const text = pausedHostsText(pauses, now, GLYPHS.gap)
   const texts = width(text) + 2 < size.columns ? [text] : pauses.map((one) => pausedHostsText([one], now, ''))
   return texts.flatMap((one): readonly TextLine[] => (one === '' ? [] : [[[`  ${one}`, 'yellow']]]))
 }

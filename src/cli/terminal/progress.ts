@@ -6,17 +6,7 @@ import { isSelected, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
 import { overallLine, pausedHostsText, renderFrame } from './frame.js'
-import {
-  canRedraw,
-  type Glyphs,
-  measureLine,
-  paintLine,
-  readSize,
-  type TerminalSize,
-  type TerminalStream,
-  type TextLine,
-  trimLine,
-} from './terminal.js'
+import { canRedraw, measureLine, paintLine, readSize, type TerminalSize, type TerminalStream, type TextLine, trimLine } from './terminal.js'
 import { clean } from './text.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
@@ -34,7 +24,6 @@ interface ProgressContext {
   /** The progress of the run; undefined before it has started. */
   readonly progress: () => RunProgress | undefined
   readonly stream: TerminalStream
-  readonly glyphs: Glyphs
   readonly scheduler: SchedulerLike
   /** Runs what a timer does, which must not throw. */
   readonly attempt: (action: () => void) => void
@@ -58,7 +47,7 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({ progress: findProgress, stream, glyphs, scheduler, attempt }: ProgressContext): ProgressDisplay => {
+const createBars = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const canvas = createCanvas(stream)
   const timer = new Subscription()
   let started: { readonly at: number; readonly progress: RunProgress } | undefined
@@ -68,7 +57,7 @@ const createBars = ({ progress: findProgress, stream, glyphs, scheduler, attempt
     const { at: startedAt, progress } = started
     const now = scheduler.now()
     const overall = progress.sample(now)
-    canvas.draw((size) => renderFrame(overall, { now, startedAt, size, glyphs, progress }))
+    canvas.draw((size) => renderFrame(overall, { now, startedAt, size, progress }))
   }
   return {
     update: (event) => {

@@ -61,15 +61,7 @@ export const paintLine = (spans: TextLine, columns: number, stream: TerminalStre
   return line
 }
 
-const UNICODE = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', dot: '·' }
-export type Glyphs = Readonly<typeof UNICODE>
-const ASCII: Glyphs = { full: '#', rest: '.', ok: '+', bad: 'x', warn: '!', run: '>', wait: '.', off: '-', dot: '|' }
-
-/** Blocks and ticks for a UTF-8 locale or an unset one, otherwise ASCII. */
-export const chooseGlyphs = (env: NodeJS.ProcessEnv): Glyphs => {
-  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || 'UTF-8'
-  return /utf-?8/i.test(locale) ? UNICODE : ASCII
-}
+export const GLYPHS = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', gap: ' · ' }
 
 /**
  * The stream, whose failures go to `fail`, thrown ones and those that come later as events: the stream of a file on a full disk. A reader that

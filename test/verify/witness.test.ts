@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { dayToNumber, readCandleFile } from '../../src/market/candle-file.js'
+import { createDaySet } from '../../src/market/series-days.js'
+import { type ExchangeTrade, readExchangeTrades } from '../../src/market/witness.js'
+import { toInstant } from '../../src/model/trading-day.js'
+import { getRecent } from '../../src/verify/candle-series.js'
+import { findContradictions } from '../../src/verify/witness.js'
+
+const DAYS = ['2026-02-10', '2026-02-11', '2026-02-12'] as const
+const [, , TODAY] = DAYS
+const SYMBOLS = Array.from({ length: 20 }, (_, place) => `S${place}`)
+const truth = (symbol: string, day: string): ExchangeTrade => {
+  const close = 100 + Number(symbol.slice(1)) + DAYS.indexOf(day as (typeof DAYS)[number])
+  return { close, last: close, volume: 1_000 }
+}
+
+type Candle = Pick<ExchangeTrade, 'close' | 'volume'>
+interface Folder {
+  readonly candle?: (symbol: string, day: string) => Candle | undefined
+  readonly trade?: (symbol: string, day: string) => ExchangeTrade | undefined
+  readonly actions?: Readonly<Record<string, { readonly on: string; readonly factors: readonly number[] }>>
+}
+
+const verify = ({ candle = truth, trade = truth, actions = {} }: Folder) => {
+  const stocks = SYMBOLS.map((symbol) => {
+    const lines = DAYS.flatMap((day) => {
+      const found = candle(symbol, day)
+      const close = found?.close
+      return found === undefined ? [] : [`${toInstant(day) / 1_000},${close},${close},${close},${close},${found.volume}\n`]
+    })
+    const { candles } = readCandleFile(Buffer.from(`Timestamp,Open,High,Low,Close,Volume\n${lines.join('')}`))
+    return {
+      symbol,
+      file: `ohlcv_data/${symbol}.csv`,
+      recent: getRecent(candles),
+      days: createDaySet(candles) as NonNullable<ReturnType<typeof createDaySet>>,
+    }
+  })
+  const known = Object.entries(actions).map(
+    ([symbol, { on, factors }]) => [symbol, [{ kind: 'split', day: dayToNumber(on), factors }]] as const,
+  )
+  const trades = new Map(
+    DAYS.map((day) => [
+      day,
+      new Map(SYMBOLS.flatMap((symbol) => (trade(symbol, day) ? [[symbol, trade(symbol, day) as ExchangeTrade]] : []))),
+    ]),
+  )
+  return findContradictions({ stocks, actions: new Map(known), trades }).map(
+    ({ severity, symbol = 'market', day, detail }) => `${severity} ${symbol} ${day} ${detail}`,
+  )
+}
+
+/** Changes one stock on the newest day. */
+const only =
+  <T>(symbol: string, change: (trade: ExchangeTrade) => T | undefined) =>
+  (one: string, day: string): ExchangeTrade | T | undefined =>
+    one === symbol && day === TODAY ? change(truth(one, day)) : truth(one, day)
+
+describe('candles and the files of the exchange', () => {
+  it.each<{ what: string; folder: Folder; found: readonly string[] }>([
+    { what: 'nothing where both agree', folder: {}, found: [] },
+    {
+      what: 'nothing where closes differ as two ways to close a day do',
+      folder: { candle: (symbol, day) => ({ ...truth(symbol, day), close: truth(symbol, day).close * 1.004 }) },
+      found: [],
+    },
+    {
+      what: 'a close of one stock',
+      folder: { candle: only('S5', (trade) => ({ ...trade, close: 108.07 })) },
+      found: ['warning S5 2026-02-12 the close is 108.07; the exchange has 107'],
+    },
+    {
+      what: 'a volume of one stock',
+      folder: { candle: only('S5', (trade) => ({ ...trade, volume: 10_000 })) },
+      found: ['warning S5 2026-02-12 the volume is 10000; the exchange has 1000'],
+    },
+    {
+      what: 'a stock without a candle',
+      folder: { candle: only('S5', () => undefined) },
+      found: ['warning S5 2026-02-12 no candle; the exchange has a close of 107 and a volume of 1000'],
+    },
+    {
+      what: 'a candle of a stock that did not trade',
+      folder: { trade: only('S5', () => undefined) },
+      found: ['warning S5 2026-02-12 a volume of 1000; the exchange has no trade'],
+    },
+    {
+      what: 'nothing of a stock that the files name only after it has changed its symbol',
+      folder: { trade: (symbol, day) => (symbol === 'S5' && day !== TODAY ? undefined : truth(symbol, day)) },
+      found: [],
+    },
+    {
+      what: 'a session that all stocks lack',
+      folder: { candle: (symbol, day) => (day === TODAY ? undefined : truth(symbol, day)) },
+      found: [
+        'error market 2026-02-12 stocks lack a candle, though the exchange has their trades: 20 of 20 stocks, such as S0: no candle; the exchange has a close of 102 and a volume of 1000',
+      ],
+    },
+    {
+      what: 'prices of all stocks on one day, which are a tenth',
+      folder: { candle: (symbol, day) => ({ ...truth(symbol, day), close: truth(symbol, day).close / (day === TODAY ? 10 : 1) }) },
+      found: [
+        'error market 2026-02-12 closes differ from those of the exchange: 20 of 20 stocks, such as S0: the close is 10.2; the exchange has 102',
+      ],
+    },
+  ])('have $what', ({ folder, found }) => expect(verify(folder)).toEqual(found))
+
+  it('may differ by the factor of a later split, and by no other', () => {
+    const candle: Folder['candle'] = (symbol, day) => {
+      const { close, volume } = truth(symbol, day)
+      return symbol === 'S5' && day !== TODAY ? { close: close / 5, volume: volume * 5 } : { close, volume }
+    }
+    expect(verify({ candle, actions: { S5: { on: TODAY, factors: [5, 1 / 5] } } })).toEqual([])
+    expect(verify({ candle, actions: { S5: { on: DAYS[0], factors: [5, 1 / 5] } } })).toHaveLength(2)
+    expect(verify({ candle, actions: { S5: { on: TODAY, factors: [2, 1 / 2] } } })).toHaveLength(2)
+  })
+
+  it('are compared by the series of shares', () => {
+    const rows = [
+      { SYMBOL: 'A', SERIES: 'GS', CLOSE_PRICE: '9', LAST_PRICE: '9', TTL_TRD_QNTY: '1' },
+      { SYMBOL: 'A', SERIES: 'BE', CLOSE_PRICE: '10', LAST_PRICE: '11', TTL_TRD_QNTY: '12' },
+      { SYMBOL: 'B', SERIES: 'EQ', CLOSE_PRICE: null },
+    ]
+    expect([...readExchangeTrades(rows)]).toEqual([['A', { close: 10, last: 11, volume: 12 }]])
+    expect([...readExchangeTrades('no list')]).toEqual([])
+  })
+})
