@@ -160,6 +160,7 @@ export const openRun = (
   const end = (last: Extract<RunState, { readonly status: 'ended' | 'failed' }>): void => {
     state = last
     runs.last = last
+    if (last.status === 'ended') host.reported$?.next(last.report)
   }
   const begin = (): Observable<RunEvent> => {
     if (state.status !== 'waiting') throw new UsageError('this run has begun before and was left; open another one')
@@ -176,10 +177,7 @@ export const openRun = (
       error: (error: unknown) => end({ status: 'failed', error }),
       complete: () => {
         const report = stats.finished()
-        if (report) {
-          end({ status: 'ended', report })
-          host.reported$?.next(report)
-        }
+        if (report) end({ status: 'ended', report })
         items.item$.complete()
       },
     }),
