@@ -65,7 +65,7 @@ describe('verify --deep', () => {
     const only = ['--only', 'files', '--json']
     mkdirSync(join(out, '.scripstream'), { recursive: true })
     const { size } = statSync(join(out, 'ohlcv_data/INFY.csv'))
-    writeFileSync(digests, `${'0'.repeat(32)} ${size} 1 ohlcv_data/INFY.csv\n`)
+    writeFileSync(digests, `${'0'.repeat(8)} ${size} 1 ohlcv_data/INFY.csv\n`)
     expect(await verified({}, ...only)).toMatchObject({ code: 0 })
     const { code, text } = await verified({}, '--deep', ...only)
     expect(code).toBe(4)

@@ -10,6 +10,7 @@ import { RefusedError } from '../../src/market/refusal-policy.js'
 import { type Series, updateCandles } from '../../src/market/update-candles.js'
 import type { Candle, Candles } from '../../src/model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../../src/model/outcome.js'
+import { Settings } from '../../src/model/settings.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const india = (time: string): number => Date.parse(`${time}:00+05:30`)
@@ -59,7 +60,8 @@ const toolsOf = ({ now, text, at, lastRun }: Case, ask: unknown): Tools => {
   if (text !== undefined) files.set(series.file, { text, asOf: india(at ?? now) })
   if (lastRun) files.set('.scripstream/report.json', { text: JSON.stringify({ asOf: new Date(india(lastRun)).toISOString() }) })
   const [accepts, warn] = [() => false, () => undefined]
-  return { stored: memory(files).stored, shared: oncePerRun(), ask, asOf: india(now), accepts, warn } as unknown as Tools
+  const { stored } = memory(files)
+  return { stored, shared: oncePerRun(), ask, asOf: india(now), accepts, warn, settings: Settings.parse({}) } as unknown as Tools
 }
 
 const end = async (one: Case): Promise<Ended> => {

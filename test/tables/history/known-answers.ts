@@ -18,6 +18,9 @@ const QUARTERS = "select isin, sales_cr from quarters where day = '2025-09-30' o
 const REWRITTEN = 'select symbol from rewritten'
 const DEALS = 'select quantity from deals'
 
+/** Lists that name symbols, too, of which the ten days have none: said wherever symbols are joined. */
+const UNRECORDED = /^announcements, listing_dates: no record until /
+
 /** Whether `views.sql` has the table: not that of views, which our program computes. */
 export const isPlain = (sql: string): boolean => sql !== QUARTERS && sql !== REWRITTEN
 
@@ -40,10 +43,13 @@ export const ANSWERS: Readonly<Record<string, (index: number) => Rows>> = {
 
 /** What is said about the records that answer as of a day. */
 export const describeTruth = (sql: string, index: number): readonly string[] => {
-  const [day, last] = [DAYS[index], DAYS[Math.min(index, sql === DEALS ? DEAD - 1 : DAYS.length)]]
-  if (index === MISSED) return [`no record of ${day}; the one before is of ${DAYS[MISSED - 1]}`]
-  if (index === LATE) return [`the record of ${day} was collected 9 days later`]
-  return last === day ? [] : [`no record of ${day}; the one before is of ${last}`]
+  const day = DAYS[index]
+  // Symbols are read from several lists, one of which has ended.
+  const lists = sql === REWRITTEN ? 'master, fundamentals, deals, surveillance: ' : ''
+  if (index === MISSED) return [`${lists}no record of ${day}; the one before is of ${DAYS[MISSED - 1]}`]
+  if (index === LATE) return [`${lists}the record of ${day} was collected 9 days later`]
+  const isOld = index >= DEAD && (sql === DEALS || sql === REWRITTEN)
+  return isOld ? [`${sql === REWRITTEN ? 'deals: ' : ''}no record of ${day}; the one before is of ${DAYS[DEAD - 1]}`] : []
 }
 
 /** The rows of a query as of a day, and what it says about the records that answer. */
@@ -54,7 +60,7 @@ export const askAsOf = async (
 ): Promise<{ readonly rows: Rows; readonly answers: readonly string[] }> => {
   const { result, close, answers } = await runQuery(sql, { out, tables, asOf })
   try {
-    return { rows: (await result.getRows()).map((row) => row.map(String)), answers }
+    return { rows: (await result.getRows()).map((row) => row.map(String)), answers: answers.filter((one) => !UNRECORDED.test(one)) }
   } finally {
     close()
   }
