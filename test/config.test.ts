@@ -91,6 +91,13 @@ describe('settings', () => {
     expect(load({ configFile, env: { SCRIPSTREAM_NOTIFY: './mine.sh' } }).notify).toBe('./mine.sh')
   })
 
+  it('refuse two standing queries of one name', () => {
+    const rule = { name: 'twice', query: 'from master' }
+    expect(complaintOf({ configFile: fileOf({ watch: [rule, { ...rule, name: 'once' }, rule] }) })).toContain(
+      'must be the name of one rule only',
+    )
+  })
+
   it.each([
     { setting: 'out', file: '/of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
     { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },

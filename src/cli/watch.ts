@@ -1,7 +1,9 @@
 import { UsageError } from '../model/errors.js'
 import { WatchRule } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
+import { findClosest, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
+import { requireFolder } from '../storage/run-state.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
 import { signalLines } from './run/watch.js'
@@ -45,6 +47,7 @@ export const addWatch = defineCommand({
     if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
     if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
     if (rules) return listWorked()
+    await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
     return showSignals({ since, days: replay === undefined ? undefined : readDays(replay), format }, input)
@@ -69,8 +72,10 @@ const addRule = async (given: object, { settings, dependencies: { streams } }: I
   rejectOwn(rule.name, watch)
   const added = await readAddedRules(root)
   const { rows } = await readLastChanges(rule, { root, streams })
-  await writeAddedRules(root, [...added.filter(({ name }) => name !== rule.name), rule])
-  return { text: `${rule.name} stands: ${formatQuantity(rows, 'row')} now; each complete run looks for what changes in them\n` }
+  const others = added.filter(({ name }) => name !== rule.name)
+  await writeAddedRules(root, [...others, rule])
+  const done = others.length < added.length ? 'is replaced' : 'stands'
+  return { text: `${rule.name} ${done}: ${formatQuantity(rows, 'row')} now; each complete run looks for what changes in them\n` }
 }
 
 const rejectOwn = (rule: string, watch: readonly WatchRule[]): void => {
@@ -82,8 +87,9 @@ const removeRule = async (rule: string, { settings }: Input): Promise<Answer> =>
   const { readAddedRules, writeAddedRules } = await import('../tables/watch/rules.js')
   rejectOwn(rule, watch)
   const added = await readAddedRules(root)
-  if (added.every(({ name }) => name !== rule))
-    throw new UsageError(`unknown rule: ${rule}; those of the folder: ${added.map(({ name }) => name).join(', ') || 'none'}`)
+  const names = added.map(({ name }) => name)
+  if (!names.includes(rule))
+    throw new UsageError(`unknown rule: ${rule}${suggest(findClosest(rule, names))}; those of the folder: ${names.join(', ') || 'none'}`)
   await writeAddedRules(
     root,
     added.filter(({ name }) => name !== rule),

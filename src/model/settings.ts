@@ -152,6 +152,10 @@ export const Settings = z.strictObject({
     .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
   watch: z
     .array(WatchRule)
+    .check(({ value, issues }) => {
+      const again = value.findIndex(({ name }, place) => value.findIndex((one) => one.name === name) < place)
+      if (again >= 0) issues.push({ code: 'custom', input: value, path: [again, 'name'], message: 'must be the name of one rule only' })
+    })
     .default([])
     .describe(
       'queries that stand, for the command: `name`, `query`, `key`, `only`, `notify` and `cooldown`; what changes in their rows is a signal',

@@ -17,14 +17,14 @@ const NAME = /^[a-z][a-z0-9-]{0,49}$/
 
 /**
  * The statement that a text means: a saved query or a worked one if it is a name, else the text itself. A saved query goes before a worked
- * one.
+ * one, and that before `others`.
  *
  * @throws UsageError for an unknown name
  */
-export const resolveQuery = async (text: string, out: string): Promise<string> => {
+export const resolveQuery = async (text: string, out: string, others: readonly NamedQuery[] = []): Promise<string> => {
   const name = text.trim()
   if (!NAME.test(name)) return text
-  const all = [...(await listSavedQueries(out)), ...workedQueries]
+  const all = [...(await listSavedQueries(out)), ...workedQueries, ...others]
   const found = all.find((one) => one.name === name)
   if (found !== undefined) return found.sql
   const names = all.map((one) => one.name)

@@ -77,6 +77,11 @@ describe('the brief', () => {
     expect(toHtml({ ...brief, simulated: true })).toContain('newest session 20 Nov 2026). Simulated data.</title>')
   })
 
+  it('names standing queries that failed, also without a signal', () =>
+    expect(text(120, { failedRules: ['deals: failed on 2026-11-20: 583 rows, but 40 keys'] })).toEqual(
+      expect.arrayContaining(['Signals: 0', '  deals: failed on 2026-11-20: 583 rows, but 40 keys']),
+    ))
+
   it('names wrong symbols', () => {
     expect(text(120, { outputs: [], wrongSymbols: ['ZOMATO is now ETERNAL', 'TCSS (did you mean TCS?)'] }).slice(1, 4)).toEqual([
       'Wrong symbols in the watchlist',

@@ -1,4 +1,4 @@
-import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
+import { DamagedFileError, formatError, StorageError, UsageError } from '../../model/errors.js'
 import { formatJson } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
 import type { Brief } from '../../show/brief.js'
@@ -73,10 +73,10 @@ const formatBrief = async (
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */
 export const collectBrief = async (
-  { settings: { out, exchange }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
+  { settings: { out, exchange, watch }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Promise<Brief> => {
-  const { createBrief, verifyAndRecord } = await import('../folder-readers.js')
+  const { createBrief, listRules, verifyAndRecord } = await import('../folder-readers.js')
   const { report, runs, damage } = await readRunRecords(out)
   if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
   if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
@@ -90,7 +90,12 @@ export const collectBrief = async (
     : undefined
   const verification = checks?.verification
   const findings = verification?.findings.filter(({ severity, state }) => severity !== 'info' && state === 'new')
+  const rules = await listRules(out, watch).catch((error: unknown) => {
+    unchecked.push(`standing queries: ${formatError(error)}`)
+    return []
+  })
   return createBrief(out, {
+    rules,
     report,
     runs,
     streams,

@@ -49,6 +49,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     since,
     findings,
     signals = [],
+    failedRules = [],
     wrongSymbols,
     notes,
   } = brief
@@ -74,6 +75,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     {
       title: `Signals: ${formatCount(signals.length)}`,
       lines: [
+        ...failedRules.map(clean),
         ...signals.slice(0, SIGNALS_SHOWN).map((one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`)),
         ...(signals.length > SIGNALS_SHOWN ? [`and ${formatCount(signals.length - SIGNALS_SHOWN)} more (${toCommand('watch')})`] : []),
       ],

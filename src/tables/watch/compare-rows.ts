@@ -2,7 +2,7 @@ import { concatMap, filter, type ObservableInput, type OperatorFunction } from '
 import { UsageError } from '../../model/errors.js'
 import type { RunReport } from '../../model/report.js'
 import { type Row, readText } from '../../model/row.js'
-import { findClosest, suggest } from '../../model/text.js'
+import { findClosest, formatThousands, nameFirst, suggest } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
 import type { ResolvedRule } from './rules.js'
 
@@ -35,14 +35,20 @@ export interface Signal {
 /** What the comparison of a rule needs of it. */
 export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
 
-/** Rows by their keys. A key that is there twice counts once. @throws UsageError for a key that is no column */
-export const indexRows = (rows: readonly Row[], { name, key }: Pick<RuleFacts, 'name' | 'key'>): ReadonlyMap<string, Row> => {
+/** Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that different rows share */
+export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>): ReadonlyMap<string, Row> => {
   const [first] = rows
   const columns = Object.keys(first ?? {})
   const wrong = first && key?.find((column) => !(column in first))
-  if (wrong !== undefined)
-    throw new UsageError(`${name}: the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
-  return new Map(rows.map((row) => [toKey(row, key), row]))
+  if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
+  const found = new Map(rows.map((row) => [toKey(row, key), row]))
+  const isShared = (row: Row): boolean => listChanged(found.get(toKey(row, key)) ?? row, row).length > 0
+  if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
+  const used = listKey(first, key)
+  const others = columns.filter((column) => !used.includes(column))
+  throw new UsageError(
+    `${formatThousands(rows.length)} rows, but ${formatThousands(found.size)} ${found.size === 1 ? 'key' : 'keys'} (${used.join(', ')}); add columns to the key: ${nameFirst(others)}`,
+  )
 }
 
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
@@ -89,7 +95,7 @@ export const toSignals = (
 const nameRow = (row: Row, key: readonly string[] | undefined): string =>
   readText(row.symbol) ||
   listKey(row, key)
-    .map((column) => readText(row[column]))
+    .map((column) => readText(toShown(row[column])))
     .join(' ')
 
 /** Leaves out the signals of a subject in the sessions after one of its signals. `days` are the sessions, oldest first. */
@@ -104,9 +110,14 @@ export const applyCooldown = (signals: readonly Signal[], { cooldown = '0' }: Pi
   })
 }
 
+/** A sum such as 0.1 + 0.2 without the digits that nobody compares. */
+const toShown = (value: unknown): unknown =>
+  typeof value !== 'number' || Number.isInteger(value) ? value : Number(Math.abs(value) < 1e7 ? value.toPrecision(9) : value.toFixed(2))
+
 /** What happened, without the subject: the columns of the row, or those that have changed. */
 export const describeSignal = ({ change, row, from, subject }: Signal): string => {
-  const toText = (value: unknown): string => (value === null || value === undefined ? 'none' : readText(value) || JSON.stringify(value))
+  const toText = (value: unknown): string =>
+    value === null || value === undefined ? 'none' : readText(toShown(value)) || JSON.stringify(value)
   if (from)
     return listChanged(from, row)
       .flatMap((name) => `${name} ${toText(from[name])} → ${toText(row[name])}`)

@@ -41,5 +41,5 @@ export const resolveRule = async (rule: WatchRule, root: string): Promise<Resolv
   const worked = workedRules.find(({ name }) => name === rule.query.trim())
   if (worked) return { ...rule, key: rule.key ?? worked.key, only: rule.only ?? worked.only, sql: worked.sql }
   // As a part of another statement it has no end of its own.
-  return { ...rule, sql: (await resolveQuery(rule.query, root)).replace(/[\s;]+$/, '') }
+  return { ...rule, sql: (await resolveQuery(rule.query, root, workedRules)).replace(/[\s;]+$/, '') }
 }

@@ -3,6 +3,7 @@ import { formatError, UsageError } from '../../model/errors.js'
 import { groupBy } from '../../model/map.js'
 import type { Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
+import { formatThousands } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
@@ -66,6 +67,34 @@ interface WatchedRule {
   readonly rule: ResolvedRule
   readonly days: readonly Day[]
   readonly evaluations: Evaluation[]
+  /** The days whose failure is recorded. */
+  readonly failed: ReadonlySet<Day>
+}
+
+interface Failure {
+  readonly rule: string
+  readonly day: Day
+  readonly error: string
+}
+
+/** One sentence for each rule. */
+const describeFailures = (failures: readonly Failure[]): readonly string[] =>
+  [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
+    const { day, error } = all.at(-1) as Failure
+    return `${rule} failed on ${all.length === 1 ? day : `${all.length} days, last on ${day}`}: ${error}`
+  })
+
+/** Opens each rule that can be opened; `failures` says why the others cannot. */
+const openEach = async <T>(rules: readonly WatchRule[], failures: string[], open: (rule: WatchRule) => Promise<T>): Promise<T[]> => {
+  const opened: T[] = []
+  for (const rule of rules) {
+    try {
+      opened.push(await open(rule))
+    } catch (error) {
+      failures.push(`${rule.name}: ${(error as Error).message}`)
+    }
+  }
+  return opened
 }
 
 /**
@@ -80,14 +109,8 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
   try {
     const days = await listWatchDays(root)
     const failures: string[] = days.length === 0 ? ['standing queries need a recorded day; the setting "history" is off'] : []
-    const watched: WatchedRule[] = []
-    for (const one of rules) {
-      try {
-        watched.push(await openRule(await resolveRule(one, root), root, days))
-      } catch (error) {
-        failures.push(`${one.name}: ${(error as Error).message}`)
-      }
-    }
+    const watched = await openEach(rules, failures, async (one) => openRule(await resolveRule(one, root), root, days))
+    const failed: Failure[] = []
     const recorded = new Set<string>()
     for (const day of days) {
       const due = watched.filter((one) => one.days.includes(day))
@@ -99,15 +122,20 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
       )
       for (const [place, one] of due.entries()) {
         const evaluation = evaluate(one, { rows: rows[place] ?? '', day, knownAt: new Date(now()).toISOString() })
+        const { error } = evaluation ?? {}
+        if (error !== undefined) failed.push({ rule: one.rule.name, day, error })
+        if (error !== undefined && one.failed.has(day)) continue
         if (evaluation === undefined) continue
         await appendEvaluation(root, evaluation)
         one.evaluations.push(evaluation)
-        if (evaluation.error !== undefined) failures.push(`${one.rule.name}: ${evaluation.error}`)
         recorded.add(`${one.rule.name} ${day} ${evaluation.knownAt}`)
       }
     }
     const signals = recorded.size === 0 ? [] : await readSignals(root)
-    return { signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)), failures }
+    return {
+      signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)),
+      failures: [...failures, ...describeFailures(failed)],
+    }
   } finally {
     release()
   }
@@ -115,18 +143,29 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
 
 /** The days that a rule is asked about: those since the last one with its answer, or the last two. */
 const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]): Promise<WatchedRule> => {
+  const all = await readOwnEvaluations(rule, root)
+  const evaluations = all.filter(({ error }) => error === undefined)
+  const failed = new Set(listNewest(all).flatMap(({ day, error }) => (error === undefined ? [] : [day])))
+  const last = evaluations.at(-1)?.day
+  return { rule, evaluations, failed, days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS) }
+}
+
+/** The evaluations of a rule since it has its present statement. */
+const readOwnEvaluations = async (rule: ResolvedRule, root: string): Promise<readonly Evaluation[]> => {
   const version = versionOf(rule)
   const all = await readEvaluations(root, rule.name)
-  const evaluations = all.slice(all.findLastIndex((one) => one.version !== version) + 1).filter(({ error }) => error === undefined)
-  const last = evaluations.at(-1)?.day
-  return { rule, evaluations, days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS) }
+  return all.slice(all.findLastIndex((one) => one.version !== version) + 1)
 }
+
+/** The newest evaluation of each day, by day. */
+const listNewest = (evaluations: readonly Evaluation[]): readonly Evaluation[] =>
+  [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) => (one.day < other.day ? -1 : 1))
 
 const NOTHING: RowChanges = { entered: [], left: [], changed: [] }
 
 /** What is to be recorded of a rule and a day; undefined if that is known already. */
 const evaluate = (
-  { rule, evaluations }: WatchedRule,
+  { rule, evaluations, failed }: WatchedRule,
   { rows, day, knownAt }: Pick<Evaluation, 'day' | 'knownAt'> & { readonly rows: RuleRows },
 ): Evaluation | undefined => {
   const { name, key, only, notify, cooldown } = rule
@@ -137,7 +176,7 @@ const evaluate = (
   if (known.length === 0) return { ...facts, ...changes, isFirst: true }
   // A column that no signal depends on, such as a price, would fill the record.
   const changed = only?.includes('changed') === false ? [] : changes.changed
-  const isKnown = known.at(-1)?.day === day && changes.entered.length + changes.left.length + changed.length === 0
+  const isKnown = known.at(-1)?.day === day && !failed.has(day) && changes.entered.length + changes.left.length + changed.length === 0
   return isKnown ? undefined : { ...facts, ...changes, changed }
 }
 
@@ -152,16 +191,17 @@ export const replayRules = async (
     0,
     days.findLastIndex((day) => day < from),
   )
-  const resolved = await Promise.all(rules.map((rule) => resolveRule(rule, source.root)))
+  const failures: string[] = []
+  const resolved = await openEach(rules, failures, (rule) => resolveRule(rule, source.root))
   const last = new Map<string, Exclude<RuleRows, string>>()
   const signals: Signal[] = []
-  const failures = new Set<string>()
+  const failed: Failure[] = []
   for (const day of days.slice(first)) {
     const found = await readRuleRows(resolved, day, source)
     for (const [place, rule] of resolved.entries()) {
       const rows = found[place]
       const before = last.get(rule.name)
-      if (typeof rows === 'string') failures.add(`${rule.name}: ${day}: ${rows}`)
+      if (typeof rows === 'string') failed.push({ rule: rule.name, day, error: rows })
       else if (rows) last.set(rule.name, rows)
       if (typeof rows === 'object' && before) signals.push(...toSignals(rule, compareRows(before, rows), { day }))
     }
@@ -174,7 +214,7 @@ export const replayRules = async (
     ),
   )
   const isShown = new Set(shown)
-  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures] }
+  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures, ...describeFailures(failed)] }
 }
 
 /** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
@@ -194,12 +234,17 @@ export const readLastChanges = async (given: WatchRule, source: WatchSource): Pr
 /** What is known of each rule, in words. */
 export const describeRules = (root: string, rules: readonly WatchRule[]) =>
   Promise.all(
-    rules.map(async ({ name }) => {
-      const evaluations = await readEvaluations(root, name)
-      const last = evaluations.at(-1)
-      if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
-      if (last.error !== undefined) return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
-      const own = evaluations.filter(({ version, error }) => version === last.version && error === undefined)
-      return { name, text: `${replayRows(own).size} rows on ${last.day}`, isBad: false }
+    rules.map(async (rule) => {
+      const { name } = rule
+      try {
+        const all = await readOwnEvaluations(await resolveRule(rule, root), root)
+        const last = listNewest(all).at(-1)
+        if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
+        if (last.error !== undefined) return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
+        const { size } = replayRows(all.filter(({ error }) => error === undefined))
+        return { name, text: `${formatThousands(size)} ${size === 1 ? 'row' : 'rows'} on ${last.day}`, isBad: false }
+      } catch (error) {
+        return { name, text: formatError(error), isBad: true }
+      }
     }),
   )

@@ -14,7 +14,7 @@ import { listViews } from '../../../src/tables/views/index.js'
 import type { Signal } from '../../../src/tables/watch/compare-rows.js'
 import { readEvaluations, readSignals } from '../../../src/tables/watch/record.js'
 import { resolveRule } from '../../../src/tables/watch/rules.js'
-import { evaluateRules, listWatchDays, replayRules, type WatchResult } from '../../../src/tables/watch/watch.js'
+import { describeRules, evaluateRules, listWatchDays, replayRules, type WatchResult } from '../../../src/tables/watch/watch.js'
 import { workedRules } from '../../../src/tables/watch/worked-rules.js'
 import { streams } from '../../../streams/registry.js'
 import { temporaryFolder } from '../../support/folders.js'
@@ -79,8 +79,24 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
   })
 
   it('name a rule that fails on each evening, and go on with the others', async () => {
-    for (const { failures } of results) expect(failures.join()).toMatch(/^broken: unknown column: wrong/)
-    expect((await readEvaluations(root, 'broken')).every(({ error }) => error?.includes('unknown column: wrong'))).toBe(true)
+    const [first, ...later] = results.map(({ failures }) => failures.join())
+    expect(first).toMatch(/^broken failed on 2026-02-02: unknown column: wrong/)
+    for (const [place, failure] of later.entries())
+      expect(failure).toContain(`broken failed on 2 days, last on ${DAYS[place + 1]}: unknown column: wrong`)
+    const recorded = await readEvaluations(root, 'broken')
+    expect(recorded.map(({ day }) => day)).toEqual(DAYS)
+    expect(recorded.every(({ error }) => error?.includes('unknown column: wrong'))).toBe(true)
+  })
+
+  it('describe and replay the other rules if one names no query', async () => {
+    const rules: readonly WatchRule[] = [{ name: 'lost', query: 'volumex5' }, ...RULES, BROKEN]
+    const reason = 'unknown query: volumex5 (did you mean volume-x5?)'
+    expect((await describeRules(root, rules)).map(({ name, isBad }) => (isBad ? `${name} is bad` : name))).toEqual([
+      ...['lost is bad', 'stocks', 'listed', 'watched', 'broken is bad'],
+    ])
+    const { signals, failures } = await replayRules(rules, { from: FIRST, to: LAST }, { root, streams })
+    expect(toTexts(signals)).toEqual(toTexts(await readSignals(root)))
+    expect(failures).toEqual([`lost: ${reason}`, expect.stringMatching(`^broken failed on 10 days, last on ${LAST}: unknown column`)])
   })
 
   it('give the recorded signals again in a replay', async () => {

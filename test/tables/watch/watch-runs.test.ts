@@ -43,7 +43,7 @@ describe('a standing query of a collector', () => {
 })
 
 const compare = (before: readonly Row[], after: readonly Row[], key?: string[]) =>
-  compareRows(indexRows(before, { name: 'r', key }), indexRows(after, { name: 'r', key }))
+  compareRows(indexRows(before, { key }), indexRows(after, { key }))
 
 describe('rows of two sessions', () => {
   const [a, b] = [
@@ -62,7 +62,10 @@ describe('rows of two sessions', () => {
     expect(compare(before, after, key && [...key])).toEqual({ entered, left, changed }),
   )
 
-  it('need a key of their columns', () => expect(() => compare([a], [a], ['isin'])).toThrow('r: the key isin is no column of its query'))
+  it('need a key of their columns', () => expect(() => compare([a], [a], ['isin'])).toThrow(/^the key isin is no column of its query/))
+
+  it('need a key that no two different rows share', () =>
+    expect(() => compare([a, a, { ...a, stage: 'II' }], [])).toThrow('3 rows, but 1 key (symbol); add columns to the key: stage'))
 
   it('become signals that say what happened', () => {
     const signals = toSignals({ name: 'r', notify: true }, compare([a], [{ ...a, stage: 'II' }, b]), { day: '2026-02-02' })
@@ -72,6 +75,15 @@ describe('rows of two sessions', () => {
     ])
     expect(toSignals({ name: 'r', only: ['left'] }, compare([a], [b]), { day: '2026-02-02' }).map(({ subject }) => subject)).toEqual(['A'])
   })
+
+  it.each([
+    [0.1 + 0.2, '0.3'],
+    [12.345678901234567, '12.3456789'],
+    [1234567890.1234567, '1234567890.12'],
+    [98_765_432_109_876, '98765432109876'],
+  ])('show the number %d as %s', (x, shown) =>
+    expect(describeSignal({ rule: 'r', day: '2026-02-02', change: 'entered', subject: 'A', row: { x } })).toBe(`entered, x ${shown}`),
+  )
 
   it('have no further signal of a subject within the cooldown', () => {
     const days = ['1', '2', '3', '4', '5']
