@@ -5,14 +5,12 @@ import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../mo
 import { omitUndefined } from '../model/row.js'
 import type { RunLogEntry } from '../model/run-log.js'
 import { describeStale, stripBrackets, wasStopped } from '../model/script-figures.js'
-import type { WatchRule } from '../model/settings.js'
 import { toDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
 import { diff } from '../tables/diff/diff.js'
 import { readStocks, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
 import type { Signal } from '../tables/watch/compare-rows.js'
 import { readSignals } from '../tables/watch/record.js'
-import { describeRules } from '../tables/watch/watch.js'
 import type { Finding } from '../verify/finding.js'
 
 export interface Freshness {
@@ -74,7 +72,7 @@ export interface BriefOptions {
   readonly report: RunReport
   readonly runs: readonly RunLogEntry[]
   readonly streams: readonly StreamDefinition[]
-  readonly rules: readonly WatchRule[]
+  readonly failedRules: readonly string[]
   readonly exchange: string
   /** The stocks that come first. */
   readonly watchlist: SymbolOptions
@@ -87,10 +85,9 @@ export interface BriefOptions {
 
 /** What the last run of a folder did, what it changed, and what deserves a look. */
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
-  const { report, runs, streams, rules, exchange, watchlist, findings, newestSession, unchecked } = options
+  const { report, runs, streams, failedRules, exchange, watchlist, findings, newestSession, unchecked } = options
   const difference = await diff(root, { exchange })
   const signals = await readSignals(root, { since: 'newest' })
-  const failedRules = (await describeRules(root, rules)).flatMap(({ name, text, isBad }) => (isBad ? [`${name}: ${text}`] : []))
   const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
   const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
   return omitUndefined({

@@ -76,7 +76,7 @@ export const collectBrief = async (
   { settings: { out, exchange, watch }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Promise<Brief> => {
-  const { createBrief, listRules, verifyAndRecord } = await import('../folder-readers.js')
+  const { createBrief, describeRules, listRules, verifyAndRecord } = await import('../folder-readers.js')
   const { report, runs, damage } = await readRunRecords(out)
   if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
   if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
@@ -94,8 +94,9 @@ export const collectBrief = async (
     unchecked.push(`standing queries: ${formatError(error)}`)
     return []
   })
+  const failedRules = (await describeRules(out, rules)).flatMap(({ name, text, isBad }) => (isBad ? [`${name}: ${text}`] : []))
   return createBrief(out, {
-    rules,
+    failedRules,
     report,
     runs,
     streams,
