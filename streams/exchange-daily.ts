@@ -1,10 +1,10 @@
-import { catchError, map, of, switchMap, throwError } from 'rxjs'
+import { catchError, concatMap, filter, from, identity, map, type Observable, of, switchMap, throwError, toArray } from 'rxjs'
 import { z } from 'zod'
-import { defineStream, perDay } from '../src/engine/define-stream.js'
+import { defineStream, listDayItems, perDay, type Tools } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import type { AnswerInspector } from '../src/http/endpoint.js'
 import { dailyCsv, formatListDay, LIST_DAY } from '../src/market/list-sources.js'
-import { withoutCopies } from '../src/market/refuse.js'
+import { rejectShrunk, withoutCopies } from '../src/market/refuse.js'
 import { EXCHANGE_DAILY_FILE } from '../src/market/witness.js'
 import { HttpError } from '../src/model/errors.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
@@ -79,10 +79,26 @@ const dailyFile = dailyCsv(
   '/products/content',
 )
 
+/** The files that are stored as the run begins, newest day first. */
+const listStored = ({ shared, stored, asOf }: Tools): Observable<readonly string[]> =>
+  shared('stored days of the exchange', () =>
+    from(listDayItems(asOf)).pipe(
+      map(({ fileName }) => EXCHANGE_DAILY_FILE.replace('{DAY}', fileName)),
+      concatMap((file) =>
+        stored.exists(file).pipe(
+          filter(identity),
+          map(() => file),
+        ),
+      ),
+      toArray(),
+    ),
+  )
+
 /**
- * What every security traded on each session of the last 31 days, by the exchange's own account: unadjusted prices, volume and delivery. A
- * stored day is not requested again. On a holiday the archive may answer with the file of the session before: its rows name another day, so
- * the day counts as one without a file.
+ * What every security traded on each session of the last 31 days, by the exchange's own account: unadjusted prices, volume and delivery. Of
+ * the stored days, only the newest is requested again: its file may have been published before deliveries were in. A file with less than 70 %
+ * of the rows of the newest other day is refused. On a holiday the archive may answer with the file of the session before: its rows name
+ * another day, so the day counts as one without a file.
  */
 export const exchangeDaily = defineStream({
   name: 'exchange-daily',
@@ -94,24 +110,26 @@ export const exchangeDaily = defineStream({
   followsAsOf: true,
   publishedAt: '19:30',
   endpoints: [dailyFile],
-  work: perDay((day, { ask, stored, warn }, file) => {
-    const none = createResult<ExchangeDay>([])
-    return stored.exists(file).pipe(
-      switchMap((isStored) =>
-        isStored
-          ? of({ ...skippedResult, newest: day })
-          : ask(dailyFile, { date: formatCompactDmy(day) }).pipe(
-              map((rows) => {
-                const own = rows.filter(
-                  ({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day,
-                ) as readonly unknown[] as readonly ExchangeDay[]
-                if (own.length === 0) return none
-                if (own.length < rows.length) warn(`${day}: left out ${rows.length - own.length} of ${rows.length} rows, of other days`)
-                return { ...createResult(withoutCopies(own, { warn })), newest: day }
-              }),
-              catchError((error: unknown) => (error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error))),
-            ),
-      ),
+  work: perDay((day, tools, file) => {
+    const { ask, warn } = tools
+    return listStored(tools).pipe(
+      switchMap((files) => {
+        const [isStored, known] = [files.includes(file), { ...skippedResult, newest: day }]
+        if (isStored && file !== files[0]) return of(known)
+        const none = isStored ? known : createResult<ExchangeDay>([])
+        return ask(dailyFile, { date: formatCompactDmy(day) }).pipe(
+          map((rows) => {
+            const own = rows.filter(({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day) as readonly unknown[] as readonly ExchangeDay[]
+            if (own.length === 0) return none
+            if (own.length < rows.length) warn(`${day}: left out ${rows.length - own.length} of ${rows.length} rows, of other days`)
+            return { ...createResult(withoutCopies(own, { warn })), newest: day }
+          }),
+          catchError((error: unknown) => (error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error))),
+          switchMap((found) =>
+            found === none ? of(found) : of(found).pipe(rejectShrunk(files.find((one) => one !== file) ?? file, tools)),
+          ),
+        )
+      }),
     )
   }),
   outputs: [

@@ -71,10 +71,18 @@ const addList = (
   // A run as of an earlier day gets the list of today.
   const day = [today, ...before.flatMap(({ Since, Until }) => [Since ?? '', Until ?? ''])].sort().at(-1) as Day
   const keyOf = (member: Row): string => readText(member['ISIN Code']) || readText(member.Symbol)
-  const open = new Map(before.filter(({ Until }) => Until === null).map((member) => [keyOf({ ...member }), member]))
-  const now = listed.map((member) => ({ Index: name, Since: open.get(keyOf(member))?.Since ?? day, Until: null, ...member }) as IndexMember)
+  const open = before.filter(({ Until }) => Until === null)
   const keys = new Set(listed.map(keyOf))
-  const gone = before.filter((member) => member.Until !== null || !keys.has(keyOf({ ...member })))
+  const byKey = new Map(open.map((member) => [keyOf({ ...member }), member]))
+  const left = new Set(open.filter((member) => !keys.has(keyOf({ ...member }))))
+  // A split of the face value gives a stock another ISIN.
+  const bySymbol = new Map([...left].map((member) => [member.Symbol, member]))
+  const now = listed.map((member) => {
+    const known = byKey.get(keyOf(member)) ?? bySymbol.get(readText(member.Symbol))
+    if (known !== undefined) left.delete(known)
+    return { Index: name, Since: known?.Since ?? day, Until: null, ...member } as IndexMember
+  })
+  const gone = before.filter((member) => member.Until !== null || left.has(member))
   return [...now, ...gone.map((member) => ({ ...member, Until: member.Until ?? day }))]
 }
 

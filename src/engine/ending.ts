@@ -21,6 +21,7 @@ import type { RunEvent } from '../model/event.js'
 import type { RunReport, ScriptReport } from '../model/report.js'
 import { toRunLogEntry } from '../model/run-log.js'
 import { countItems, isIncomplete } from '../model/script-figures.js'
+import type { StreamDefinition } from './define-stream.js'
 import { judgeDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
 import { addFreshness, hasWholeSession } from './freshness.js'
@@ -35,6 +36,13 @@ const MAX_DRAIN_MS = 5_000
 const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => {
   const counts = Object.entries(missing).map(([stream, items]) => [stream, items === 'all' ? items : items.length] as const)
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
+}
+
+/** Without the optional streams that the run does not name: it is complete without them. */
+const omitUnnamed = (missing: FailedItems, streams: readonly StreamDefinition[], plan: RunContext['plan']): FailedItems => {
+  const planned = plan.map(({ stream }) => stream.name)
+  const unnamed = streams.filter(({ name, optional }) => optional === true && !planned.includes(name)).map(({ name }) => name)
+  return Object.fromEntries(Object.entries(missing).filter(([name]) => !unnamed.includes(name)))
 }
 
 const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
@@ -79,7 +87,7 @@ export const stopOn =
 
 /** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
 export const finishWithReport =
-  (run: RunContext) =>
+  (run: RunContext, streams: readonly StreamDefinition[]) =>
   (isWhole$: Observable<boolean>): Observable<RunEvent> => {
     const { plan, stats, storage, session, redact, clock } = run
     const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run)
@@ -87,6 +95,7 @@ export const finishWithReport =
       updateFailedItems(storage, {
         ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
       }).pipe(
+        map((missing) => omitUnnamed(missing, streams, plan)),
         concatMap((missing) =>
           judgeDrift(addFailedCounts(report, missing), run).pipe(
             concatMap((whole) => keepHistory(whole, run)),

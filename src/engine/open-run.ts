@@ -31,7 +31,7 @@ import {
   throwIfEmpty,
 } from 'rxjs'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
-import { NothingAnsweredError, UsageError } from '../model/errors.js'
+import { formatError, NothingAnsweredError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { type ItemOutcome, type ItemResult, type PublicOutcome, toPublicOutcome } from '../model/outcome.js'
 import { createRedactor, redactRecord } from '../model/redact.js'
@@ -169,22 +169,22 @@ export const openRun = (
     return start(
       { ...dependencies, ...own, stats, through: use === 'events' ? undefined : items.through },
       { ...selection, stop: merge(stop, stop$) },
+    ).pipe(
+      catchError((error: unknown) => throwError(() => (error instanceof ConsumerError ? error.cause : error))),
+      tap({
+        // Before it is passed on: who takes the first report leaves at once.
+        next: (event) => event.type === 'run-finished' && end({ status: 'ended', report: event.report }),
+        error: (error: unknown) => end({ status: 'failed', error }),
+        complete: () => items.item$.complete(),
+      }),
+      finalize(() => {
+        runs.active -= 1
+        if (state.status === 'running') state = { status: 'aborted' }
+      }),
     )
   }
   const event$ = defer(begin).pipe(
     takeUntil(toAbort(signal)),
-    tap({
-      error: (error: unknown) => end({ status: 'failed', error }),
-      complete: () => {
-        const report = stats.finished()
-        if (report) end({ status: 'ended', report })
-        items.item$.complete()
-      },
-    }),
-    finalize(() => {
-      runs.active -= 1
-      if (state.status === 'running') state = { status: 'aborted' }
-    }),
     use === 'all' ? subscribeOn(asapScheduler) : identity,
     share({ resetOnComplete: false, resetOnError: false }),
   )
@@ -213,6 +213,13 @@ const describeStreams = (all: readonly StreamStats[]) =>
     ]),
   )
 
+/** What a consumer has thrown: it ends the run, even an error that would cost one item if a request failed with it. */
+class ConsumerError extends Error {
+  constructor(cause: unknown) {
+    super(formatError(cause), { cause })
+  }
+}
+
 /** Passes the items of a run to its subscribers, and to those that they wait for. */
 const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Untyped>) => {
   const { each, concurrency = 1 } = typeof consume === 'function' ? { each: consume } : (consume ?? {})
@@ -222,7 +229,10 @@ const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Un
   const pass = (stream: string, outcome: ItemOutcome): Observable<never> => {
     const item = { ...redactRecord(toPublicOutcome(outcome), redact), stream } as PublicOutcome & { readonly stream: string }
     item$.next(item)
-    return merge(...[...receivers].map((receive) => defer(() => receive(item)))).pipe(ignoreElements())
+    return merge(...[...receivers].map((receive) => defer(() => receive(item)))).pipe(
+      catchError((error: unknown) => throwError(() => new ConsumerError(error))),
+      ignoreElements(),
+    )
   }
   const through: NonNullable<RunDependencies['through']> = (stream, isStored) =>
     only?.includes(stream) === false
@@ -265,8 +275,11 @@ async function* iterate(event$: Observable<RunEvent>, receivers: Set<Receive>): 
     for (;;) {
       const next = waiting.shift()
       if (next !== undefined) {
-        yield next.item
-        next.done()
+        try {
+          yield next.item
+        } finally {
+          next.done()
+        }
       } else if (end === undefined) await new Promise<void>((resolve) => (wake = resolve))
       else if ('error' in end) throw end.error
       else return
@@ -328,10 +341,11 @@ const shareWork = (stream: StreamDefinition, clock: () => number, maxAgeMs: numb
       const result$ = new AsyncSubject<ItemResult | undefined>()
       pending.set(key, result$)
       const store = (result: ItemResult): void => {
-        known.set(key, { at: clock(), result })
+        // Only a whole answer is kept; another one may be better in a minute.
+        if (result.status === 'success' && result.degraded === undefined) known.set(key, { at: clock(), result })
         result$.next(result)
       }
-      return stream.work.each(item, tools, file).pipe(
+      return defer(() => stream.work.each(item, tools, file)).pipe(
         tap({ next: store, error: (error: unknown) => result$.error(error) }),
         finalize(() => {
           pending.delete(key)

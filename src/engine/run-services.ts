@@ -54,7 +54,10 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
   const { limiters: all = new SharedLimiters(settings), workersOf } = shared ?? {}
-  const limiters = all.open((hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)))
+  const limiters = all.open(
+    (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)),
+    listRunning(plan).flatMap((stream) => stream.endpoints),
+  )
   if (followers) followers.limiters = limiters.status
   return {
     ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },

@@ -157,7 +157,7 @@ const executeRun = (open: OpenRun): Observable<RunEvent> => {
       runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishWithReport(run),
+        finishWithReport(run, dependencies.streams),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),

@@ -1,5 +1,5 @@
-import { defer, type MonoTypeOperatorFunction, Observable, retry, type Subscriber, Subscription, timer } from 'rxjs'
-import { type CollectError, UsageError } from '../model/errors.js'
+import { catchError, defer, type MonoTypeOperatorFunction, Observable, retry, type Subscriber, Subscription, throwError, timer } from 'rxjs'
+import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from '../operators/check-options.js'
 import { toRequestError } from '../operators/request-errors.js'
@@ -57,8 +57,8 @@ export interface LimiterOptions {
 export interface RequestLimiter {
   /**
    * Subscribes to the source, one request, when the host may be asked, and learns from its end. After a refusal (`ThrottledError`) or in an
-   * outage the request is sent again when the host works again, and all others wait meanwhile. Any other failure passes: put
-   * `retryFailures()` behind it.
+   * outage the request is sent again when the host works again, and all others wait meanwhile. When the limiter gives up, the request fails
+   * with a `HostClosedError`. Any other failure passes: put `retryFailures()` behind it. Each `pipe` is a request of its own.
    */
   readonly through: <T>() => MonoTypeOperatorFunction<T>
   /** Reads the limiter now. */
@@ -108,17 +108,19 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
   }
   const policy = { ...settings, retries: 0, random: Math.random, hasLimiter: true }
   return {
-    through: <T>() => {
-      const name = String(count++ % MAX_NAMES)
-      return (source$: Observable<T>) =>
-        defer(() => {
-          const attempt$ = new Observable<T>((subscriber) => {
-            subscriber.add(begin())
-            new PipedRequest({ endpoint, host }, { source$, name, classify }, subscriber).begin()
-          })
-          return attempt$.pipe(retry({ delay: createRetryDelay(policy) }))
+    through:
+      <T>() =>
+      (source$: Observable<T>) => {
+        const name = String(count++ % MAX_NAMES)
+        const attempt$ = new Observable<T>((subscriber) => {
+          subscriber.add(begin())
+          new PipedRequest({ endpoint, host }, { source$, name, classify }, subscriber).begin()
         })
-    },
+        return defer(() => {
+          const delay = createRetryDelay(policy)
+          return attempt$.pipe(retry({ delay: (error) => delay(error).pipe(catchError((last) => throwError(() => toFinalError(last)))) }))
+        })
+      },
     status: () => {
       const [own, all] = [readLimiter(endpoint, now()), readLimiter(limiter, now())]
       const isWorse = own.isHeld || own.maxPerSecond < all.maxPerSecond
@@ -130,6 +132,14 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       }
     },
   }
+}
+
+/** All waiting is done here: `retryFailures` must not wait, and send the request, as often again. */
+const toFinalError = (error: unknown): unknown => {
+  if (!(error instanceof CollectError) || error.verdict !== 'wait') return error
+  const { request, response, causes } = error
+  const status = error instanceof ThrottledError ? 'rate_limit' : 'error'
+  return new HostClosedError(status, error.message, { request, response, causes, cause: error })
 }
 
 /** One attempt of the request of a pipeline. */
@@ -179,9 +189,17 @@ class PipedRequest<T> extends LimitedRequest {
     sent.add(this.request.source$.subscribe({ next, complete, error: (error: unknown) => this.fail(error) }))
   }
 
+  private classify(error: unknown): unknown {
+    try {
+      return this.request.classify(error)
+    } catch (thrown) {
+      return thrown
+    }
+  }
+
   private fail(error: unknown): void {
     this.hasAnswered = false
-    const { failure, pauseMs } = this.countFailure(this.request.classify(error))
+    const { failure, pauseMs } = this.countFailure(this.classify(error))
     const pass = (): void => this.subscriber.error(failure)
     if (pauseMs === undefined) pass()
     else this.subscriber.add(timer(pauseMs).subscribe(pass))

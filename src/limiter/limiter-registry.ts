@@ -3,7 +3,7 @@ import { findAddress, type Host, listHosts, type Settings } from '../model/setti
 import { type LimiterReading, readLimiter } from './create-limiter.js'
 import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeRate } from './rate.js'
-import { type BackoffStatus, type LimiterState, renewPatience, toBackoffStatus } from './state.js'
+import { type BackoffStatus, extendPatience, isDown, isRefusing, type LimiterState, renewPatience, toBackoffStatus } from './state.js'
 
 /** The state of a limiter at one instant: of a host, or of one endpoint of it. */
 export interface LimiterStatus extends LimiterReading {
@@ -41,6 +41,8 @@ export type LimiterRegistry = Omit<ReturnType<SharedLimiters['open']>, 'close'>
  */
 type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
 
+type PlannedEndpoint = { readonly host: Host; readonly name: string }
+
 /** The limiters of one run. Services with the same base address share them. */
 export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry =>
   new SharedLimiters(settings).open(onBackoff)
@@ -54,14 +56,14 @@ export class SharedLimiters {
 
   constructor(private readonly settings: Settings) {}
 
-  /** Those of one run, until it closes. A run that begins alone has all patience for outages. */
-  open(onBackoff: OnBackoff) {
-    if (this.runs.size === 0) this.renew()
-    const run = followLimiters(onBackoff)
+  /** Those of one run, until it closes. It has all patience for outages, which those that run beside it then have, too. */
+  open(onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) {
+    this.renew()
+    const run = followLimiters(onBackoff, planned)
     for (const member of this.members) run.onOpen(member)
     this.runs.add(run)
     return {
-      forEndpoint: (endpoint: { readonly host: Host; readonly name: string }): HostLimiter => this.forEndpoint(endpoint),
+      forEndpoint: (endpoint: PlannedEndpoint): HostLimiter => this.forEndpoint(endpoint),
       /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
       link: this.link,
       /** Lines for the report, of each host that delayed requests. */
@@ -80,12 +82,16 @@ export class SharedLimiters {
   }
 
   private renew(): void {
+    if (this.runs.size > 0) {
+      for (const { limiter, now } of this.members) limiter.state = extendPatience(limiter.state, now(), this.settings.downMs)
+      return
+    }
     this.link.reset()
     for (const { context } of this.all.values()) context.itemFailures = new ItemFailures()
     for (const { limiter, now } of this.members) limiter.state = renewPatience(limiter.state, now())
   }
 
-  private forEndpoint({ host, name }: { readonly host: Host; readonly name: string }): HostLimiter {
+  private forEndpoint({ host, name }: PlannedEndpoint): HostLimiter {
     const address = toHostAddress(this.settings, host)
     const known = getOrAdd(this.all, address, () => this.openHost(host, address))
     return getOrAdd(known.byEndpoint, name, () => {
@@ -118,19 +124,29 @@ export class SharedLimiters {
   }
 }
 
-/** What one run sees of the limiters: their back-offs as they happen, and a summary for its report. */
-const followLimiters = (onBackoff: OnBackoff) => {
+/** What one run sees of the limiters of its plan, or of all: their back-offs as they happen, and a summary for its report. */
+const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) => {
+  const isPlanned = ({ hosts, endpoint }: Member): boolean =>
+    planned === undefined || planned.some(({ host, name }) => hosts.includes(host) && (endpoint === undefined || endpoint === name))
   const summaries = new Map<Member, ReturnType<typeof createHostSummary>>()
   const summaryOf = (member: Member) => getOrAdd(summaries, member, () => createHostSummary(member))
+  const paused = new Set<Member>()
+  const report = (member: Member, state: LimiterState, at: number): void => {
+    const status = toBackoffStatus(state, at)
+    if (status) paused.add(member)
+    else if (!paused.delete(member)) return
+    onBackoff(member.hosts, status, member.endpoint)
+  }
   return {
-    /** A back-off that another run began is one of this run, too. */
+    /** A back-off that another run began is one of this run, too, while it lasts. */
     onOpen: (member: Member): void => {
-      const { state } = member.limiter
-      if (state.backoff) onBackoff(member.hosts, toBackoffStatus(state, member.now()), member.endpoint)
+      const [{ state }, now] = [member.limiter, member.now()]
+      if (isPlanned(member) && (isDown(state) || isRefusing(state, now))) report(member, state, now)
     },
     onChange: (member: Member, before: LimiterState, after: LimiterState, at: number): void => {
+      if (!isPlanned(member)) return
       summaryOf(member).onChange(before, after, at)
-      onBackoff(member.hosts, toBackoffStatus(after, at), member.endpoint)
+      report(member, after, at)
     },
     warnings: () => [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
   }

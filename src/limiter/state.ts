@@ -194,6 +194,15 @@ export const renewPatience = ({ backoff, ...state }: LimiterState, now: number):
   backoff: backoff?.why === 'refuses' ? { ...backoff, since: now, attempts: 0, giveUpAt: Number.POSITIVE_INFINITY } : undefined,
 })
 
+/** The state for a run that begins beside others: all patience is there again, and what the others have found stays. */
+export const extendPatience = (state: LimiterState, now: number, downMs: number): LimiterState => {
+  const { backoff } = state
+  if (backoff?.why !== 'down')
+    return { ...state, waitedMs: 0, backoff: backoff && { ...backoff, since: now, giveUpAt: Number.POSITIVE_INFINITY } }
+  // What the outage has taken so far does not count.
+  return { ...state, waitedMs: backoff.since - now, backoff: { ...backoff, giveUpAt: now + downMs } }
+}
+
 /** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */
 const MIN_NON_ANSWERS_FOR_REFUSAL = 3
 /** Consecutive failures of this many distinct items open the circuit. */

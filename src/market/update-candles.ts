@@ -20,7 +20,7 @@ import {
   type RefetchReason,
 } from './replace-history.js'
 import type { Tools } from './tools.js'
-import { checkWitness } from './witness.js'
+import { checkWitness, WITNESSED_EXCHANGE } from './witness.js'
 
 /** The start, in epoch seconds, that requests the full history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
@@ -68,7 +68,8 @@ export const updateCandles = (series: Series, tools: Tools): Observable<ItemResu
     )
 
 /** The exchange's file has stocks alone. */
-const isWitnessed = ({ isIndex }: Series, { settings }: Tools): boolean => isIndex !== true && settings.with.includes('exchange-daily')
+const isWitnessed = ({ isIndex }: Series, { settings }: Tools): boolean =>
+  isIndex !== true && settings.exchange === WITNESSED_EXCHANGE && settings.with.includes('exchange-daily')
 
 const fetchFirst = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   fetchCandles(FIRST_CANDLE, series, tools).pipe(

@@ -13,6 +13,9 @@ import type { Tools } from './tools.js'
 /** The exchange's own file of a session, as the stream `exchange-daily` stores it. */
 export const EXCHANGE_DAILY_FILE = 'exchange_daily/{DAY}.json'
 
+/** The exchange whose file it is: the closes and volumes of another one differ from it. */
+export const WITNESSED_EXCHANGE = 'NSE'
+
 /** The series of shares. A stock can change between them from one day to the next. */
 const SHARE_SERIES = ['EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ']
 

@@ -204,7 +204,7 @@ export class HttpError extends CollectError {
   }
 }
 
-/** Fail fast: the host refused every request, or was down, for longer than the settings allow. The request was not sent. */
+/** The host refused requests, or was down, for longer or more often than the settings allow: waiting for it is over. */
 export class HostClosedError extends CollectError {
   override readonly name = 'HostClosedError'
   readonly verdict = 'give-up'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
-import { readTradesOf, type TradesByDay } from '../market/witness.js'
+import { readTradesOf, type TradesByDay, WITNESSED_EXCHANGE } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
@@ -47,7 +47,8 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
         const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
         findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
-      if (stream.name === 'exchange-daily') trades = new Map([...trades, ...readTradesOf(file.file, rows.get(file.file))])
+      if (stream.name === 'exchange-daily' && against.exchange === WITNESSED_EXCHANGE)
+        trades = new Map([...trades, ...readTradesOf(file.file, rows.get(file.file))])
       // Other checks do not need the rows of single days.
       if (stream.work.of === DAYS) rows.delete(file.file)
       await yieldTurn()

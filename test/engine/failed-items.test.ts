@@ -38,4 +38,18 @@ describe('the list of failed items', () => {
     expect(run(['filings A'], { symbols: ['A'] })).toEqual({ news: ['B'], filings: ['A'] })
     expect(run(['news B'], { pairs: { news: ['B'], filings: ['A'] } })).toEqual({ news: ['B'] })
   })
+
+  itWithMarbles('is not in the report of a run that does not name the optional stream', (m) => {
+    const files: MemoryFiles = new Map()
+    const missingAfter = (named: readonly string[]): unknown => {
+      const collector = tinyCollector(m, {
+        ...{ streams: [tiny('news'), tiny('deliveries', { optional: true })], stocks: ['A', 'B'], storage: memory(files) },
+        settings: { with: [...named] },
+        answers: (call) => of(call === 'deliveries A' ? status(404) : row),
+      })
+      collector.run().subscribe()
+      return JSON.parse(files.get('.scripstream/report.json')?.text ?? '{}').missing
+    }
+    expect([['deliveries'], [], ['deliveries']].map(missingAfter)).toEqual([{ deliveries: 1 }, undefined, { deliveries: 1 }])
+  })
 })

@@ -1,6 +1,23 @@
-import { asyncScheduler, concat, defer, EMPTY, finalize, map, NEVER, type Observable, of, Subject, timer, toArray } from 'rxjs'
+import {
+  asyncScheduler,
+  concat,
+  defer,
+  EMPTY,
+  finalize,
+  firstValueFrom,
+  map,
+  NEVER,
+  type Observable,
+  of,
+  Subject,
+  take,
+  throwError,
+  timer,
+  toArray,
+} from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/http/transport.js'
+import { HttpError } from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { masterList, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
@@ -165,6 +182,35 @@ describe('a run', () => {
     m.flush()
     expect(most).toBe(2)
     expect(m.scheduler.now()).toBeGreaterThanOrEqual(30)
+  })
+
+  itWithMarbles('ends with what its consumer throws, also an error that would cost a request only its item', (m) => {
+    const failed = new HttpError(503)
+    const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => replyAfter(10) })
+    const consume = ({ item }: { readonly item: { readonly key: string } }) => (item.key === 'B' ? throwError(() => failed) : EMPTY)
+    m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable(
+      '10ms (ab#)',
+      { a: 'A', b: 'B' },
+      failed,
+    )
+    m.flush()
+  })
+
+  itWithMarbles('has ended for whoever takes its first report and leaves', (m) => {
+    const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => replyAfter(10) })
+    const run = collector.open()
+    run.report$.pipe(take(1)).subscribe()
+    m.flush()
+    expect(run.state()).toMatchObject({ status: 'ended' })
+    expect(collector.health().last).toMatchObject({ status: 'ended' })
+  })
+
+  it('goes on for its other subscribers once a loop over it has been left', async () => {
+    const context = { scheduler: asyncScheduler } as unknown as Parameters<typeof tinyCollector>[0]
+    const run = tinyCollector(context, { streams: [tiny('news')], stocks: STOCKS }).open({ only: ['news'] })
+    const report = firstValueFrom(run.report$)
+    for await (const _ of run) break
+    expect((await report).outcome).toBe('complete')
   })
 
   it('can be iterated: a slow loop slows the requests, and leaving it aborts them', async () => {

@@ -1,7 +1,7 @@
 import { asyncScheduler, defer, from, mergeMap, of, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.js'
-import { HttpError, ThrottledError, TransportError, UsageError } from '../../src/model/errors.js'
+import { HostClosedError, HttpError, ThrottledError, TransportError, UsageError } from '../../src/model/errors.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 import { type Context, itWithMarbles } from '../support/marbles.js'
@@ -121,10 +121,56 @@ describe('createLimiter', () => {
     send()
     asyncScheduler.schedule(send, 60_000)
     m.flush()
-    expect(ends.map(([code]) => code)).toEqual(['connect', 'connect'])
+    expect(ends.map(([code]) => code)).toEqual(['host-down', 'host-down'])
     expect(ends[0]?.[1]).toBeGreaterThanOrEqual(10_000)
     expect(ends[1]?.[1]).toBeGreaterThanOrEqual(70_000)
     expect(seen.inFlight).toBe(0)
+  })
+
+  itWithMarbles('fails a request after its last refusal, so that retryFailures behind it does not repeat all of them', (m) => {
+    const { request, seen } = createProvider(m, { failure: () => new ThrottledError(1_000) })
+    const host = createLimiter({ throttleRetries: 2 })
+    const ends: unknown[] = []
+    request('u')
+      .pipe(host.through(), retryFailures())
+      .subscribe({ error: (error: unknown) => ends.push(error) })
+    m.flush()
+    expect(seen.sent).toHaveLength(3)
+    expect(ends).toEqual([expect.any(HostClosedError)])
+    expect(ends[0]).toMatchObject({ status: 'rate_limit', cause: expect.any(ThrottledError) })
+  })
+
+  itWithMarbles('tells requests apart that share one operator, so that an outage opens the circuit', (m) => {
+    const { request } = createProvider(m, { failure: (_, at) => (at >= 1_000 && at < 20_000 ? new HttpError(503) : undefined) })
+    const limited = createLimiter().through<string>()
+    const ends: string[] = []
+    from(urls(200))
+      .pipe(
+        mergeMap(
+          (url) =>
+            request(url).pipe(
+              limited,
+              retryFailures({ retries: 2 }),
+              catchItemFailure((reason) => [reason]),
+            ),
+          5,
+        ),
+      )
+      .subscribe((end) => ends.push(end))
+    m.flush()
+    expect([...ends].sort()).toEqual([...urls(200)].sort())
+  })
+
+  itWithMarbles('a classify that throws fails its request and returns its permit', (m) => {
+    const bug = new TypeError('no response')
+    const host = createLimiter({
+      classify: () => {
+        throw bug
+      },
+    })
+    m.expect(throwError(() => 'x').pipe(host.through())).toBeObservable('#', undefined, bug)
+    m.flush()
+    expect(host.status()).toMatchObject({ inFlight: 0, waiting: 0 })
   })
 
   itWithMarbles('returns the permits of requests that are cancelled, waiting or in flight', (m) => {

@@ -1,8 +1,9 @@
 import { defer, NEVER, type Observable, of, throwError } from 'rxjs'
 import { expect, it } from 'vitest'
 import type { HostLimiter } from '../../src/limiter/limiter.js'
-import { createLimiters, type LimiterStatus } from '../../src/limiter/limiter-registry.js'
+import { createLimiters, type LimiterStatus, SharedLimiters } from '../../src/limiter/limiter-registry.js'
 import { ThrottledError, TransportError } from '../../src/model/errors.js'
+import { retryFailures } from '../../src/operators/retry-failures.js'
 import { settingsOf } from '../http/support.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
 import { schedule } from './support.js'
@@ -92,4 +93,62 @@ itWithMarbles('the circuit of a host that is down is open, half-open during a pr
   m.scheduler.schedule(look, 1_150)
   m.flush()
   expect(seen).toEqual(['static * in 0 wait 0 held open', 'static * in 1 wait 0 held half-open', 'static * in 0 wait 0 closed'])
+})
+
+const urls = { static: 'http://one.test', web: 'http://web.test' }
+const note = { host: 'static', name: 'note' } as const
+
+itWithMarbles('each run has its own patience for outages, also beside another that never ends', (m) => {
+  const all = new SharedLimiters(settingsOf({ urls, backoffMs: 500, downMs: 20_000 }))
+  all.open(() => undefined)
+  const ends: [end: unknown, at: number][] = []
+  let isDown = true
+  const begin = (): void => {
+    const limiter = all.open(() => undefined).forEndpoint(note)
+    for (const item of ['A', 'B', 'C'])
+      schedule(
+        limiter,
+        defer(() => (isDown ? lost : of('answer'))),
+        { item },
+      )
+        .pipe(retryFailures({ hasLimiter: true }))
+        .subscribe({ next: (got) => ends.push([got, m.scheduler.now()]), error: ({ code }) => ends.push([code, m.scheduler.now()]) })
+  }
+  begin()
+  m.scheduler.schedule(begin, 24_000)
+  m.scheduler.schedule(begin, 60_000)
+  m.scheduler.schedule(() => (isDown = false), 70_000)
+  m.flush()
+  expect(ends.slice(0, 6).map(([, at]) => at)).toEqual([20_000, 20_000, 20_000, 44_000, 44_000, 44_000])
+  expect(ends.slice(6).map(([end]) => end)).toEqual(['answer', 'answer', 'answer'])
+})
+
+itWithMarbles('a run reports the back-offs of the hosts of its plan, while they last', (m) => {
+  const all = new SharedLimiters(settingsOf({ urls, throttleMs: 2_000 }))
+  const open = (name: string, host: 'static' | 'web' = 'static') => {
+    const told: unknown[] = []
+    const run = all.open((_, status, endpoint) => told.push([endpoint, status?.why, status?.ms]), [{ host, name }])
+    return { told, limiter: run.forEndpoint({ host, name }) }
+  }
+  const [first, other] = [open('note'), open('page', 'web')]
+  send(first.limiter, refused)
+  const held = open('note')
+  let late: ReturnType<typeof open> | undefined
+  m.scheduler.schedule(() => {
+    late = open('note')
+    send(late.limiter, of('probe'))
+  }, 3_000)
+  m.flush()
+  expect(late?.told).toEqual([])
+  expect([first.told, held.told, other.told]).toEqual([
+    [
+      ['note', 'refuses', 2_000],
+      ['note', undefined, undefined],
+    ],
+    [
+      ['note', 'refuses', 2_000],
+      ['note', undefined, undefined],
+    ],
+    [],
+  ])
 })

@@ -29,10 +29,9 @@ const fileOf = (day: string, trades: readonly Trade[], lineEnd = '\n'): string =
     '',
   ].join(lineEnd)
 
-const daily = (files: Readonly<Record<string, string>>, stored: MemoryFiles = new Map()) =>
+const daily = (files: Readonly<Record<string, string>>, stored: MemoryFiles = new Map(), accept: readonly 'shrink'[] = []) =>
   collect({
-    stream: 'exchange-daily',
-    files: stored,
+    ...{ stream: 'exchange-daily', files: stored, accept },
     answer: ({ path }) => files[/_(\d{8})\.csv$/.exec(path)?.[1] ?? ''] ?? 404,
   })
 const pathOf = (day: string): string => `exchange_daily/${day}.json`
@@ -70,14 +69,32 @@ describe('the file of the exchange', () => {
     expect(script).toMatchObject({ outcome: 'success', problems: [] })
   })
 
-  it('is requested for each of 31 days once, however often it runs', async () => {
-    const served = { '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA' }]) }
-    const first = await daily(served)
+  it('is requested once more while it is the newest that is stored', async () => {
+    const early = { '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA', delivered: ' -, -' }]) }
+    const whole = { '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA' }]), '12022026': fileOf(TODAY, [{ symbol: 'ALPHA' }]) }
+    const first = await daily(early)
     expect(first.requests).toHaveLength(31)
-    const second = await daily({ ...served, '12022026': fileOf(TODAY, [{ symbol: 'ALPHA' }]) }, first.files)
-    expect(second.requests.filter(({ path }) => path.includes('_11022026'))).toEqual([])
-    expect(second.requests).toHaveLength(30)
-    expect(second.report.newest).toMatchObject({ 'exchange-daily': TODAY })
+    const second = await daily(whole, first.files)
+    expect(second.requests).toHaveLength(31)
+    expect(second.text(pathOf(BEFORE))).toContain('"DELIV_QTY":"500"')
+    const third = await daily({}, second.files)
+    expect(third.requests.filter(({ path }) => path.includes('_11022026'))).toEqual([])
+    expect(third.requests).toHaveLength(30)
+    expect(third.text(pathOf(TODAY))).toBe(second.text(pathOf(TODAY)))
+    expect(third.report.newest).toMatchObject({ 'exchange-daily': TODAY })
+  })
+
+  it.each([
+    { what: 'refused if it is short beside the newest other day', rows: 6, accept: [], outcome: 'partial', stored: false },
+    { what: 'stored if it is short and that is accepted', rows: 6, accept: ['shrink'] as const, outcome: 'success', stored: true },
+    { what: 'stored with 70 % of the rows of the newest other day', rows: 7, accept: [], outcome: 'success', stored: true },
+  ])('is $what', async ({ rows, accept, outcome, stored }) => {
+    const trades = Array.from({ length: 10 }, (_, place) => ({ symbol: `S${place}` }))
+    const { files } = await daily({ '11022026': fileOf(BEFORE, trades) })
+    const served = { '11022026': fileOf(BEFORE, trades), '12022026': fileOf(TODAY, trades.slice(0, rows)) }
+    const { script, text } = await daily(served, files, accept)
+    expect([script.outcome, text(pathOf(TODAY)) !== undefined]).toEqual([outcome, stored])
+    expect(script.problems.map(({ code }) => code)).toEqual(outcome === 'partial' ? ['shrink'] : accept.map(() => undefined))
   })
 
   it('fails alone if the archive has none', async () => {
@@ -178,6 +195,7 @@ describe('candles beside the file of the exchange', () => {
     { what: 'a single stock differs', evening: { change: (close, sid) => (sid === 1_005 ? close * 1.01 : close) } },
     { what: 'the file is late', evening: { change: yesterdays, hasFile: false } },
     { what: 'the stream is not switched on', evening: { change: yesterdays }, settings: { with: [] } },
+    { what: 'they are those of another exchange', evening: { change: yesterdays }, settings: { exchange: 'BSE' } },
   ])('are stored if $what', async ({ evening, settings }) => {
     const { script } = await twoEvenings(evening, settings)
     expect(script.problems.filter(({ code }) => code === 'witness')).toEqual([])
@@ -205,6 +223,21 @@ describe('the members of an index', () => {
       ['NIFTY 500', 'C', '2026-02-11', '2026-02-12'],
       ['NIFTY 500', 'B', '2026-02-10', '2026-02-11'],
     ])
+  })
+
+  it('stay in it with another ISIN, if the symbol is the same', async () => {
+    const files: MemoryFiles = new Map()
+    await members(files, '2026-02-10', 'A', 'B')
+    const { text } = await collect({
+      ...{ stream: 'index-members', files, asOf: toInstant('2026-02-11', '20:00') },
+      answer: () => list('A', 'B').replace('INEA', 'INESPLIT'),
+    })
+    const file = text('index_members/nifty500.json') ?? ''
+    expect(spells(file).map((spell) => spell.slice(1))).toEqual([
+      ['A', '2026-02-10', null],
+      ['B', '2026-02-10', null],
+    ])
+    expect(file).toContain('INESPLIT')
   })
 
   it('stay as they are if a list has shrunk', async () => {

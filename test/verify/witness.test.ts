@@ -1,10 +1,16 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { dayToNumber, readCandleFile } from '../../src/market/candle-file.js'
 import { createDaySet } from '../../src/market/series-days.js'
 import { type ExchangeTrade, readExchangeTrades } from '../../src/market/witness.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { getRecent } from '../../src/verify/candle-series.js'
+import { findStreamFiles } from '../../src/verify/output-files.js'
+import { createStockIndex, verifyRecords } from '../../src/verify/record-checks.js'
 import { findContradictions } from '../../src/verify/witness.js'
+import { exchangeDaily } from '../../streams/exchange-daily.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const DAYS = ['2026-02-10', '2026-02-11', '2026-02-12'] as const
 const [, , TODAY] = DAYS
@@ -124,4 +130,16 @@ describe('candles and the files of the exchange', () => {
     expect([...readExchangeTrades(rows)]).toEqual([['A', { close: 10, last: 11, volume: 12 }]])
     expect([...readExchangeTrades('no list')]).toEqual([])
   })
+})
+
+it.each([
+  { exchange: 'NSE', days: [TODAY] },
+  { exchange: 'BSE', days: [] },
+])('reads the files of the exchange for $exchange: $days', async ({ exchange, days }) => {
+  const out = temporaryFolder()
+  mkdirSync(join(out, 'exchange_daily'))
+  writeFileSync(join(out, `exchange_daily/${TODAY}.json`), JSON.stringify([{ SYMBOL: 'S0', SERIES: 'EQ', CLOSE_PRICE: '100' }]))
+  const files = await findStreamFiles(out, [exchangeDaily], { exchange, items: [] })
+  const { trades } = await verifyRecords(out, files, { listed: createStockIndex([]), exchange })
+  expect([...trades.keys()]).toEqual(days)
 })
