@@ -9,7 +9,7 @@ import type { Settings } from '../model/settings.js'
 import type { ShowAnswers, ShowRequest, ShowRunner } from '../show/index.js'
 import { toSpillFolder } from '../storage/duckdb.js'
 import type { RecordedChecks } from '../verify/recorded-checks.js'
-import type { QueryRunner } from '../web/server/query.js'
+import { type QueryRunner, queueWork } from '../web/server/queue.js'
 import type { RunWork } from '../web/server/serve.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { ToolRunner, ToolTask } from './mcp/tools.js'
@@ -38,17 +38,17 @@ type Reply = Answered | { readonly refusal: string }
  * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB, of which DuckDB returns little to
  * the system before the process ends, and the changes of a run 200 MB. The server stays below 300 MB, and neither it nor a run in it ends if
  * memory runs out. DuckDB does not count all memory (one `repeat` took 4 GB of "2 GB at most"): the system limits the process. Checks have the
- * lowest priority: a page that is open must not slow a run. What the page shows is answered by one process that stays while it is needed.
+ * lowest priority: a page that is open must not slow a run. What the page shows is answered by two processes that stay while they are needed.
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
 ): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
-  const askKept = createKeptProcess(settings)
+  const askKept = createKeptProcesses(settings)
   return {
     ask: (query, signal) => runTask(settings, { query }, signal),
     // JSON has no undefined.
-    show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) =>
-      ((await askKept(request)) ?? undefined) as ShowAnswers[Kind],
+    show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal = new AbortController().signal) =>
+      ((await askKept(request, signal)) ?? undefined) as ShowAnswers[Kind],
     callTool: (task, signal) => runTask(settings, task, signal),
     compare: () => runTask(settings, { changes: 'last-run' }),
     check: async () => {
@@ -113,57 +113,80 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   }
 }
 
-const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
-  const { ask, end, ended } = startProcess(settings, 'checks' in task)
+/** The answer; the signal ends the process before. */
+const askUntil = async ({ ask, end }: AnswerProcess, task: Task, signal?: AbortSignal): Promise<Answered> => {
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   try {
-    return (await ask(task)).answer as Answer
+    return await ask(task)
   } catch (error) {
     throw signal?.aborted ? new UsageError('stopped') : error
   } finally {
     signal?.removeEventListener('abort', end)
+  }
+}
+
+const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
+  const started = startProcess(settings, 'checks' in task)
+  try {
+    return (await askUntil(started, task, signal)).answer as Answer
+  } finally {
     // A statement that was interrupted may go on for half a minute after the reply.
-    end()
-    await ended
+    started.end()
+    await started.ended
   }
 }
 
 /** A process without a question for this time is ended. */
 const IDLE_MS = 60_000
-/** One that has more memory after an answer is ended, too: the server and its process stay below 300 MB together. */
+/** What the free ones may have together: the server and they stay below 300 MB. */
 const MAX_IDLE_BYTES = 200_000_000
+/** A page asks for a few at once, and a reader may have many pages. */
+const MAX_WAITING_ANSWERS = 200
 
-/** Keeps the process for the next question, because to start one takes longer than most answers. While it is busy, others answer. */
-const createKeptProcess = (settings: Pick<Settings, 'out' | 'streams'>) => {
-  let free: AnswerProcess | undefined
-  let timer: NodeJS.Timeout | undefined
+interface FreeProcess extends Pick<Answered, 'bytes'> {
+  readonly used: AnswerProcess
+  readonly timer: NodeJS.Timeout
+}
+
+/** Two answer at a time. They stay for the next questions, because to start one takes longer than most answers. */
+const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
+  const free: FreeProcess[] = []
+  const take = (one = free.pop()): AnswerProcess | undefined => {
+    clearTimeout(one?.timer)
+    return one?.used
+  }
+  const leave = (used: AnswerProcess): void => {
+    const at = free.findIndex((one) => one.used === used)
+    if (at >= 0) take(free.splice(at, 1)[0])
+  }
   const startKept = (): AnswerProcess => {
     const started = startProcess(settings)
-    void started.ended.then(() => {
-      if (free === started) free = undefined
-    })
+    void started.ended.then(() => leave(started))
     return started
   }
-  return async (task: Task): Promise<unknown> => {
-    const used = free ?? startKept()
-    free = undefined
-    clearTimeout(timer)
+  const keep = (used: AnswerProcess, bytes: number): void => {
+    if (free.reduce((sum, one) => sum + one.bytes, bytes) > MAX_IDLE_BYTES) {
+      used.end()
+      return
+    }
+    const timer = setTimeout(() => {
+      leave(used)
+      used.end()
+    }, IDLE_MS).unref()
+    free.push({ used, bytes, timer })
+  }
+  return queueWork(async (task: Task, signal): Promise<unknown> => {
+    const used = take() ?? startKept()
     try {
-      const { answer, bytes } = await used.ask(task)
-      if (free === undefined && bytes <= MAX_IDLE_BYTES) {
-        free = used
-        timer = setTimeout(() => {
-          free = undefined
-          used.end()
-        }, IDLE_MS).unref()
-      } else used.end()
+      const { answer, bytes } = await askUntil(used, task, signal)
+      keep(used, bytes)
       return answer
     } catch (error) {
       used.end()
       throw error
     }
-  }
+  }, MAX_WAITING_ANSWERS)
 }
 
 /** Without a shell that can limit a process, its own watcher alone ends it. */

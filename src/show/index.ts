@@ -47,8 +47,8 @@ export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers>
   readonly day?: Day
 }
 
-/** Answers in this process or in another one; undefined for an unknown stock or index. */
-export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>) => Promise<ShowAnswers[Kind]>
+/** Answers in this process or in another one, which `signal` ends; undefined for an unknown stock or index. */
+export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal?: AbortSignal) => Promise<ShowAnswers[Kind]>
 
 export const createShowRunner =
   (folder: MarketFolder): ShowRunner =>

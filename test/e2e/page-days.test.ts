@@ -23,7 +23,7 @@ describeInBrowser('recorded days', (open) => {
     const days = page.getByRole('combobox', { name: 'As known on' })
     await days.selectOption('2026-11-23')
     await page.waitForURL('**/?as-of=2026-11-23')
-    await page.getByText('As known on the evening of').waitFor()
+    await page.getByText('As known at').waitFor()
     await page.getByRole('link', { name: '23 Nov 2026' }).waitFor()
     await page.getByRole('link', { name: 'Market' }).click()
     await page.waitForURL('**/market?as-of=2026-11-23')

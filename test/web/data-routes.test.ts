@@ -109,3 +109,21 @@ describe('the routes of data', () => {
     expect(error).toMatch(/^unknown column: nam .*\nLINE 2: {3}nam\n {8} {2}\^\ncolumns of screener: .{1000}/)
   })
 })
+
+it('a reader that leaves ends the answer about a past day in the other process', async () => {
+  let begin: (signal: AbortSignal) => void = () => undefined
+  const begun = new Promise<AbortSignal>((resolve) => {
+    begin = resolve
+  })
+  const show = (_: unknown, signal?: AbortSignal): Promise<never> => {
+    if (signal) begin(signal)
+    return new Promise(() => undefined)
+  }
+  const { origin } = await startServer(undefined, { show })
+  const reader = new AbortController()
+  const asked = fetch(`${origin}/api/market?as-of=2026-02-12`, { signal: reader.signal })
+  const signal = await begun
+  reader.abort()
+  await expect(asked).rejects.toThrow()
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+})

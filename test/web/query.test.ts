@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createQueryRunner, listQueries, queueQueries } from '../../src/web/server/query.js'
+import { createQueryRunner, listQueries } from '../../src/web/server/query.js'
+import { queueWork } from '../../src/web/server/queue.js'
 import { marketWith, stock } from '../show/support.js'
 import { duckdb } from '../tables/support.js'
 
@@ -89,10 +90,10 @@ describe('the queue of queries', () => {
   const createQueue = () => {
     const ends = new Map<string, () => void>()
     const started: string[] = []
-    const run = queueQueries(({ sql }) => {
+    const run = queueWork(({ sql }: { readonly sql: string }) => {
       started.push(sql)
       return new Promise((resolve) => ends.set(sql, () => resolve({ columns: [], rows: [], isCut: false, ms: 0 })))
-    })
+    }, 8)
     const tick = () => new Promise((resolve) => setImmediate(resolve))
     const end = (sql: string) => {
       ends.get(sql)?.()

@@ -61,5 +61,11 @@ it('compares the day of an earlier run with the recorded day before it, and says
   const last = JSON.parse((await send(origin, '/api/changes')).body) as unknown
   expect(last).toMatchObject({ sections: [{ section: 'bands', count: 1 }], notes: [`there was no ${DEALS} before to compare with`] })
   expect(await ask('r4')).toEqual(last)
+  // Of two records of a day the first one answers: its run is the one with changes.
+  expect(JSON.parse((await send(origin, '/api/days')).body)).toEqual([
+    { day: '2026-02-13', run: 'r4', knownAt: '2026-02-13T14:30:00.000Z', timing: 'final' },
+    { day: '2026-02-12', run: 'r2', knownAt: '2026-02-12T14:30:00.000Z', timing: 'final' },
+    { day: '2026-02-11', run: 'r1', knownAt: '2026-02-11T14:30:00.000Z', timing: 'final' },
+  ])
   expect(await ask('none')).toEqual({ error: 'no run none is recorded in this folder' })
 })

@@ -62,7 +62,8 @@ export interface PastDay {
 
 /**
  * Reads tables as they stood on a day: lists as the newest record until then has them; filings and news that were known by then; candles
- * until then. `used` is the newest recorded day until then, if a table needs one; `listAnswers` notes answers that are not of the day itself.
+ * until then. `used` is the newest recorded day until then, if a table needs one; `listAnswers` notes answers that are not of the day itself, or
+ * not of all that was known.
  *
  * @throws UsageError if a list is needed, and the history begins later
  * @throws DamagedFileError if the record that answers is damaged; other days are left out
@@ -86,6 +87,7 @@ export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
     if (table.identity === undefined) throw new UsageError(`the days of ${table.name} are not kept`)
     const damage = history.damages.find((one) => one.day === used)
     if (damage && history.records.every((record) => record.day !== used)) throw new DamagedFileError(describeDamage(damage))
+    answers.set(table.name, 'only documents that the newest files still have')
     const seen = await readFirstSeen(history, warn)
     return { files: [...files, ...seen.files], select: await buildSelect(table, folder, { known: { day, seen: seen.select } }) }
   }

@@ -76,7 +76,12 @@ export interface FolderChanges {
 /** `GET /api/days`: the days that are recorded, the newest first. */
 export interface RecordedDay {
   readonly day: string
+  /** The run whose record answers for the day. */
   readonly run?: string
+  /** When that record was collected, ISO 8601. */
+  readonly knownAt: string
+  /** After the session, in it, or after the next one had begun. */
+  readonly timing: 'final' | 'session' | 'late'
 }
 
 /** The body of every answer that is an error. */

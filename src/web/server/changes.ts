@@ -3,7 +3,7 @@ import { omitUndefined } from '../../model/row.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import { groupByStock } from '../../show/brief.js'
 import { statFile } from '../../storage/file-system.js'
-import { chooseList, listListedDays } from '../../storage/history/choose.js'
+import { chooseList, listDays, listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
 import { SECTIONS, type Section, sectionNames } from '../../tables/diff/change.js'
@@ -121,10 +121,13 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
   }
 }
 
-/** The recorded days, the newest first, each with the run that recorded it. */
-export const listRecordedDays = async (root: string): Promise<readonly RecordedDay[]> => {
-  const history = await openHistory(root)
-  return listListedDays(history)
-    .map((day): RecordedDay => omitUndefined({ day, run: history.records.findLast((record) => record.day === day)?.run }))
+/** The recorded days, the newest first, each with the record that answers for it. */
+export const listRecordedDays = async (root: string): Promise<readonly RecordedDay[]> =>
+  listDays(await openHistory(root))
+    .flatMap(({ day, records, isMisdated }): readonly RecordedDay[] => {
+      const record = records.find(({ lists }) => Object.keys(lists).length > 0)
+      if (record === undefined || isMisdated) return []
+      const { run, knownAt, timing } = record
+      return [omitUndefined({ day, run, knownAt, timing })]
+    })
     .toReversed()
-}

@@ -1,5 +1,4 @@
 import { listTables } from '../../engine/define-stream.js'
-import { UsageError } from '../../model/errors.js'
 import { listColumns } from '../../model/table.js'
 import { readDay } from '../../model/trading-day.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
@@ -7,7 +6,8 @@ import { type LimitedResult, runLimitedQuery } from '../../tables/limited-query.
 import { listSavedQueries } from '../../tables/saved-queries.js'
 import { listViews } from '../../tables/views/index.js'
 import { workedQueries } from '../../tables/worked-queries.js'
-import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../api/query.js'
+import type { QueriesAnswer, QueryAnswer } from '../api/query.js'
+import type { QueryRunner } from './queue.js'
 
 /** The saved and the worked queries, and the tables that they may use. */
 export const listQueries = async ({ root, streams }: MarketFolder): Promise<QueriesAnswer> => {
@@ -27,44 +27,6 @@ const MAX_ROWS = 10_000
 const DEFAULT_ROWS = 1_000
 /** Later the query is ended: the page and a run share the machine. */
 const TIME_LIMIT_MS = 60_000
-
-/** Answers a query. */
-export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>
-
-const MAX_RUNNING = 2
-const MAX_WAITING = 8
-
-/** Lets two queries run at a time; the others wait for their turn, in order. One whose reader leaves gives up its place. */
-export const queueQueries = (run: QueryRunner): QueryRunner => {
-  let running = 0
-  const waiting: (() => void)[] = []
-  const waitForTurn = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const begin = (): void => {
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      const leave = (): void => {
-        waiting.splice(waiting.indexOf(begin), 1)
-        reject(new UsageError('stopped'))
-      }
-      waiting.push(begin)
-      signal.addEventListener('abort', leave, { once: true })
-    })
-  return async (request, signal) => {
-    if (waiting.length >= MAX_WAITING) throw new UsageError(`${MAX_WAITING} queries are waiting already; stop one, or try again later`)
-    if (running < MAX_RUNNING) running += 1
-    else await waitForTurn(signal)
-    try {
-      return await run(request, signal)
-    } finally {
-      // The next one takes the place over.
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
-  }
-}
 
 /** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
 export const createQueryRunner =

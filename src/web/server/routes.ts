@@ -20,8 +20,8 @@ import type { RunList } from '../api/runs.js'
 import { listRecordedDays } from './changes.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
-import type { QueryRunner } from './query.js'
-import type { Route } from './route.js'
+import { type QueryRunner, queueWork } from './queue.js'
+import type { Route, RouteRequest } from './route.js'
 import { describeRun, toRunRow } from './runs.js'
 
 /** The routes about the folder and its runs. */
@@ -63,21 +63,21 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
   const routes: readonly Route[] = [
     ...runRoutes,
     { path: '/api/days', answer: () => listRecordedDays(folder.root) },
-    { path: '/api/today', answer: ({ query }) => readToday(query).catch(refuse) },
+    { path: '/api/today', answer: (request) => readToday(request).catch(refuse) },
     {
       path: '/api/stocks',
-      answer: ({ query }) =>
-        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }).catch(refuse),
+      answer: ({ query, signal }) =>
+        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuse),
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
-    { path: '/api/market', answer: ({ query }) => readMarket(query).catch(refuse) },
-    { path: '/api/market/feed', answer: ({ query }) => readFeed(query).catch(refuse) },
-    { path: '/api/market/stocks', answer: ({ query }) => readStocks(query).catch(refuse) },
+    { path: '/api/market', answer: (request) => readMarket(request).catch(refuse) },
+    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuse) },
+    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuse) },
     ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query }) =>
-        found(show({ show: 'list', name, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
+      answer: ({ params: { name = '' }, query, signal }) =>
+        found(show({ show: 'list', name, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
@@ -96,21 +96,23 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
 const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Route[] => [
   {
     path: '/api/stock/:symbol',
-    answer: ({ params: { symbol = '' }, query }) => found(show({ show: 'stock', name: symbol, ...readAsOf(query) }), symbol).catch(refuse),
+    answer: ({ params: { symbol = '' }, query, signal }) =>
+      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuse),
   },
   {
     path: '/api/stock/:symbol/candles',
-    answer: ({ params: { symbol = '' }, query }) =>
-      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }), symbol).catch(refuse),
+    answer: ({ params: { symbol = '' }, query, signal }) =>
+      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuse),
   },
   {
     path: '/api/stock/:symbol/list/:name',
-    answer: ({ params: { symbol = '', name = '' }, query }) =>
-      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }), name, `there is no list ${name}`).catch(refuse),
+    answer: ({ params: { symbol = '', name = '' }, query, signal }) =>
+      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
   },
   {
     path: '/api/index/:name',
-    answer: ({ params: { name = '' }, query }) => found(show({ show: 'index', name, ...readAsOf(query) }), name).catch(refuse),
+    answer: ({ params: { name = '' }, query, signal }) =>
+      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuse),
   },
   {
     path: '/api/index/:name/candles',
@@ -122,10 +124,10 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
 const rememberShown =
   (folder: MarketFolder, show: ShowRunner) =>
   <Kind extends 'market' | 'today' | 'feed' | 'list'>(kind: Kind, name = '') =>
-  (query = new URLSearchParams()): Promise<ShowAnswers[Kind]> => {
-    const request = { show: kind, name, ...readAsOf(query) }
+  ({ query, signal }: Partial<RouteRequest> = {}): Promise<ShowAnswers[Kind]> => {
+    const request = { show: kind, name, ...readAsOf(query ?? new URLSearchParams()) }
     // Days of the past are asked seldom, and would fill the memory.
-    if (request.day !== undefined) return show<Kind>(request)
+    if (request.day !== undefined) return show<Kind>(request, signal)
     return folder.remember(`${kind} ${name}`, [REPORT, MASTER_MAP], () => show<Kind>(request))
   }
 
@@ -141,8 +143,8 @@ const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route =
       if (day !== undefined && readDay(day) === undefined)
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
       if (runner === undefined) {
-        const { createQueryRunner, queueQueries } = await import('./query.js')
-        runner ??= queueQueries(ask ?? createQueryRunner(folder))
+        const { createQueryRunner } = await import('./query.js')
+        runner ??= queueWork(ask ?? createQueryRunner(folder), MAX_WAITING)
       }
       const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
       return runner(request, signal).catch((error: unknown) => {
@@ -157,6 +159,8 @@ const refuse = (error: unknown): never => {
   throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 
+/** Queries. */
+const MAX_WAITING = 8
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
 

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { RecordedDay } from '../../api/state.js'
 import type { PageContext, Place } from '../view.js'
 import { fetchJson } from './fetch-json.js'
-import { formatDay } from './format.js'
+import { formatDay, formatDayOf, formatTime } from './format.js'
 
 /** The key of the day in the address. */
 export const AS_OF = 'as-of'
@@ -56,8 +56,17 @@ export const dayPicker = (page: PageContext): TemplateResult | typeof nothing =>
   </div>`
 }
 
-/** Says that what is shown is not of now. */
+/** Says that what is shown is not of now, and when it was known. */
 export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | typeof nothing => {
-  const day = query.get(AS_OF)
-  return day === null ? nothing : html`<p class="as-of" role="status">As known on the evening of <b>${formatDay(day)}</b>.</p>`
+  const asked = query.get(AS_OF)
+  if (asked === null) return nothing
+  const found = days.find((one) => one.day <= asked)
+  return html`<p class="as-of" role="status">${found ? describeDay(found, asked) : html`As of <b>${formatDay(asked)}</b>.`}
+    Of filings and news only documents that the newest files still have.</p>`
+}
+
+const describeDay = ({ day, knownAt, timing }: RecordedDay, asked: string): TemplateResult => {
+  const at = Date.parse(knownAt)
+  const about = { final: 'after the session', session: 'during the session', late: `too late for ${formatDay(day)}` }[timing]
+  return html`${day === asked ? '' : `No record of ${formatDay(asked)}. `}As known at ${formatTime(at).slice(0, 5)} IST on <b>${formatDayOf(at)}</b>, ${about}.`
 }
