@@ -929,6 +929,21 @@ describe('the options of a verification', () => {
     ])
   })
 
+  it('are all but the files left out while the master list is damaged', async () => {
+    const folder = copyOfAnother()
+    writeFileSync(join(folder.path, 'master_isin_map.json'), '[{')
+    rmSync(join(folder.path, 'fundamental_data.json'))
+    const { findings, gone, passed } = await verified(folder, { symbols: [names.a], limits: { errors: 0 } })
+    expect(findings.map(({ check, severity, file }) => [check, severity, file])).toEqual(
+      expect.arrayContaining([
+        ['files', 'error', 'master_isin_map.json'],
+        ['files', 'error', 'fundamental_data.json'],
+      ]),
+    )
+    expect(findings.filter(({ check }) => check !== 'files')).toEqual([])
+    expect([gone, passed]).toEqual([[], [{ limit: 'errors', allowed: 0, found: findings.length }]])
+  })
+
   it('are rejected for a symbol that is not listed, and for a folder without a market', async () => {
     await expect(verified(outputFolder(clean), { symbols: [`${names.a}X`] })).rejects.toThrow(UsageError)
     await expect(verified(outputFolder(join(clean, 'none')))).rejects.toMatchObject({
