@@ -90,7 +90,7 @@ const sampleActions = ({ ISIN, split, events = [] }: SampleStock, around: number
   return [
     ...usual,
     ...[...(split ? [split] : []), ...splits].map(({ type, on, factor }) => ({
-      ...{ ActType: type, ExDate: on, RecDate: on, Note: type === 'BONUS' ? `${factor - 1}:1` : `1:${factor}` },
+      ...{ ActType: type, ExDate: on, RecDate: on, Note: `1:${factor}` },
     })),
   ]
 }

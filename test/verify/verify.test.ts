@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
@@ -932,7 +932,7 @@ describe('the options of a verification', () => {
   it('are all but the files left out while the master list is damaged', async () => {
     const folder = copyOfAnother()
     writeFileSync(join(folder.path, 'master_isin_map.json'), '[{')
-    rmSync(join(folder.path, 'fundamental_data.json'))
+    writeFileSync(join(folder.path, 'fundamental_data.json'), '[{')
     const { findings, gone, passed } = await verified(folder, { symbols: [names.a], limits: { errors: 0 } })
     expect(findings.map(({ check, severity, file }) => [check, severity, file])).toEqual(
       expect.arrayContaining([
