@@ -7,8 +7,8 @@ import type { RunLogEntry } from '../model/run-log.js'
 import { describeStale, stripBrackets, wasStopped } from '../model/script-figures.js'
 import { toDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
-import { diff } from '../tables/diff/diff.js'
-import { readStocks, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
+import { type Difference, diff } from '../tables/diff/diff.js'
+import { readStocksIfIntact, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
 import type { Signal } from '../tables/watch/compare-rows.js'
 import { readSignals } from '../tables/watch/record.js'
 import type { Finding } from '../verify/finding.js'
@@ -83,12 +83,15 @@ export interface BriefOptions {
   readonly unchecked: readonly string[]
 }
 
+const WITHOUT_LIST: Omit<Difference, 'folder'> = { since: null, notes: ['changes: the master list is damaged'], counts: {}, changes: [] }
+
 /** What the last run of a folder did, what it changed, and what deserves a look. */
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
   const { report, runs, streams, failedRules, exchange, watchlist, findings, newestSession, unchecked } = options
-  const difference = await diff(root, { exchange })
+  const list = await readStocksIfIntact(root)
+  const difference = list === undefined ? WITHOUT_LIST : await diff(root, { exchange })
   const signals = await readSignals(root, { since: 'newest' })
-  const { wanted, wrong } = await selectFolderSymbols(root, watchlist, { stocks: await readStocks(root) })
+  const { wanted, wrong } = await selectFolderSymbols(root, list === undefined ? {} : watchlist, { stocks: list ?? [] })
   const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
   return omitUndefined({
     ...{ folder: root, run, asOf, asOfSession, outcome, error, durationMs, stocks, newestSession },

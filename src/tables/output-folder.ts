@@ -39,6 +39,13 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
   )
 }
 
+/** The stocks of the master list; undefined while it is damaged. */
+export const readStocksIfIntact = (root: string): Promise<readonly Stock[] | undefined> =>
+  readStocks(root).catch((error: unknown) => {
+    if (error instanceof DamagedFileError) return undefined
+    throw error
+  })
+
 /** Those of some symbols that stocks had earlier, and the present symbols of these stocks. */
 export const findRenames = async (
   root: string,

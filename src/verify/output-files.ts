@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { DAYS, MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
 import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
@@ -9,6 +10,7 @@ import {
   DAMAGED,
   digestFile,
   forEachYielding,
+  isOldDigest,
   listOutputFiles,
   type OutputDigest,
   readOutputDigests,
@@ -111,6 +113,8 @@ const nameTemporary = (file: string): string => join(dirname(file), `.${basename
 
 const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
 
+export const LIST_DAMAGED = createFinding('the master list is damaged', MASTER_MAP)
+
 const WAY_OUT = 'restore it, or delete it and fetch it again'
 
 /** Reads every output and compares it with the digest of what a run wrote. */
@@ -135,7 +139,7 @@ const compareContent = (
   wanted: OutputDigest | undefined,
   isRunning: boolean,
 ): Pick<Finding, 'severity' | 'detail'> | undefined => {
-  if (wanted === undefined)
+  if (wanted === undefined || isOldDigest(wanted))
     return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
   try {
     const { digest, stamp } = digestFile(path)

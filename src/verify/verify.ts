@@ -7,7 +7,7 @@ import {
   describeUnlisted,
   type FolderSymbols,
   readReport,
-  readStocks,
+  readStocksIfIntact,
   type SymbolOptions,
   selectFolderSymbols,
 } from '../tables/output-folder.js'
@@ -27,7 +27,7 @@ import {
 } from './finding.js'
 import { HISTORY_CHECKS, verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import { checkDigests, FILE_CHECKS, findStreamFiles, mergePerFile, readRecordedFiles } from './output-files.js'
+import { checkDigests, FILE_CHECKS, findStreamFiles, LIST_DAMAGED, mergePerFile, readRecordedFiles } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
@@ -56,20 +56,25 @@ export interface VerifyOptions extends SymbolOptions {
 
 /**
  * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
- * list of accepted findings, and that only with `accept`, and the list of open ones, only with `isSettled`.
+ * list of accepted findings, and that only with `accept`, and the list of open ones, only with `isSettled`. While the master list is damaged,
+ * only `files` are checked, of all stocks.
  *
  * @throws UsageError if there is no such folder, or no master list in it
  * @throws StorageError if its list of accepted findings is damaged
  * @throws UsageError for an unknown symbol
  */
-export const verify = async (root: string, options: VerifyOptions): Promise<Verification> => {
+export const verify = async (root: string, given: VerifyOptions): Promise<Verification> => {
   await checkFolder(root)
-  const stocks = await readStocks(root)
+  const list = await readStocksIfIntact(root)
+  const stocks = list ?? []
+  // Without the list, every record is a stray, and what was found before is gone.
+  const options: VerifyOptions = list === undefined ? { ...given, only: ['files'], symbols: undefined, since: undefined } : given
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
   const facts = await readFacts(root, options, stocks)
   const { report, files, calendar, history } = facts
-  const { found, unchecked } = await makeChecks(facts)
+  const { found: others, unchecked } = await makeChecks(facts)
+  const found = list === undefined ? mergePerFile([LIST_DAMAGED, ...others]) : others
   const lastDay = calendar.last === undefined ? undefined : numberToDay(calendar.last)
   const tradedValues = new Map(facts.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue]))
   const selected = sortFindings(found.filter(isSelected), { tradedValues, last: lastDay })
@@ -90,6 +95,7 @@ export const verify = async (root: string, options: VerifyOptions): Promise<Veri
     history: history.range,
     coverage: countCoverage(facts.stocks, calendar),
     notes: [
+      ...(list === undefined ? ['all checks but "files": the master list is damaged'] : []),
       ...describeUnlisted(selection),
       ...new Set(unchecked.filter(({ names }) => names.some((name) => only.includes(name))).map(({ text }) => text)),
       ...notes,

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
@@ -85,6 +85,27 @@ describe.runIf(duckdb)('bundles', () => {
       '2026-02-06,20,21,19,20,1000,0,1',
       '',
     ])
+  })
+
+  it('for zipline lose the files of symbols that are gone, but no file of others', async () => {
+    const [dir, out] = [temporaryFolder(), market()]
+    const write = () => lastValueFrom(zipline(dir, { streams }).write(out))
+    await write()
+    const foreign = join(dir, 'daily/mine.csv')
+    writeFileSync(foreign, 'a,b\n')
+    rmSync(join(out, 'ohlcv_data/B&B.csv'))
+    await expect(write()).rejects.toThrow('has a file that no export creates: mine.csv')
+    expect(readdirSync(join(dir, 'daily'))).toHaveLength(3)
+    rmSync(foreign)
+    await write()
+    expect(readdirSync(join(dir, 'daily'))).toEqual(['A.csv'])
+  })
+
+  it.each([qlib, zipline])('are not written into the output folder (%o)', async (bundle) => {
+    const out = market()
+    for (const dir of [out, join(out, 'new/bundle')])
+      await expect(lastValueFrom(bundle(dir, { streams }).write(out))).rejects.toThrow('is in the output folder')
+    expect(existsSync(join(out, 'new'))).toBe(false)
   })
 
   it('grow by what is new, and are written again where they do not continue', async () => {

@@ -91,7 +91,10 @@ describe('a deep check', () => {
     change(place('ALPHA'), flipBit(403))
     change(place('BETA'), (content) => content.toString().replace(/,1\n/, ',7\n'), EVENING + DAY)
     const digests = join(out, '.scripstream/output-digests')
-    change(digests, (content) => content.toString().replace(/.* ohlcv_data\/GAMMA.csv\n/, ''))
+    // An early version wrote 32 digits: the file is still known.
+    const edit = (text: string): string =>
+      text.replace(/.* ohlcv_data\/GAMMA.csv\n/, '').replace(/^[\da-f]{8}(?= .* market_news\/ALPHA)/m, '0'.repeat(32))
+    change(digests, (content) => edit(content.toString()))
     expect(await filesWrong(out, false)).toEqual([])
     rmSync(join(out, NEWS))
     expect(await filesWrong(out)).toEqual([

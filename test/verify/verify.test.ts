@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { UsageError } from '../../src/model/errors.js'
@@ -927,6 +927,21 @@ describe('the options of a verification', () => {
       { limit: 'errors', allowed: 0, found: 1 },
       { limit: 'warnings', allowed: 0, found: 1 },
     ])
+  })
+
+  it('are all but the files left out while the master list is damaged', async () => {
+    const folder = copyOfAnother()
+    writeFileSync(join(folder.path, 'master_isin_map.json'), '[{')
+    writeFileSync(join(folder.path, 'fundamental_data.json'), '[{')
+    const { findings, gone, passed } = await verified(folder, { symbols: [names.a], limits: { errors: 0 } })
+    expect(findings.map(({ check, severity, file }) => [check, severity, file])).toEqual(
+      expect.arrayContaining([
+        ['files', 'error', 'master_isin_map.json'],
+        ['files', 'error', 'fundamental_data.json'],
+      ]),
+    )
+    expect(findings.filter(({ check }) => check !== 'files')).toEqual([])
+    expect([gone, passed]).toEqual([[], [{ limit: 'errors', allowed: 0, found: findings.length }]])
   })
 
   it('are rejected for a symbol that is not listed, and for a folder without a market', async () => {

@@ -8,7 +8,7 @@ import { describeInstall } from '../install.js'
 import { folderFlags } from '../options.js'
 import { printWarning } from '../terminal/print.js'
 import { clean, cut, wrap } from '../terminal/text.js'
-import { addTools, INSTRUCTIONS, type ToolRunner } from './tools.js'
+import { addTools, INSTRUCTIONS, type ToolRunner, tools } from './tools.js'
 
 const PACKAGE = '@modelcontextprotocol/server'
 
@@ -24,7 +24,7 @@ export const addMcp = defineCommand({
     [
       'Speaks MCP on stdin and stdout, and ends when stdin is closed. In the configuration of an agent, in an entry of "mcpServers":',
       '"command": "scripstream", "args": ["mcp", "--out", "/srv/market"]',
-      `Its tools only read the folder: tables, query, show, changes. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
+      `Its tools only read the folder: ${Object.keys(tools).join(', ')}. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
     ].flatMap((text) => wrap(text, columns, 0)),
   endsBySignal: true,
   run: (_, { io, dependencies, settings: load }) => {

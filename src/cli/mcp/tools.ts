@@ -203,4 +203,5 @@ const signals = tool({
   },
 })
 
-const tools: Readonly<Record<string, Tool>> = { tables, query, show, changes, signals }
+/** All tools by name. */
+export const tools: Readonly<Record<string, Tool>> = { tables, query, show, changes, signals }

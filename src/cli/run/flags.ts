@@ -1,6 +1,5 @@
 import { Option } from 'commander'
 import type { RunOptions } from '../../collector.js'
-import type { StreamDefinition } from '../../engine/define-stream.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
 import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
@@ -23,9 +22,8 @@ const underTitle = <All extends options.Flags>(title: string, flags: All): All =
 }
 
 /** Flags that "scripstream help settings" shows: most have a setting. */
-const rareFlags = (streams: readonly StreamDefinition[]) => {
+const rareFlags = () => {
   const flags = underTitle('More:', {
-    with: options.withOption(streams),
     recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
     patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
       options.readDuration('--patience', text, MAX_PATIENCE_MS),
@@ -46,6 +44,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
   ...underTitle('What is collected:', {
     only: options.streamsOption('--only', 'only these streams and those that they need', streams),
     skip: options.streamsOption('--skip', 'all streams except these', streams),
+    with: options.withOption(streams),
     symbols: symbolsOption(),
     asOf: asOfOption(io),
     retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
@@ -71,7 +70,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
     logFile: flag('--log-file <file>', 'also write the log to this file (5 of 10 MB are kept)'),
   }),
-  ...rareFlags(streams),
+  ...rareFlags(),
 })
 
 export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>

@@ -1,8 +1,8 @@
-import { join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import { createFileNames } from '../../model/stock.js'
 import { disk } from '../../storage/disk.js'
-import { createFolder, ignoreMissing, writeFileAtomically } from '../../storage/file-system.js'
+import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } from '../../storage/file-system.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
 import { defineExport, loadTables } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
@@ -30,6 +30,8 @@ interface Bundle {
     stocks: readonly (readonly [symbol: string, first: string, last: string])[],
     days: readonly string[],
   ) => Readonly<Record<string, Buffer>>
+  /** A folder of which every file is read, and how each begins. Those that an export does not write are removed. */
+  readonly whole?: { readonly folder: string; readonly header: string }
 }
 
 /** Actions count on the first session from their day on. */
@@ -45,12 +47,15 @@ SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesc
 FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.day = c.day ORDER BY c.symbol, c.day`
 
 /** An export of the candles as the files of a back-test program. A file that continues the one before is only appended to. */
-const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOptions): Export => {
+const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: ExportOptions): Export => {
   if (options.tables !== undefined) throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
   const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
     loadTables(exporting, async () => {
       const { connection } = exporting
+      const target = resolve(dir)
+      await assertOutside(target, exporting.root)
+      const old = new Set(whole && (await listOwnFiles(target, whole)))
       const read = await connection.runAndReadAll('SELECT DISTINCT CAST(day AS VARCHAR) FROM candles_adjusted ORDER BY 1')
       const days = read.getRows().map(([day]) => String(day))
       const all = (await connection.runAndReadAll('SELECT DISTINCT symbol FROM candles_adjusted ORDER BY 1'))
@@ -61,7 +66,10 @@ const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOp
       let rows = 0
       let [symbol, sessions]: [string, Session[]] = ['', []]
       const write = async (files: Readonly<Record<string, Buffer>>): Promise<void> => {
-        for (const [path, bytes] of Object.entries(files)) await writeContinued(join(resolve(dir), path), bytes)
+        for (const [path, bytes] of Object.entries(files)) {
+          await writeContinued(join(target, path), bytes)
+          old.delete(path)
+        }
       }
       const endStock = async (): Promise<void> => {
         const [first, last] = [sessions[0], sessions.at(-1)]
@@ -82,9 +90,32 @@ const defineBundle = (dir: string, { ofStock, ofAll }: Bundle, options: ExportOp
         }
       await endStock()
       await write(ofAll(stocks, days))
+      for (const path of old) await disk.rm(join(target, path), { force: true })
       return rows
     }),
   )
+}
+
+/** A path without links, also of what does not exist yet. */
+const resolveLinks = (path: string): Promise<string> =>
+  disk.realpath(path).catch(async () => (dirname(path) === path ? path : join(await resolveLinks(dirname(path)), basename(path))))
+
+const assertOutside = async (target: string, root: string): Promise<void> => {
+  const path = relative(root, await resolveLinks(target))
+  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) return
+  throw new UsageError(`${target} is in the output folder, which is not for exports; choose another folder`)
+}
+
+/** Throws if a folder has a file that no export creates. Leftovers of a killed export are among its own. */
+const listOwnFiles = async (target: string, { folder, header }: NonNullable<Bundle['whole']>): Promise<readonly string[]> => {
+  const names = (await disk.readdir(join(target, folder)).catch(ignoreMissing)) ?? []
+  for (const name of names) {
+    if (isTemporaryName(name)) continue
+    const isOwn = name.endsWith('.csv') && (await disk.readFile(join(target, folder, name))).toString('latin1').startsWith(header)
+    if (!isOwn)
+      throw new UsageError(`${join(target, folder)} has a file that no export creates: ${name}; choose another folder or move it away`)
+  }
+  return names.map((name) => `${folder}/${name}`)
 }
 
 /** Writes a file: nothing if it has these bytes, only the rest if they begin with it, as after a kill. */
@@ -137,7 +168,7 @@ const QLIB: Bundle = {
 /**
  * Exports the candles as a data folder of qlib, with prices and volume across splits and bonuses.
  *
- * @throws UsageError for a selection of tables
+ * @throws UsageError for a selection of tables, and, when it runs, for a folder in the output folder
  * @example qlib('./qlib', { streams }).write('./data').subscribe()
  */
 export const qlib = (dir: string, options: ExportOptions): Export => defineBundle(dir, QLIB, options)
@@ -149,17 +180,19 @@ const toDecimal = (value: number): string => String(Number(value.toFixed(4)))
 const toLine = ({ day, prices, volume, then, split, dividend }: Session): string =>
   `${[day, ...prices.map((price) => toDecimal(price * then)), Math.round(volume / then), toDecimal(dividend), toDecimal(split)].join(',')}\n`
 
+const ZIPLINE_HEADER = 'date,open,high,low,close,volume,dividend,split\n'
+
 const ZIPLINE: Bundle = {
-  ofStock: (symbol, sessions) => ({
-    [`daily/${symbol}.csv`]: Buffer.from(`date,open,high,low,close,volume,dividend,split\n${sessions.map(toLine).join('')}`),
-  }),
+  ofStock: (symbol, sessions) => ({ [`daily/${symbol}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${sessions.map(toLine).join('')}`) }),
   ofAll: () => ({}),
+  whole: { folder: 'daily', header: ZIPLINE_HEADER },
 }
 
 /**
- * Exports the candles as a folder for the csvdir bundle of zipline, with prices as they were and the splits, bonuses and dividends.
+ * Exports the candles as a folder for the csvdir bundle of zipline, with prices as they were and the splits, bonuses and dividends. Files of
+ * `daily/` that it does not write, of symbols that are gone, are removed.
  *
- * @throws UsageError for a selection of tables
+ * @throws UsageError for a selection of tables, and, when it runs, for a folder in the output folder or with files that no export creates
  * @example zipline('./zipline', { streams }).write('./data').subscribe()
  */
 export const zipline = (dir: string, options: ExportOptions): Export => defineBundle(dir, ZIPLINE, options)
