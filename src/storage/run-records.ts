@@ -3,7 +3,8 @@ import { REPORT_FILE, toStatePath } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
-import { readStateDocument, readTextFile } from './file-system.js'
+import { disk } from './disk.js'
+import { readTextFile } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
 
 /** What a folder knows of its runs. */
@@ -17,9 +18,13 @@ export interface RunRecords {
 }
 
 /** Whether the data of a folder is simulated, as the first run that stored some has noted. */
-export const readIsSimulated = async (root: string): Promise<boolean> => {
-  const source = await readStateDocument(statePaths(root).source)
-  return isRow(source) && source.simulated === true
+export const readIsSimulated = (root: string): boolean => {
+  try {
+    const source: unknown = JSON.parse(disk.readFileSync(statePaths(root).source, 'utf8'))
+    return isRow(source) && source.simulated === true
+  } catch {
+    return false
+  }
 }
 
 /**

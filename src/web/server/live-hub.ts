@@ -25,6 +25,8 @@ export interface HubOptions {
   readonly tick$?: Observable<unknown>
   /** When the report of the last run was written. */
   readonly readReportTime?: () => number | undefined
+  /** Whether the data of the folder is simulated. */
+  readonly readIsSimulated?: () => boolean
   /** Notes what a look at the run throws. */
   readonly wall?: Wall | undefined
 }
@@ -42,13 +44,14 @@ interface SentState {
   readonly streams: ReadonlyMap<string, string>
   readonly summary: string
   readonly report?: number | undefined
+  readonly isSimulated?: boolean
 }
 
 const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
 
 export const createLiveHub = (
   read: LiveSource,
-  { tick$ = interval(TICK_MS), readReportTime = () => undefined, wall = createWall() }: HubOptions = {},
+  { tick$ = interval(TICK_MS), readReportTime = () => undefined, readIsSimulated = () => false, wall = createWall() }: HubOptions = {},
 ): LiveHub => {
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
@@ -58,13 +61,18 @@ export const createLiveHub = (
   let sent = NOTHING
   let ticking: Subscription | undefined
 
-  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, { run: sent.state ?? null, report: sent.report ?? null })
+  const snapshot = (): string =>
+    toEvent('snapshot', `${session}-${id}`, {
+      run: sent.state ?? null,
+      report: sent.report ?? null,
+      isSimulated: sent.isSimulated ?? false,
+    })
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
   const look = (): void => {
     const previous = sent
-    sent = { ...describeState(read()), report: readReportTime() }
+    sent = { ...describeState(read()), report: readReportTime(), isSimulated: readIsSimulated() }
     const change = findChange(sent, previous)
     if (change === undefined) return
     id += 1
@@ -102,7 +110,8 @@ export const createLiveHub = (
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
       const state = await readState().catch(() => undefined)
-      await endAll(readers, toEvent('snapshot', `${session}-${id}`, { run: null, report: readReportTime() ?? null, state }), tick$)
+      const end: LiveSnapshot = { run: null, report: readReportTime() ?? null, isSimulated: readIsSimulated(), state }
+      await endAll(readers, toEvent('snapshot', `${session}-${id}`, end), tick$)
     },
   }
 }
@@ -127,7 +136,8 @@ const toSummary = ({ phases: _, streams: __, ...summary }: LiveRunState): LiveSu
 
 const findChange = (next: SentState, previous: SentState): LiveChange | 'another run' | undefined => {
   const { state } = next
-  if (state?.run !== previous.state?.run || next.report !== previous.report) return 'another run'
+  if (state?.run !== previous.state?.run || next.report !== previous.report || next.isSimulated !== previous.isSimulated)
+    return 'another run'
   if (state === undefined) return undefined
   const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
   return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }
