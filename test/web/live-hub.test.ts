@@ -152,7 +152,7 @@ describe('readers of a run', () => {
     tick()
     report(9)
     tick()
-    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time })))
+    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time, isSimulated: false })))
     expect(open(reader.events.at(-1)?.id).events).toEqual([])
     expect(open(reader.events[0]?.id).events.map(({ data }) => data.report)).toEqual([9])
   })

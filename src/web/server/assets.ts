@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { StorageError } from '../../model/errors.js'
-import { readIsSimulated } from '../../storage/run-records.js'
+import { readIsSimulated } from '../../storage/run-state.js'
 
 /** A file of the page. */
 export interface Asset {

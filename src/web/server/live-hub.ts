@@ -61,18 +61,14 @@ export const createLiveHub = (
   let sent = NOTHING
   let ticking: Subscription | undefined
 
-  const snapshot = (): string =>
-    toEvent('snapshot', `${session}-${id}`, {
-      run: sent.state ?? null,
-      report: sent.report ?? null,
-      isSimulated: sent.isSimulated ?? false,
-    })
+  const readFolder = () => ({ report: readReportTime(), isSimulated: readIsSimulated() })
+  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, toSnapshot(sent))
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
   const look = (): void => {
     const previous = sent
-    sent = { ...describeState(read()), report: readReportTime(), isSimulated: readIsSimulated() }
+    sent = { ...describeState(read()), ...readFolder() }
     const change = findChange(sent, previous)
     if (change === undefined) return
     id += 1
@@ -110,11 +106,16 @@ export const createLiveHub = (
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
       const state = await readState().catch(() => undefined)
-      const end: LiveSnapshot = { run: null, report: readReportTime() ?? null, isSimulated: readIsSimulated(), state }
-      await endAll(readers, toEvent('snapshot', `${session}-${id}`, end), tick$)
+      await endAll(readers, toEvent('snapshot', `${session}-${id}`, { ...toSnapshot({ ...NOTHING, ...readFolder() }), state }), tick$)
     },
   }
 }
+
+const toSnapshot = ({ state, report, isSimulated = false }: SentState): LiveSnapshot => ({
+  run: state ?? null,
+  report: report ?? null,
+  isSimulated,
+})
 
 const isRunning = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
 

@@ -132,3 +132,9 @@ export const renderFix = ({ folder, isActive, last }: FolderState): TemplateResu
   const command = `scripstream run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`
   return html`<p class="fix">A run fetches it: ${copyable(command)}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
+
+/** How long a stopped run has been silent, or nothing. */
+export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
+  isLost
+    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
+    : nothing

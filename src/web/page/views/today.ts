@@ -9,8 +9,7 @@ import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
-import { describeChanges, renderAnswer, renderFix } from '../run/answer.js'
-import { renderLost } from '../run/detail.js'
+import { describeChanges, renderAnswer, renderFix, renderLost } from '../run/answer.js'
 import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 import { signalsPanel } from './today-signals.js'
@@ -32,6 +31,19 @@ const SHOWN_INDICES = 6
 /** The stocks of the chosen list. */
 let own: Later<OwnStocksAnswer> | undefined
 
+/** Whether the folder holds other data than at the call before, or the server has ended or is back. */
+const createComparison = (): ((store: LiveStore) => boolean) => {
+  let known: number | null | undefined
+  let hadEnded = false
+  return (store) => {
+    const [report, hasEnded] = [store.report(), store.last() !== undefined]
+    const isOther = (known !== undefined && known !== report) || hadEnded !== hasEnded
+    known = report
+    hadEnded = hasEnded
+    return isOther
+  }
+}
+
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
   let store: LiveStore | undefined
@@ -44,13 +56,9 @@ const createTodayView = (): View<TodayData> => {
     enter: (context) => {
       page = context
       own = createLater(context.update, true)
-      let known: number | null | undefined
-      let hadEnded = false
+      const needsLoad = createComparison()
       store = openLiveStore(() => {
-        const [report, hasEnded] = [store?.report(), store?.last() !== undefined]
-        if ((known !== undefined && known !== report) || hadEnded !== hasEnded) context.reload()
-        known = report
-        hadEnded = hasEnded
+        if (store !== undefined && needsLoad(store)) context.reload()
         context.update()
       })
       return () => {
