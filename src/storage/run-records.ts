@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { REPORT_FILE, toStatePath } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
-import { isRow } from '../model/row.js'
 import { parseReport, parseRunLog, RUN_LOG, type RunLogEntry, toRunReport } from '../model/run-log.js'
-import { readStateDocument, readTextFile } from './file-system.js'
+import { readTextFile } from './file-system.js'
 import { checkFolderFormat, statePaths } from './run-state.js'
+
+export { readIsSimulated } from './run-state.js'
 
 /** What a folder knows of its runs. */
 export interface RunRecords {
@@ -14,12 +15,6 @@ export interface RunRecords {
   readonly runs: readonly RunLogEntry[]
   /** The damaged files, a sentence each. */
   readonly damage: readonly string[]
-}
-
-/** Whether the data of a folder is simulated, as the first run that stored some has noted. */
-export const readIsSimulated = async (root: string): Promise<boolean> => {
-  const source = await readStateDocument(statePaths(root).source)
-  return isRow(source) && source.simulated === true
 }
 
 /**

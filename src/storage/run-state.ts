@@ -49,6 +49,16 @@ export const statePaths = (root: string) => {
   }
 }
 
+/** Whether the data of a folder is simulated, as the first run that stored some has noted. */
+export const readIsSimulated = (root: string): boolean => {
+  try {
+    const source: unknown = JSON.parse(disk.readFileSync(statePaths(root).source, 'utf8'))
+    return isRow(source) && source.simulated === true
+  } catch {
+    return false
+  }
+}
+
 export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunRecord | undefined> => {
   const record = await readStateDocument(path)
   return isRunRecord(record) ? record : undefined

@@ -35,7 +35,8 @@ const setUp = () => {
   const tick$ = new Subject<void>()
   let live = followLive(tinyRegistry)
   let reportTime: number | undefined
-  const hub = createLiveHub(() => live.state(2_000), { tick$, readReportTime: () => reportTime })
+  let isSimulated = false
+  const hub = createLiveHub(() => live.state(2_000), { tick$, readReportTime: () => reportTime, readIsSimulated: () => isSimulated })
   const begin = (run: string): void => {
     live = followLive(tinyRegistry)
     live.event(started(NAMES, { run }))
@@ -43,16 +44,32 @@ const setUp = () => {
   const report = (at: number): void => {
     reportTime = at
   }
+  const simulate = (): void => {
+    isSimulated = true
+  }
   const finish = (item: string): void => live.event({ type: 'item-finished', stream: 'market-news', item, status: 'success' })
   const open = (lastEventId?: string): Connection => {
     const connection = new Connection()
     hub.open(connection as unknown as ServerResponse, lastEventId)
     return connection
   }
-  return { tick: () => tick$.next(), isTicking: () => tick$.observed, begin, report, finish, open, hub }
+  return { tick: () => tick$.next(), isTicking: () => tick$.observed, begin, report, simulate, finish, open, hub }
 }
 
 describe('readers of a run', () => {
+  it('get to know that the data is simulated once the run has stored some', () => {
+    const { begin, open, simulate, tick } = setUp()
+    begin('r1')
+    const reader = open()
+    simulate()
+    tick()
+    tick()
+    expect(reader.events.map(({ type, data }) => [type, data.isSimulated])).toEqual([
+      ['snapshot', false],
+      ['snapshot', true],
+    ])
+  })
+
   it('get the present state, then only the streams that changed', () => {
     const { begin, finish, open, tick } = setUp()
     begin('r1')
@@ -135,7 +152,7 @@ describe('readers of a run', () => {
     tick()
     report(9)
     tick()
-    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time })))
+    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time, isSimulated: false })))
     expect(open(reader.events.at(-1)?.id).events).toEqual([])
     expect(open(reader.events[0]?.id).events.map(({ data }) => data.report)).toEqual([9])
   })

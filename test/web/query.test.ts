@@ -61,6 +61,9 @@ describe.skipIf(!duckdb)('a query of the page', () => {
   it('is cut at the limit, and says so', async () => {
     const run = createQueryRunner(folder)
     expect(await run({ sql: 'from range(5)', limit: 3 }, signal)).toMatchObject({ rows: [['0'], ['1'], ['2']], isCut: true })
+    expect((await run({ sql: "select 'a' from range(5)", limit: 3, day: '' }, signal)).command).toMatch(
+      /^scripstream query --format csv --out \S+ -- 'select '\\''a'\\'' from range\(5\)'$/,
+    )
     expect(await run({ sql: 'from range(3)', limit: 3 }, signal)).toMatchObject({ isCut: false })
     expect((await run({ sql: 'from range(50000)', limit: 1e9 }, signal)).rows).toHaveLength(10_000)
   })

@@ -104,7 +104,7 @@ export const collectBrief = async (
     watchlist,
     findings,
     newestSession: verification?.sessions.last,
-    isSimulated: await readIsSimulated(out),
+    isSimulated: readIsSimulated(out),
     unchecked,
   })
 }

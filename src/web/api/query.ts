@@ -19,6 +19,8 @@ export interface QueryAnswer {
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limit. */
   readonly isCut: boolean
+  /** Gives all rows; only of a cut answer. */
+  readonly command?: string
   readonly ms: number
   /** Recorded days that are damaged and left out. */
   readonly warnings?: readonly string[]

@@ -32,6 +32,7 @@ export interface FolderState {
   /** Only where a command is named that uses it: the absolute path of the folder, quoted for a shell. */
   readonly folder?: string
   readonly version: string
+  readonly isSimulated: boolean
   /** Whether a run is active now. */
   readonly isActive: boolean
   readonly answer: FolderAnswer
@@ -50,6 +51,8 @@ export interface LiveSnapshot {
   readonly run: LiveRunState | null
   /** Changes when a run ends, also one so short that it was never seen; null before the first. */
   readonly report: number | null
+  /** Whether the data of the folder is simulated: known once the first run has stored some. */
+  readonly isSimulated: boolean
   /** Only of a server that ends, with its run for example: it answers nothing any more. */
   readonly state?: FolderState | undefined
 }

@@ -67,7 +67,8 @@ const changeTheme = (): void => {
 const renderContent = ({ view, state, data, error }: Shown) => {
   if (view === undefined) return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
   if (state === 'failed') return errorState(error, page.reload)
-  return state === 'loading' ? loadingState() : view.render(data as never, page)
+  if (state === 'loading') return loadingState()
+  return html`${error === undefined ? nothing : html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
 }
 
 const load = (): void => {
@@ -80,16 +81,20 @@ const load = (): void => {
   current.view
     .load(current.place, loading.signal)
     .then(
-      (data) => Object.assign(current, { state: 'loaded', data, loadedAt: performance.now(), loadedFor }),
+      (data) => Object.assign(current, { state: 'loaded', data, error: undefined, loadedAt: performance.now(), loadedFor }),
       (error: unknown) => {
         if (loading.signal.aborted) return
-        Object.assign(current, { state: 'failed', error })
-        // The server has ended: it may be started again.
-        if (error instanceof PageError && error.status === undefined) setTimeout(() => current === shown && load(), RETRY_MS)
+        const hasEnded = error instanceof PageError && error.status === undefined
+        Object.assign(current, { state: hasEnded && hasDataOf(current, loadedFor) ? 'loaded' : 'failed', error })
+        // The server may be started again.
+        if (hasEnded) setTimeout(() => current === shown && load(), RETRY_MS)
       },
     )
     .finally(update)
 }
+
+const hasDataOf = ({ view, state, loadedFor }: Shown, place: Place): boolean =>
+  view !== undefined && state === 'loaded' && loadedFor !== undefined && needsSameData(view, loadedFor, place)
 
 /** Keeps what is shown for Back. */
 const keepShown = (): void => {
@@ -130,13 +135,8 @@ const show = (before?: Shown): void => {
 }
 
 /** Whether what was left has all that the view shows of a place. */
-const isWhole = ({ view, state, data, loadedFor }: Shown, wanted: AnyView | undefined, place: Place): boolean =>
-  view !== undefined &&
-  view === wanted &&
-  state === 'loaded' &&
-  loadedFor !== undefined &&
-  needsSameData(view, loadedFor, place) &&
-  (view.isWhole?.(data as never) ?? true)
+const isWhole = (before: Shown, wanted: AnyView | undefined, place: Place): boolean =>
+  before.view === wanted && hasDataOf(before, place) && (wanted?.isWhole?.(before.data as never) ?? true)
 
 const enter = (view: AnyView | undefined, place: Place, before?: Shown): void => {
   shown?.loading?.abort()
@@ -146,7 +146,7 @@ const enter = (view: AnyView | undefined, place: Place, before?: Shown): void =>
   delete shown.leave
   const leave = view?.enter?.(page)
   if (leave) shown.leave = leave
-  if (!isKept || view?.isLive || performance.now() - (before.loadedAt ?? 0) > FRESH_MS) load()
+  if (!isKept || view?.isLive || before.error !== undefined || performance.now() - (before.loadedAt ?? 0) > FRESH_MS) load()
   update()
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { StorageError } from '../../model/errors.js'
-import { readIsSimulated } from '../../storage/run-records.js'
+import { readIsSimulated } from '../../storage/run-state.js'
 
 /** A file of the page. */
 export interface Asset {
@@ -47,5 +47,5 @@ const toAsset = (bytes: Buffer, extension: string): Asset => ({
 })
 
 /** The page, which says from its first line on that data is simulated. */
-export const findPage = async (assets: ReadonlyMap<string, Asset>, out: string): Promise<Asset | undefined> =>
-  assets.get((await readIsSimulated(out)) ? SIMULATED_PAGE : '/index.html')
+export const findPage = (assets: ReadonlyMap<string, Asset>, out: string): Asset | undefined =>
+  assets.get(readIsSimulated(out) ? SIMULATED_PAGE : '/index.html')

@@ -7,6 +7,7 @@ import { quoteShell } from '../../model/text.js'
 import { toInstant } from '../../model/trading-day.js'
 import { describeFreshness, type Freshness } from '../../show/brief.js'
 import { readRunRecords } from '../../storage/run-records.js'
+import { readIsSimulated } from '../../storage/run-state.js'
 import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderAnswer, FolderState } from '../api/state.js'
 import type { Served } from './route.js'
@@ -21,6 +22,7 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
   return omitUndefined({
     folder: answer.tone === 'ok' ? undefined : quoteShell(resolve(out)),
     version,
+    isSimulated: readIsSimulated(out),
     isActive: live.isActive(),
     phases: describePhases(streams),
     answer,

@@ -25,6 +25,8 @@ export interface HubOptions {
   readonly tick$?: Observable<unknown>
   /** When the report of the last run was written. */
   readonly readReportTime?: () => number | undefined
+  /** Whether the data of the folder is simulated. */
+  readonly readIsSimulated?: () => boolean
   /** Notes what a look at the run throws. */
   readonly wall?: Wall | undefined
 }
@@ -42,13 +44,14 @@ interface SentState {
   readonly streams: ReadonlyMap<string, string>
   readonly summary: string
   readonly report?: number | undefined
+  readonly isSimulated?: boolean
 }
 
 const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
 
 export const createLiveHub = (
   read: LiveSource,
-  { tick$ = interval(TICK_MS), readReportTime = () => undefined, wall = createWall() }: HubOptions = {},
+  { tick$ = interval(TICK_MS), readReportTime = () => undefined, readIsSimulated = () => false, wall = createWall() }: HubOptions = {},
 ): LiveHub => {
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
@@ -58,13 +61,14 @@ export const createLiveHub = (
   let sent = NOTHING
   let ticking: Subscription | undefined
 
-  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, { run: sent.state ?? null, report: sent.report ?? null })
+  const readFolder = () => ({ report: readReportTime(), isSimulated: readIsSimulated() })
+  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, toSnapshot(sent))
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
   const look = (): void => {
     const previous = sent
-    sent = { ...describeState(read()), report: readReportTime() }
+    sent = { ...describeState(read()), ...readFolder() }
     const change = findChange(sent, previous)
     if (change === undefined) return
     id += 1
@@ -76,9 +80,7 @@ export const createLiveHub = (
   const tick = (): void => wall.attempt('the page of the run', look)
   const catchUp = (reader: LiveReader, lastEventId = ''): void => {
     const last = lastEventId.startsWith(`${session}-`) ? Number(lastEventId.slice(session.length + 1)) : Number.NaN
-    const isKnown = last === id || changes.some((change) => change.id === last + 1)
-    const texts = isKnown ? changes.filter((change) => change.id > last).map(({ text }) => text) : [snapshot()]
-    for (const text of texts) reader.send(text)
+    for (const text of (last === id ? [] : findLater(changes, last)) ?? [snapshot()]) reader.send(text)
   }
   return {
     isActive: () => isRunning(read()),
@@ -101,11 +103,21 @@ export const createLiveHub = (
       ticking?.unsubscribe()
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
-      const state = await readState().catch(() => undefined)
-      await endAll(readers, toEvent('snapshot', `${session}-${id}`, { run: null, report: readReportTime() ?? null, state }), tick$)
+      const last = { ...toSnapshot({ ...NOTHING, ...readFolder() }), state: await readState().catch(() => undefined) }
+      await endAll(readers, toEvent('snapshot', `${session}-${id}`, last), tick$)
     },
   }
 }
+
+/** The changes after one; undefined if some of them are no longer there. */
+const findLater = (changes: readonly { readonly id: number; readonly text: string }[], last: number): readonly string[] | undefined =>
+  changes.some((change) => change.id === last + 1) ? changes.filter((change) => change.id > last).map(({ text }) => text) : undefined
+
+const toSnapshot = ({ state, report, isSimulated = false }: SentState): LiveSnapshot => ({
+  run: state ?? null,
+  report: report ?? null,
+  isSimulated,
+})
 
 const isRunning = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
 
@@ -127,7 +139,8 @@ const toSummary = ({ phases: _, streams: __, ...summary }: LiveRunState): LiveSu
 
 const findChange = (next: SentState, previous: SentState): LiveChange | 'another run' | undefined => {
   const { state } = next
-  if (state?.run !== previous.state?.run || next.report !== previous.report) return 'another run'
+  if (state?.run !== previous.state?.run || next.report !== previous.report || next.isSimulated !== previous.isSimulated)
+    return 'another run'
   if (state === undefined) return undefined
   const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
   return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }

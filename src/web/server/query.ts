@@ -1,5 +1,7 @@
+import { resolve } from 'node:path'
 import { listTables } from '../../engine/define-stream.js'
 import { listColumns } from '../../model/table.js'
+import { quoteShell } from '../../model/text.js'
 import { readDay } from '../../model/trading-day.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
 import { type LimitedResult, runLimitedQuery } from '../../tables/limited-query.js'
@@ -34,8 +36,15 @@ export const createQueryRunner =
   async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
     const startedAt = performance.now()
     const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
-    return toAnswer(await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal), performance.now() - startedAt)
+    const result = await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal)
+    const answer = toAnswer(result, performance.now() - startedAt)
+    return result.isCut ? { ...answer, command: describeCommand(root, sql, day) } : answer
   }
+
+const describeCommand = (root: string, sql: string, day: string | undefined): string => {
+  const asOf = day ? ['--as-of', day] : []
+  return ['scripstream', 'query', '--format', 'csv', '--out', resolve(root), ...asOf, '--', sql].map(quoteShell).join(' ')
+}
 
 const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
   columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),

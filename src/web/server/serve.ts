@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { formatError } from '../../model/errors.js'
 import { getErrorCode, statFile } from '../../storage/file-system.js'
-import { statePaths } from '../../storage/run-state.js'
+import { readIsSimulated, statePaths } from '../../storage/run-state.js'
 import { type Asset, findPage, readAssets } from './assets.js'
 import { createChanges, createRunChanges } from './changes.js'
 import { createChecks } from './checks.js'
@@ -62,6 +62,7 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
+    readIsSimulated: () => readIsSimulated(root),
     wall,
   })
   const readChanges = createChanges(folder, compare)
@@ -124,7 +125,7 @@ const handle = async (
   const [path = '', search = ''] = url.split(/\?(.*)/s)
   if (path !== '/api' && !path.startsWith('/api/')) {
     if (method === 'POST') throw new AnswerError(405, `${path} answers GET only`)
-    return sendAsset(request, response, assets.get(path) ?? (await findPage(assets, served.out)))
+    return sendAsset(request, response, assets.get(path) ?? findPage(assets, served.out))
   }
   const { route, params } = findRoute(routes, method, path)
   const aborting = new AbortController()

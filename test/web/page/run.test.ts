@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LiveStream } from '../../../src/web/api/live.js'
-import { layOutGraph } from '../../../src/web/page/run/layout.js'
-import { applyChange } from '../../../src/web/page/run/live-store.js'
+import { applyChange } from '../../../src/web/page/run/apply-change.js'
+import { keepStreams, layOutGraph } from '../../../src/web/page/run/layout.js'
 import { describePause, describeStream } from '../../../src/web/page/run/words.js'
 import { describePhases } from '../../../src/web/server/run-view.js'
 import { streams } from '../../../streams/registry.js'
@@ -39,6 +39,12 @@ describe('the graph of the page', () => {
       )
       expect(overlapping).toEqual([])
     }
+  })
+
+  it('has no place for streams that are not in the run', () => {
+    const own = phases.flatMap((phase) => phase.streams).slice(0, 2)
+    expect(keepStreams(phases, own).flatMap((phase) => phase.streams)).toEqual(own)
+    expect(keepStreams(phases, [])).toEqual([])
   })
 
   it('has a barrier after the first phase, which waits for it, and one at the end, which waits for all', () => {

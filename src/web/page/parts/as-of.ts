@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { RecordedDay } from '../../api/state.js'
 import type { PageContext, Place } from '../view.js'
-import { fetchJson } from './fetch-json.js'
+import { findDays, listKnownDays } from './days.js'
 import { formatDay, formatDayOf, formatTime } from './format.js'
 
 /** The key of the day in the address. */
@@ -13,30 +13,9 @@ export const asOfPath = (path: string, { query }: Pick<Place, 'query'>): string 
   return day === null ? path : `${path}${path.includes('?') ? '&' : '?'}${AS_OF}=${encodeURIComponent(day)}`
 }
 
-/** The recorded days, the newest first; asked once. Without an answer there is nothing to choose from. */
-let days: readonly RecordedDay[] = []
-let asked: Promise<void> | undefined
-const loadDays = (): Promise<void> => {
-  asked ??= fetchJson<readonly RecordedDay[]>('/api/days').then(
-    (found) => {
-      days = found
-    },
-    () => {
-      asked = undefined
-    },
-  )
-  return asked
-}
-
-/** The run that recorded a day. */
-export const runOf = async (day: string): Promise<string> => {
-  await loadDays()
-  return days.find((one) => one.day === day)?.run ?? ''
-}
-
 /** A choice of the day as of which everything is shown, as it was known then. */
 export const dayPicker = (page: PageContext): TemplateResult | typeof nothing => {
-  if (asked === undefined) void loadDays().then(page.update)
+  const days = findDays(page.update)
   const day = page.place.query.get(AS_OF)
   if (days.length < 2 && day === null) return nothing
   const choose = (next: string | undefined): void => page.setQuery({ [AS_OF]: next }, true)
@@ -60,7 +39,7 @@ export const dayPicker = (page: PageContext): TemplateResult | typeof nothing =>
 export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | typeof nothing => {
   const asked = query.get(AS_OF)
   if (asked === null) return nothing
-  const found = days.find((one) => one.day <= asked)
+  const found = listKnownDays().find((one) => one.day <= asked)
   return html`<p class="as-of" role="status">${found ? describeDay(found, asked) : html`As of <b>${formatDay(asked)}</b>.`}
     Of filings and news only documents that the newest files still have.</p>`
 }

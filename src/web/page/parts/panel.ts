@@ -80,3 +80,13 @@ export const sentimentText = (sentiment: string): TemplateResult => {
   const tone = sentiment === 'negative' ? 'down' : sentiment === 'positive' ? 'up' : 'soft'
   return html`<span class=${tone}>${sentiment}</span>`
 }
+
+/** A command with a button that copies it. */
+export const copyable = (command: string): TemplateResult =>
+  html`<code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${(event: Event) => copyFrom(event, command)}>Copy</button>`}`
+
+/** Copies a text; the button that was clicked says so. */
+export const copyFrom = ({ currentTarget }: Event, text: string): void =>
+  void navigator.clipboard.writeText(text).then(() => {
+    ;(currentTarget as HTMLButtonElement).textContent = 'Copied'
+  })

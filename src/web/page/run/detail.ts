@@ -146,9 +146,3 @@ const describeHost = ({ inFlight, waiting, maxInFlight, maxPerSecond }: LiveHost
   ]
   return `${limits.length === 0 ? '' : `at most ${limits.join(' and ')}; `}${formatNumber(inFlight)} open, ${formatNumber(waiting)} waiting`
 }
-
-/** How long a stopped run has been silent, or nothing. */
-export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
-  isLost
-    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
-    : nothing

@@ -1,4 +1,4 @@
-import type { LivePhase } from '../../api/live.js'
+import type { LivePhase, LiveStream } from '../../api/live.js'
 
 /** Where a stream is drawn. */
 export interface PlacedStream {
@@ -92,3 +92,12 @@ const placeInRow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions):
 
 const placeBelow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] =>
   streams.map(({ name }, index) => ({ name, x: INDENT, y: y + index * height, width: width - INDENT, height }))
+
+/** The phases with these streams only: a run has no place for others. */
+export const keepStreams = (phases: readonly LivePhase[], streams: readonly Pick<LiveStream, 'name'>[]): readonly LivePhase[] => {
+  const names = new Set(streams.map(({ name }) => name))
+  return phases.flatMap((phase) => {
+    const kept = phase.streams.filter(({ name }) => names.has(name))
+    return kept.length === 0 ? [] : [{ ...phase, streams: kept }]
+  })
+}

@@ -1,5 +1,8 @@
 import type { LiveChange, LiveRunState } from '../../api/live.js'
 import type { FolderState, LiveSnapshot } from '../../api/state.js'
+import { followDays } from '../parts/days.js'
+import { fetchJson } from '../parts/fetch-json.js'
+import { applyChange } from './apply-change.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {
@@ -34,6 +37,8 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   listen<LiveSnapshot>('snapshot', (snapshot) => {
     report = snapshot.report
     last = snapshot.state
+    followDays(report)
+    markSimulated(snapshot)
     return snapshot.run
   })
   listen<LiveChange>('change', (change) => run && applyChange(run, change))
@@ -42,8 +47,13 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
   return { run: () => run, report: () => report, last: () => last, isLost: () => isLost, close: () => source.close() }
 }
 
-/** The run after a change: streams that it does not name stay as they are. */
-export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
-  const changed = new Map(streams.map((stream) => [stream.name, stream]))
-  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
+/** Whether data is simulated, as the frame and the commands of the page read it. */
+const markSimulated = ({ isSimulated }: Pick<FolderState, 'isSimulated'>): void =>
+  void document.documentElement.toggleAttribute('data-simulated', isSimulated)
+
+/** How the folder stands; once the server has ended, how it stood then. */
+export const loadState = async (store: LiveStore | undefined, signal: AbortSignal): Promise<FolderState> => {
+  const state = store?.last() ?? (await fetchJson<FolderState>('/api/state', { signal }))
+  markSimulated(state)
+  return state
 }

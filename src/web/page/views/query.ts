@@ -5,7 +5,7 @@ import { colourSql, type Suggestion, suggest, wordBefore } from '../parts/comple
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
 import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
-import { choices } from '../parts/panel.js'
+import { choices, copyable, copyFrom } from '../parts/panel.js'
 import { resultChart } from '../parts/result-chart.js'
 import { readStored, store } from '../parts/storage.js'
 import type { PageContext, View } from '../view.js'
@@ -31,11 +31,15 @@ const remember = (list: keyof typeof STORED, sql: string): void =>
 /** A statement, as of a day if one is chosen. */
 const keyOf = (sql: string, day: string): string => `${day}\n${sql}`
 
+const sqlOf = (key: string): string => key.slice(key.indexOf('\n') + 1)
+
 const MAX_ANSWERS = 8
 
 const createQueryView = (): View<QueriesAnswer> => {
   const begin = (): QueryState => ({ text: '', asked: '', suggestions: [] })
   let state = begin()
+  // What was typed and not run when the reader left, and at which statement.
+  let draft: { readonly at: string; readonly text: string } | undefined
   // Back shows an answer again without another run.
   const answers = new Map<string, QueryAnswer>()
   return {
@@ -44,10 +48,15 @@ const createQueryView = (): View<QueriesAnswer> => {
     title: () => 'Query',
     enter: (page) => {
       state = begin()
+      if (draft !== undefined && !page.place.query.get('sql')) {
+        state.text = draft.text
+        draft = undefined
+      }
       const stopFollowing = followScroll(page)
       return () => {
         stopFollowing()
         state.running?.abort()
+        draft = state.text === sqlOf(state.asked) ? undefined : { at: state.asked, text: state.text }
       }
     },
     load: (_, signal) => fetchJson<QueriesAnswer>('/api/queries', { signal }),
@@ -55,7 +64,8 @@ const createQueryView = (): View<QueriesAnswer> => {
       const [sql, day] = [page.place.query.get('sql') ?? '', page.place.query.get(AS_OF) ?? '']
       const key = sql === '' ? '' : keyOf(sql, day)
       if (key !== state.asked) {
-        state.text = sql
+        state.text = draft?.at === key ? draft.text : sql
+        draft = undefined
         if (sql === '') {
           state.running?.abort()
           state = begin()
@@ -179,7 +189,7 @@ const statementBox = (
 }
 
 /** Saves the statement in this browser, and copies its address. */
-const shareTools = ({ text }: QueryState, page: PageContext): TemplateResult | typeof nothing => {
+const shareTools = ({ text, asked }: QueryState, page: PageContext): TemplateResult | typeof nothing => {
   if (text.trim() === '') return nothing
   const isSaved = readStored('query-saved').includes(text)
   const save = (): void => {
@@ -187,11 +197,12 @@ const shareTools = ({ text }: QueryState, page: PageContext): TemplateResult | t
     page.update()
   }
   const share = (event: Event): void => {
-    const button = event.currentTarget as HTMLButtonElement
-    const address = `${location.origin}/query?${new URLSearchParams({ sql: text, ...(page.place.query.has(AS_OF) ? { [AS_OF]: page.place.query.get(AS_OF) ?? '' } : {}) })}`
-    void navigator.clipboard.writeText(address).then(() => {
-      button.textContent = 'Copied'
-    })
+    // What is shown of an answer is in the address.
+    const address =
+      text === sqlOf(asked)
+        ? location.href
+        : `${location.origin}/query?${new URLSearchParams({ sql: text, ...(page.place.query.has(AS_OF) ? { [AS_OF]: page.place.query.get(AS_OF) ?? '' } : {}) })}`
+    copyFrom(event, address)
   }
   return html`<button type="button" ?disabled=${isSaved} @click=${save}>${isSaved ? 'Saved' : 'Save'}</button>
     ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${share}>Copy link</button>`}`
@@ -249,7 +260,7 @@ const tableList = (tables: QueriesAnswer['tables']): TemplateResult => html`
 
 /** The rows of an answer. A plan is shown as it is. */
 const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult => {
-  const { columns, rows, isCut, ms, warnings = [] } = answer
+  const { columns, rows, isCut, command, ms, warnings = [] } = answer
   if (columns[0]?.name === 'explain_key') return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
   const count = isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')
   const isChart = page.place.query.get('show') === 'chart'
@@ -265,7 +276,7 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
     },
   )
   return html`
-    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${isCut ? html`<p class="soft">The whole result: <code>scripstream query --format csv "…"</code></p>` : nothing} ${show} ${isChart ? resultChart(answer) : nothing}
+    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${command === undefined ? nothing : html`<p class="soft">The whole result: ${copyable(command)}</p>`} ${show} ${isChart ? resultChart(answer) : nothing}
     ${dataTable(answer, page, { file: 'query', label: 'Result', isCut, about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
 }

@@ -1,14 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LiveRunState, LiveStream } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { fetchJson, fetchLater } from '../parts/fetch-json.js'
+import { fetchLater } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'
 import { contentWidth } from '../parts/small-charts.js'
-import { renderAnswer, renderFigures, renderFix, renderProgress } from '../run/answer.js'
+import { renderAnswer, renderFigures, renderFix, renderLost, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
-import { renderDetail, renderFleet, renderHosts, renderLosses, renderLost, renderWarnings } from '../run/detail.js'
+import { renderDetail, renderFleet, renderHosts, renderLosses, renderWarnings } from '../run/detail.js'
 import { marbleLegend, renderGraph } from '../run/graph.js'
-import { type LiveStore, openLiveStore } from '../run/live-store.js'
+import { keepStreams } from '../run/layout.js'
+import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 
 interface RunData {
@@ -34,10 +35,7 @@ export const runView: View<RunData> = {
     const run = session?.store.run()
     return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
   },
-  load: async (_, signal) => {
-    const state = session?.store.last() ?? (await fetchJson<FolderState>('/api/state', { signal }))
-    return { state }
-  },
+  load: async (_, signal) => ({ state: await loadState(session?.store, signal) }),
   enter: (page) => {
     let wasActive = false
     let known: number | null | undefined
@@ -79,6 +77,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const live = session?.store.run()
   const active = live && live.outcome === undefined ? live : undefined
   const run = active ?? addMarbles(state.last, session?.watched)
+  const streams = run?.streams ?? createIdleStreams(state)
   const { query } = page.place
   const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
@@ -93,7 +92,7 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
     ${active === undefined ? nothing : renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
     ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
-    ${renderGraph(isFolded ? foldComplete(state.phases, run?.streams ?? []) : state.phases, run?.streams ?? createIdleStreams(state), {
+    ${renderGraph(keepStreams(state.phases, isFolded ? streams.filter((stream) => !isComplete(stream)) : streams), streams, {
       now,
       width: contentWidth(),
       hasMarbles: query.has('marbles'),
@@ -112,15 +111,6 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
 const MIN_FOLDED = 3
 
 const isComplete = ({ state }: LiveStream): boolean => state === 'success'
-
-/** The phases without their complete streams, so that what runs or failed is seen. */
-const foldComplete = (phases: FolderState['phases'], streams: readonly LiveStream[]): FolderState['phases'] => {
-  const open = new Set(streams.filter((stream) => !isComplete(stream)).map(({ name }) => name))
-  return phases.flatMap((phase) => {
-    const left = phase.streams.filter(({ name }) => open.has(name))
-    return left.length === 0 ? [] : [{ ...phase, streams: left }]
-  })
-}
 
 /** The marbles of the run that one has watched stay, until another run is the last one. What was seen of it may be a second older than its end. */
 const addMarbles = (last: LiveRunState | undefined, watched: LiveRunState | undefined): LiveRunState | undefined => {

@@ -90,10 +90,10 @@ const renderList = (list: ListTable | Error | undefined, tab: string, page: Page
   `
 }
 
-/** The range stays from stock to stock, the chosen day does not. */
+/** All but the chosen day stays from stock to stock. */
 const goTo = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
   const next = findNeighbour(params.symbol ?? '', step)
-  if (next !== undefined) go(stockPath(next) + changeQuery(new URLSearchParams(), { range: query.get('range') ?? undefined }))
+  if (next !== undefined) go(stockPath(next) + changeQuery(query, { day: undefined }))
 }
 
 export const stockView = createStockView()

@@ -1,15 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, TodayAnswer } from '../../../show/answers.js'
+import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { AS_OF, asOfPath, runOf } from '../parts/as-of.js'
-import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
+import { AS_OF, asOfPath } from '../parts/as-of.js'
+import { runOf } from '../parts/days.js'
+import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-json.js'
 import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
-import { describeChanges, renderAnswer, renderFix } from '../run/answer.js'
-import { type LiveStore, openLiveStore } from '../run/live-store.js'
+import { describeChanges, renderAnswer, renderFix, renderLost } from '../run/answer.js'
+import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 import { signalsPanel } from './today-signals.js'
 
@@ -30,6 +31,19 @@ const SHOWN_INDICES = 6
 /** The stocks of the chosen list. */
 let own: Later<OwnStocksAnswer> | undefined
 
+/** Whether the folder holds other data than at the call before, or the server has ended or is back. */
+const createComparison = (): ((store: LiveStore) => boolean) => {
+  let known: number | null | undefined
+  let hadEnded = false
+  return (store) => {
+    const [report, hasEnded] = [store.report(), store.last() !== undefined]
+    const isOther = (known !== undefined && known !== report) || hadEnded !== hasEnded
+    known = report
+    hadEnded = hasEnded
+    return isOther
+  }
+}
+
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
   let store: LiveStore | undefined
@@ -42,11 +56,9 @@ const createTodayView = (): View<TodayData> => {
     enter: (context) => {
       page = context
       own = createLater(context.update, true)
-      let known: number | null | undefined
+      const needsLoad = createComparison()
       store = openLiveStore(() => {
-        const report = store?.report()
-        if (known !== undefined && known !== report) context.reload()
-        known = report
+        if (store !== undefined && needsLoad(store)) context.reload()
         context.update()
       })
       return () => {
@@ -56,9 +68,11 @@ const createTodayView = (): View<TodayData> => {
       }
     },
     load: async (place, signal) => {
+      // A server that has ended answers nothing any more.
+      const known = store?.last() && last?.data.watchlists
       const [state, watchlists] = await Promise.all([
-        fetchJson<FolderState>('/api/state', { signal }),
-        fetchJson<TodayData['watchlists']>('/api/watchlists', { signal }),
+        loadState(store, signal),
+        known ?? fetchJson<TodayData['watchlists']>('/api/watchlists', { signal }),
       ])
       const day = place.query.get(AS_OF)
       // What was there stays until its successor comes.
@@ -68,7 +82,8 @@ const createTodayView = (): View<TodayData> => {
         fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
           .catch((error: unknown) => error as Error)
           .then((answer) => {
-            if (signal.aborted) return
+            const hasEnded = answer instanceof PageError && answer.status === undefined
+            if (signal.aborted || (hasEnded && data[name] !== undefined)) return
             Object.assign(data, { [name]: answer })
             page?.update()
           })
@@ -98,6 +113,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
   const active = run && run.outcome === undefined ? run : undefined
   return html`
     ${active === undefined ? nothing : html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
+    ${renderLost(store?.isLost() ?? false, active?.at, Date.now())}
     ${isPast ? nothing : html`${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}`}
     ${
       state.last === undefined
@@ -168,8 +184,12 @@ const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateR
                 <td>${stockLink(symbol, { list: rows.map((one) => one.symbol) })}</td>
                 ${[row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct, row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
             )}</tbody>
-          </table>`,
+          </table>
+          ${rows.some(hasNoFigures) ? html`<p class="soft">Without figures while the provider still has the quarter before.</p>` : nothing}`,
   })
+
+const hasNoFigures = (row: ResultsRow): boolean =>
+  [row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct].every((value) => value === undefined)
 
 const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateResult =>
   panel({
@@ -284,7 +304,7 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
       <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
         ({ symbol, hasNoPage, changes: own }) => html`<tr>
           <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
-          <td class="wide">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</td></tr>`,
+          <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</div></td></tr>`,
       )}</tbody></table>`,
   })
 }
