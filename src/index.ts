@@ -7,7 +7,7 @@
  * @public
  */
 
-export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions, type WatchOptions } from './collector.js'
+export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
 export { loadSettings } from './config.js'
 export type { Follower, LiveRun, Log, Telemetry } from './engine/event-bus.js'
 export type { CollectorHealth, OpenOptions, Run, RunItem, RunState } from './engine/open-run.js'
@@ -16,11 +16,10 @@ export type { RunOptions } from './engine/run-options.js'
 export { httpTransport } from './http/connections.js'
 export type { HttpDispatcher } from './http/exchange.js'
 export type { HttpReply, HttpRequest, Transport } from './http/transport.js'
-export type { LimiterStatus } from './limiter/limiter-registry.js'
 export type { RunEvent } from './model/event.js'
 export type { PublicOutcome } from './model/outcome.js'
 export type { RunReport, ScriptReport } from './model/report.js'
 export type { Settings, SettingsInput } from './model/settings.js'
-export type { RowChanges, WatchChanges } from './tables/watch/compare-rows.js'
+export type { WatchChanges } from './tables/watch/compare-rows.js'
 export { spans } from './telemetry/opentelemetry.js'
 export { createMetrics, type Metrics, type MetricsOptions } from './telemetry/prometheus.js'

@@ -37,6 +37,7 @@ const APP: Readonly<Record<string, string>> = {
   Contract: 'typeof MasterRow',
   text: 'string',
   url: 'string',
+  deliveries: 'Endpoint<{ readonly day: Day }, readonly { readonly SYMBOL: string }[]>',
   urls: 'readonly string[]',
   bucketFiles: 'FileStore',
   chains: 'StreamDefinition',
