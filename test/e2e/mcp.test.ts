@@ -49,7 +49,7 @@ describe.skipIf(!duckdb)('the built command mcp', () => {
     onTestFinished(() => client.close())
     const transport = new StdioClientTransport({ command: process.execPath, args: [main, 'mcp', '--out', out], stderr: 'pipe' })
     await client.connect(transport)
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tables', 'query', 'show', 'changes'])
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tables', 'query', 'show', 'changes', 'signals'])
     const { content } = await client.callTool({ name: 'query', arguments: { sql: 'select count(*) as stocks from master' } })
     expect(content).toEqual([{ type: 'text', text: '{"columns":["stocks"],\n"rows":[\n[12]\n]}' }])
     expect(await client.callTool({ name: 'query', arguments: { sql: 'delete from master' } })).toMatchObject({ isError: true })

@@ -44,6 +44,7 @@ const runs = (out: string) => ['run', '--simulate=12', '--out', out, '--as-of']
 
 /** The commands whose answer is for people, each with arguments that show much. */
 const forPeople = (out: string): readonly (readonly string[])[] => [
+  ['audit', '--out', out],
   ['brief', '--out', out],
   ['diff', '--out', out],
   ['doctor', '--simulate', '--out', out],
@@ -69,6 +70,8 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['show', '--out', out, 'RELIANCE', '--verify'],
   ['stream', 'market-new'],
   ['verify', '--out', out],
+  ['watch', '--out', out],
+  ['watch', '--rules'],
   ['worker'],
   ['unknown'],
 ]

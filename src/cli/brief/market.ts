@@ -110,7 +110,7 @@ const toColumn = (title: string, place: number): TextColumn<readonly string[]> =
   align: title.startsWith('>') ? 'right' : 'left',
   cell: (row) => row[place] ?? '',
   // In a narrow terminal the last numbers go first.
-  ...(place > 2 && title.startsWith('>') ? { drop: 100 - place } : {}),
+  ...((place > 2 && title.startsWith('>')) || title === '>At' ? { drop: 100 - place } : {}),
 })
 
 /** The market for a terminal. */

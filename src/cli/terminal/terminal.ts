@@ -120,7 +120,10 @@ export const renderFittingTable = <Row>(columns: readonly TextColumn<Row>[], row
   const last = fitting.at(-1)
   if (fitting.length < 2 || last === undefined) return renderTable(fitting, rows)
   const lastRoom = Math.max(1, room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length)
-  return renderTable([...fitting.slice(0, -1), { ...last, cell: (row) => cut(last.cell(row), lastRoom) }], rows)
+  return renderTable(
+    [...fitting.slice(0, -1), { ...last, title: cut(last.title, lastRoom), cell: (row) => cut(last.cell(row), lastRoom) }],
+    rows,
+  )
 }
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
