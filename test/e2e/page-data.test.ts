@@ -273,7 +273,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByRole('button', { name: 'Chart' }).click()
     await page.getByRole('img', { name: 'close by day' }).waitFor()
     await page.goto(`${origin}/query`)
-    await page.getByRole('region', { name: 'History' }).getByRole('button').click()
+    await page.getByRole('region', { name: 'Run here before' }).getByRole('button').first().click()
     await page.getByText('120 rows in').waitFor()
     expect(problems).toEqual([])
     await page.goto(`${page.url()}&as-of=2020-01-01`)
