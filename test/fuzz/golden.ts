@@ -36,7 +36,8 @@ const answersWithout = async (failing: readonly string[]): Promise<readonly Gold
     return of({ status, body: reply.body })
   }
   const { id, asmTabId, gsmTabId } = market.sheet
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
+  const optional = streams.filter((stream) => stream.optional).map(({ name }) => name)
+  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId, with: optional }
   const collector = createCollector({ settings, storage: memory(), transport, clock: () => EVENING, random: () => 0.5 })
   await lastValueFrom(collector.run({ asOf: EVENING }))
   return golden
