@@ -33,7 +33,7 @@ export const readLimiter = ({ state, waiting }: Limiter, now: number): LimiterRe
   circuit: !isDown(state) ? 'closed' : state.isProbing ? 'half-open' : 'open',
 })
 
-/** What a limiter of `createLimiter` is told; nothing is required. */
+/** Options of `createLimiter`; all may be left out. */
 export interface LimiterOptions {
   /** The most requests in flight. Default: no limit of its own; `mergeMap` has one. */
   readonly maxInFlight: number
@@ -65,7 +65,7 @@ export interface RequestLimiter {
   readonly status: () => LimiterReading
 }
 
-const DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'backoffMs'> = {
+const LIMITER_DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'backoffMs'> = {
   ...{ maxInFlight: Number.POSITIVE_INFINITY, maxRate: Number.POSITIVE_INFINITY, classify: toRequestError, throttleRetries: 8 },
   ...{ throttleMs: 2_000, throttleMaxMs: 60_000, throttleGiveUpMs: 120_000, downMs: 300_000, retries: 3, backoffMs: 500 },
 }
@@ -86,8 +86,8 @@ const MAX_NAMES = 1_000
  * from(urls).pipe(mergeMap((url) => fromFetch(url).pipe(tap(rejectStatus), host.through(), retryFailures()), 15))
  */
 export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLimiter => {
-  checkOperatorOptions('createLimiter', options, Object.keys(DEFAULTS))
-  const settings = { ...DEFAULTS, ...omitUndefined(options) }
+  checkOperatorOptions('createLimiter', options, Object.keys(LIMITER_DEFAULTS))
+  const settings = { ...LIMITER_DEFAULTS, ...omitUndefined(options) }
   const { maxInFlight, maxRate, classify } = settings
   for (const [name, value] of Object.entries({ maxInFlight, maxRate }))
     if (value === 0) throw new UsageError(`createLimiter: ${name} is 0; use a number above 0`)

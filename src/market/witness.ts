@@ -26,7 +26,7 @@ export interface ExchangeTrade {
   readonly volume: number
 }
 
-/** The trades of shares in a stored daily file, by symbol. A file that is none has none. */
+/** The trades of shares in a stored daily file, by symbol. Anything that is no such file has no trades. */
 export const readExchangeTrades = (document: unknown): ReadonlyMap<string, ExchangeTrade> =>
   new Map(
     (Array.isArray(document) ? document : []).filter(isRow).flatMap((row) => {

@@ -72,11 +72,11 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
 
 const newest = (texts: readonly string[]): readonly string[] => texts.slice(-EXAMPLES).reverse()
 
-type Ask = (sql: string) => Promise<readonly Row[]>
+type ReadRows = (sql: string) => Promise<readonly Row[]>
 
-const count = async (ask: Ask, sql: string): Promise<number> => Number((await ask(sql))[0]?.n ?? 0)
+const count = async (ask: ReadRows, sql: string): Promise<number> => Number((await ask(sql))[0]?.n ?? 0)
 
-const auditDeadNames = async (ask: Ask, from: Day): Promise<AuditPart> => {
+const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   const dead = await ask(`SELECT isin, max_by(symbol, day) AS symbol, max(day) AS until FROM history.master
     WHERE isin NOT IN (SELECT isin FROM master) AND symbol NOT IN (SELECT symbol FROM master) GROUP BY isin ORDER BY until, symbol`)
   const priced = new Set(
@@ -91,7 +91,7 @@ const auditDeadNames = async (ask: Ask, from: Day): Promise<AuditPart> => {
   }
 }
 
-const auditPrices = async (ask: Ask, from: Day): Promise<AuditPart> => {
+const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   const rows = await ask("SELECT symbol, day, reason FROM rewritten WHERE stream = 'all-ohlcv' ORDER BY day, symbol")
   return {
     ...{ name: 'rewritten prices', count: new Set(rows.map(({ symbol }) => symbol)).size },
@@ -102,7 +102,7 @@ const auditPrices = async (ask: Ask, from: Day): Promise<AuditPart> => {
   }
 }
 
-const auditQuarters = async (ask: Ask, root: string, options: AuditOptions): Promise<AuditPart> => {
+const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions): Promise<AuditPart> => {
   const { findings } = await verify(root, { ...options, limits: {}, only: ['restated-figures'] })
   return {
     ...{ name: 'restated quarters', count: findings.length, of: await count(ask, 'SELECT count(*) AS n FROM quarters') },
@@ -113,7 +113,7 @@ const auditQuarters = async (ask: Ask, root: string, options: AuditOptions): Pro
 }
 
 /** A row that two runs did not have although it is dated before them. One may be early: filings of an evening come later. */
-const auditRows = async (ask: Ask, days: readonly Day[]): Promise<AuditPart> => {
+const auditRows = async (ask: ReadRows, days: readonly Day[]): Promise<AuditPart> => {
   const list = `[${days.map((day) => `DATE '${day}'`).join(', ')}]`
   const late = `FROM first_seen WHERE len(list_filter(${list}, lambda d: d >= day AND d < first_seen)) >= 2`
   const rows = await ask(`SELECT symbol, kind, day, first_seen ${late} ORDER BY first_seen DESC, symbol LIMIT ${EXAMPLES}`)

@@ -7,7 +7,7 @@ import { type Finding, isMany } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
 
-interface Compared {
+interface Witnessed {
   readonly stocks: readonly Pick<SeriesDays, 'symbol' | 'file' | 'recent' | 'days'>[]
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
   readonly trades: TradesByDay
@@ -25,7 +25,7 @@ const WHAT = {
   surplus: 'stocks have a candle, though the exchange has no trade of them',
 } as const
 
-interface Difference {
+interface Contradiction {
   readonly kind: keyof typeof WHAT
   readonly day: Day
   readonly symbol: string
@@ -37,7 +37,7 @@ interface Difference {
  * Compares the newest candles with the exchange's own files. Candles are divided by later splits and bonuses, and the exchange's prices are not,
  * so that a known factor explains a difference. What concerns many stocks on a day is one finding.
  */
-export const findContradictions = (compared: Compared): readonly Finding[] =>
+export const findContradictions = (compared: Witnessed): readonly Finding[] =>
   [...groupBy(listDifferences(compared), ({ day, kind }) => `${day} ${kind}`).values()].flatMap((own): readonly Finding[] => {
     const [first] = own
     if (first === undefined || !isMany(own.length, compared.stocks.length))
@@ -53,9 +53,9 @@ export const findContradictions = (compared: Compared): readonly Finding[] =>
     ]
   })
 
-const listDifferences = ({ stocks, actions, trades }: Compared): readonly Difference[] => {
+const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contradiction[] => {
   const traded = new Set<string>()
-  const found: Difference[] = []
+  const found: Contradiction[] = []
   for (const [day, own] of trades) {
     const number = dayToNumber(day)
     for (const stock of stocks) {
@@ -84,7 +84,7 @@ const compare = (
   candle: Pick<ExchangeTrade, 'close' | 'volume'> | undefined,
   trade: ExchangeTrade | undefined,
   { later, isCovered, hasTraded }: Circumstances,
-): Pick<Difference, 'kind' | 'detail'> | undefined => {
+): Pick<Contradiction, 'kind' | 'detail'> | undefined => {
   if (candle === undefined) {
     if (trade === undefined || !isCovered) return undefined
     return { kind: 'missing', detail: `no candle; the exchange has a close of ${trade.close} and a volume of ${trade.volume}` }

@@ -8,7 +8,7 @@ const TRADES = `trades AS (
   QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY e.volume DESC, e.series) = 1
 )`
 
-const AVERAGES = `deliveries AS (
+const DELIVERIES = `deliveries AS (
   SELECT *, if(count(delivery_pct) OVER w = 20, avg(delivery_pct) OVER w, NULL) AS average_pct,
     if(count(delivery_quantity) OVER w = 20, avg(delivery_quantity) OVER w, NULL) AS average_quantity
   FROM trades WINDOW w AS (PARTITION BY symbol ORDER BY day ROWS BETWEEN 19 PRECEDING AND CURRENT ROW)
@@ -39,7 +39,7 @@ export const candlesDaily = defineView({
     col('delivery_pct', 'DOUBLE', 'delivered shares, percent of the volume'),
     col('delivery_avg_20_pct', 'DOUBLE', 'average of delivery_pct over 20 sessions, percent', 'average_pct'),
   ],
-  with: [TRADES, AVERAGES],
+  with: [TRADES, DELIVERIES],
   from: 'FROM candles_adjusted AS c LEFT JOIN deliveries AS e ON e.symbol = c.symbol AND e.day = c.day',
 })
 
@@ -49,7 +49,7 @@ export const delivery: ScreenerGroup = {
   needs: ['exchange_daily', 'symbol_isins'],
   with: [
     TRADES,
-    AVERAGES,
+    DELIVERIES,
     'delivery AS (SELECT *, delivery_quantity / NULLIF(average_quantity, 0) AS times FROM deliveries QUALIFY day = max(day) OVER (PARTITION BY isin))',
   ],
   alias: 'd',
