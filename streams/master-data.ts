@@ -11,7 +11,8 @@ import {
   MASTER_MAP,
   readStoredStocks,
 } from '../src/market/listings.js'
-import { keepUnits, refuse, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
+import { refuse } from '../src/market/refusal-policy.js'
+import { keepUnits, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'

@@ -13,8 +13,8 @@ import type { AnyEndpoint, Endpoint, HeaderSet } from './endpoint.js'
 import type { HttpReply, HttpRequest, RequestFollower, RequestWatch, Transport } from './transport.js'
 
 /**
- * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. This is the only place that
- * retries, and it repeats one request, never a whole item. Unsubscribing aborts the request.
+ * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. It repeats one request; whole
+ * items are repeated by the second pass of a stream only. Unsubscribing aborts the request.
  */
 export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskOptions) => Observable<Answer>
 
@@ -260,7 +260,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
       this.endAttempt(failure)
       return
     }
-    // Its worker can do other work.
+    // Its worker can do other work. In a back-off of its endpoint the request waits in the limiter and keeps it.
     this.releaseWorker()
     this.wait(timer(pauseMs).subscribe(() => this.endAttempt(failure)))
   }

@@ -129,16 +129,28 @@ export class RefusedError extends CollectError {
   }
 }
 
-/** Counts the compared series of a run, and those that have changed as a whole. */
-export type RescaleCounts = ReturnType<typeof createCounts>
+/** What of a run decides whether a refused answer is stored all the same. */
+interface Accepting {
+  readonly accepts: (code: RefusalCode) => boolean
+  readonly warn: (text: string) => void
+}
 
-export type RescaleDetector = ReturnType<typeof createRescaleDetector>
+/** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
+export const refuse = ({ accepts, warn }: Accepting, code: RefusalCode, message: string): void => {
+  if (!accepts(code)) throw new RefusedError(code, message)
+  warn(`accepted although ${message}`)
+}
+
+/** Counts the compared series of a run, and those that are suspect: their prices jump, or have changed as a whole. */
+export type SuspectCounts = ReturnType<typeof createCounts>
+
+export type SuspectDetector = ReturnType<typeof createSuspectDetector>
 
 /**
- * Counts the series of a run that have become multiples of the stored ones: many indicate an error of the provider, a few are single stocks
- * whose history changed. While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
+ * Counts the suspect series of a run, each rule for itself: many indicate an error of the provider, a few are single stocks whose prices changed.
+ * While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
  */
-export const createRescaleDetector = () => {
+export const createSuspectDetector = () => {
   const groups: CountGroup[] = []
   const work: ActiveWork = {
     count: 0,

@@ -7,14 +7,8 @@ import type { Stored } from '../model/stored.js'
 import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER_FIGURES, readStoredRows } from './listings.js'
-import { type RefusalCode, RefusedError, thresholds } from './refusal-policy.js'
+import { RefusedError, refuse, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
-
-/** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
-export const refuse = ({ accepts, warn }: Pick<Tools, 'accepts' | 'warn'>, code: RefusalCode, message: string): void => {
-  if (!accepts(code)) throw new RefusedError(code, message)
-  warn(`accepted although ${message}`)
-}
 
 type Records = readonly unknown[]
 

@@ -7,8 +7,6 @@ import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import { candleAt, type createCandleEndpoint, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
-import { findAction, type PriceAction } from './price-actions.js'
-import { createRescaleDetector, type RescaleDetector } from './refusal-policy.js'
 import {
   acceptHistory,
   checkHistory,
@@ -18,7 +16,9 @@ import {
   isDifferentPrice,
   pairWithPrevious,
   type RefetchReason,
-} from './replace-history.js'
+} from './candle-rules.js'
+import { findAction, type PriceAction } from './price-actions.js'
+import { createSuspectDetector, type SuspectDetector } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 import { checkWitness, WITNESSED_EXCHANGE } from './witness.js'
 
@@ -43,7 +43,7 @@ interface Update {
   readonly series: Series
   readonly tools: Tools
   /** One for all series of the stream in this process. */
-  readonly watch: RescaleDetector
+  readonly watch: SuspectDetector
   readonly stored: StoredEnd
   readonly actions: readonly PriceAction[]
 }
@@ -55,7 +55,7 @@ interface Update {
  */
 export const updateCandles = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
   tools
-    .shared(`rescale ${series.endpoint.name}`, () => of(createRescaleDetector()))
+    .shared(`rescale ${series.endpoint.name}`, () => of(createSuspectDetector()))
     .pipe(
       switchMap((watch) =>
         watch.track(
@@ -209,7 +209,7 @@ const readStoredEnd = (file: string, tools: Pick<Tools, 'stored' | 'shared'>): O
       if (tail === undefined) return of(undefined)
       return readLastRunInstant(tools).pipe(
         switchMap((lastRunAsOf) => {
-          // A later time comes from an editor or a copy: no run has written the file since the last one.
+          // A later time comes from an editor, a copy, or a run that was killed: its last candle is requested again.
           const asOf = Math.min(tail.asOf, lastRunAsOf)
           const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf)
           const isIntact = end !== undefined && end.fault === undefined && !end.isTruncated

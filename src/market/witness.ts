@@ -6,8 +6,7 @@ import { isRow, readText } from '../model/row.js'
 import { type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { toCandleDay } from './candle-file.js'
-import type { RescaleDetector } from './refusal-policy.js'
-import { refuse } from './refuse.js'
+import { refuse, type SuspectDetector } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 
 /** The exchange's own file of a session, as the stream `exchange-daily` stores it. */
@@ -58,7 +57,7 @@ export const isSamePrice = (price: number, exchange: number): boolean =>
  * another close are an error of the provider, and are refused (`witness`); a single one is stored, and `verify` names it.
  */
 export const checkWitness =
-  (symbol: string, tools: Tools, watch: RescaleDetector) =>
+  (symbol: string, tools: Tools, watch: SuspectDetector) =>
   (result: ItemResult<Candle>): Observable<ItemResult<Candle>> => {
     const newest = result.status === 'success' ? (result.rows as Candles).at(-1) : undefined
     if (newest === undefined) return of(result)

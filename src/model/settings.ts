@@ -107,7 +107,7 @@ export const Settings = z.strictObject({
   throttleRetries: integerSchema(0, 100).default(8).describe('attempts after a 429; they do not count as retries'),
   throttleGiveUpMs: integerSchema(0, 3_600_000)
     .default(120_000)
-    .describe('how long a host may refuse every request before its requests fail'),
+    .describe('how long an endpoint may refuse every request before its requests fail'),
   downMs: integerSchema(0, 86_400_000).default(300_000).describe('how long a run waits for a host that is down, in total'),
   workers: z.record(z.string(), integerSchema(1, 1_000)).default({}).describe('parallel requests of a stream, by its name'),
   timeoutsMs: z

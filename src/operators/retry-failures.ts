@@ -72,7 +72,7 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
 export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
   const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
   let failures = 0
-  let refusals = 0
+  let waits = 0
   let originalError: unknown
   let wasTemporary = false
   return (error) => {
@@ -82,11 +82,11 @@ export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Obse
     if (verdict === 'await-host') return of(0)
     const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
     if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
-    const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++refusals <= throttleRetries
+    const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++waits <= throttleRetries
     if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
     if (verdict === 'wait') {
       const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
-      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, refusals, policy))
+      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, waits, policy))
     }
     const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
     const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toDayNumber } from '../../src/market/candle-file.js'
-import { compareSeries, isErrorFactor, isMultiple, isOtherInstrument } from '../../src/market/replace-history.js'
+import { compareSeries, isErrorFactor, isMultiple, isOtherInstrument } from '../../src/market/candle-rules.js'
 import type { Candle } from '../../src/model/candle.js'
 
 const DAY = 86_400

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findCandleFault, findImpossibleMove } from '../../src/market/replace-history.js'
+import { findCandleFault, findImpossibleMove } from '../../src/market/candle-rules.js'
 import type { Candle } from '../../src/model/candle.js'
 
 const DAY = 86_400

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { candleAt, createCsvCandles, findFileFault, formatCandleFile, readCandleFile } from '../../src/market/candle-file.js'
-import { toStoredHistory } from '../../src/market/replace-history.js'
+import { toStoredHistory } from '../../src/market/candle-rules.js'
 import { CANDLE_COLUMNS } from '../../src/model/candle.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`

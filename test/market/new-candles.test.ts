@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { checkNewCandles, pairWithPrevious } from '../../src/market/candle-rules.js'
 import type { PriceAction } from '../../src/market/price-actions.js'
-import { checkNewCandles, pairWithPrevious } from '../../src/market/replace-history.js'
 import type { Candle } from '../../src/model/candle.js'
 import { toInstant } from '../../src/model/trading-day.js'
 

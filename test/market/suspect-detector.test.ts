@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { concat, defer, EMPTY, ignoreElements, map, mergeMap, type Observable, of, range, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createRescaleDetector, thresholds } from '../../src/market/refusal-policy.js'
+import { createSuspectDetector, thresholds } from '../../src/market/refusal-policy.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
 
 const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale
 
 /** Compares series one after the other, `workers` at a time, each for a frame; what became of those that disagree. */
 const watching = (count: number, disagrees: (place: number) => boolean, workers = 15) => {
-  const watch = createRescaleDetector()
+  const watch = createSuspectDetector()
   const refused: number[] = []
   const accepted: number[] = []
   let mostHeld = 0
@@ -105,7 +105,7 @@ describe('series that have become multiples of the stored ones', () => {
 
   itWithMarbles('are judged apart where whole histories are compared, and both kinds end, whichever wait', (m) => {
     const outcomesOf = (count: number, isHistory: (place: number) => boolean, disagrees: (place: number) => boolean) => {
-      const watch = createRescaleDetector()
+      const watch = createSuspectDetector()
       const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
       range(count)
         .pipe(
@@ -141,7 +141,7 @@ describe('series that have become multiples of the stored ones', () => {
   })
 
   itWithMarbles('no longer count after unsubscribe', (m) => {
-    const watch = createRescaleDetector()
+    const watch = createSuspectDetector()
     const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
     const others = watch.track(timer(10)).subscribe()
     waiting.unsubscribe()

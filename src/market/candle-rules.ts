@@ -6,8 +6,7 @@ import { formatThousands } from '../model/text.js'
 import { addDays, toDay } from '../model/trading-day.js'
 import { type CandleArrays, candleAt, DAY_SECONDS, isSameDay, readCandleFile, toCandleDay, toDayNumber } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
-import { type RescaleCounts, thresholds } from './refusal-policy.js'
-import { refuse } from './refuse.js'
+import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 
 const { newest, actionDays } = thresholds.prices
@@ -51,7 +50,7 @@ export const checkNewCandles = (candles: readonly NewCandle[], context: CheckCon
 /** Refuses unusual moves of many series at once; single ones may be the market. Emits once. */
 export const checkMoves = (
   added: readonly NewCandle[],
-  { watch, ...context }: Omit<CheckContext, 'series'> & { readonly watch: RescaleCounts },
+  { watch, ...context }: Omit<CheckContext, 'series'> & { readonly watch: SuspectCounts },
 ): Observable<unknown> => {
   const { tools } = context
   const moves = added.map(([before, candle]) => before && findImpossibleMove(before, candle, thresholds.prices.unusual))
@@ -94,7 +93,7 @@ export interface RefetchReason {
 export const acceptHistory = (
   { rows, text, reason }: { readonly rows: Candles; readonly text: string; readonly reason: RefetchReason },
   context: CheckContext,
-  counts: RescaleCounts,
+  counts: SuspectCounts,
 ): Observable<ItemResult<Candle>> => {
   const { tools } = context
   const { candles } = readCandleFile(Buffer.from(text))
@@ -165,7 +164,7 @@ const describeLevelChange = ({ rows, stored: { recent }, factor, reason }: Compa
  * Accepts a changed price level if a corporate action explains it, or if few series have one. Refuses it if no action can explain it, if it
  * is higher without any known action, or if many series change at once.
  */
-const checkLevel = (compared: Compared, context: CheckContext, counts: RescaleCounts): Observable<unknown> => {
+const checkLevel = (compared: Compared, context: CheckContext, counts: SuspectCounts): Observable<unknown> => {
   const { tools } = context
   const { factor, reason, stored } = compared
   const isHigher = factor > thresholds.rescale.usualRise
