@@ -75,7 +75,7 @@ const indices = post({
   }),
 })
 
-const toIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
+const toIndexIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
 
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
@@ -93,7 +93,7 @@ export const allIndices = defineStream({
       switchMap((found) =>
         readStoredRows(tools.stored, file).pipe(
           map((earlier) => {
-            const { gone } = compareIdentifiers(earlier.map(toIdentifiers), [...found.rows].map(toIdentifiers))
+            const { gone } = compareIdentifiers(earlier.map(toIndexIdentifiers), [...found.rows].map(toIndexIdentifiers))
             const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)
             for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.warn(text)
             return found

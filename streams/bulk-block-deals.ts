@@ -39,7 +39,7 @@ export const Deal = row({
 })
 export interface Deal extends RowOf<typeof Deal> {}
 
-const PAGE_SIZE = 50
+const DEALS_PER_PAGE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
 
@@ -60,7 +60,7 @@ const deal = post({
         enddate: dashedDay,
         defaultpage: z.literal('N'),
         pageno: z.int().min(1),
-        pagecount: z.literal(PAGE_SIZE),
+        pagecount: z.literal(DEALS_PER_PAGE),
       })
       .refine(
         ({ startdate, enddate }) =>
@@ -95,7 +95,7 @@ const deal = post({
         }
       })
     })
-    return { code: 0, data: deals.slice((pageno - 1) * PAGE_SIZE, pageno * PAGE_SIZE), totalcount: deals.length }
+    return { code: 0, data: deals.slice((pageno - 1) * DEALS_PER_PAGE, pageno * DEALS_PER_PAGE), totalcount: deals.length }
   },
 })
 
@@ -112,10 +112,10 @@ const fetchChunk = (start: Day, end: Day, { ask, accepts, warn }: Tools): Observ
   const days = `${formatDashedDmy(start)} to ${formatDashedDmy(end)}`
   const request = (pageno: number) =>
     ask(deal, {
-      data: { startdate: formatDashedDmy(start), enddate: formatDashedDmy(end), defaultpage: 'N', pageno, pagecount: PAGE_SIZE },
+      data: { startdate: formatDashedDmy(start), enddate: formatDashedDmy(end), defaultpage: 'N', pageno, pagecount: DEALS_PER_PAGE },
     })
   const accept = accepts('count') ? (what: string): void => warn(`accepted although deals are missing: ${days}: ${what}`) : undefined
-  return readPages<Deal>({ request, size: PAGE_SIZE, keyOf: toDealKey, accept }).pipe(
+  return readPages<Deal>({ request, size: DEALS_PER_PAGE, keyOf: toDealKey, accept }).pipe(
     map((deals): Partial<Chunk> => ({ deals })),
     catchItemFailure((reason, failure) => of({ reason: `${days}: ${reason}`, failure })),
     reduce((all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({ ...all, deals: [...all.deals, ...deals], ...failed }), {

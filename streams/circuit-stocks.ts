@@ -55,15 +55,15 @@ const ScannedStock = row({
   DivYeild: ratio(),
 })
 
-const FIELDS = ScannedStock.keyof().options
+const CIRCUIT_FIELDS = ScannedStock.keyof().options
 
 const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
 
 const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
 
-const MAX_ROWS = 500
+const MAX_CIRCUIT_ROWS = 500
 
-const SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_ROWS, fields: FIELDS } as const
+const CIRCUIT_SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_CIRCUIT_ROWS, fields: CIRCUIT_FIELDS } as const
 
 const circuit = post({
   name: 'circuit',
@@ -71,7 +71,7 @@ const circuit = post({
   path: '/customscan/fetchdt',
   input: z.strictObject({
     data: z.strictObject({
-      ...constants(SCAN),
+      ...constants(CIRCUIT_SCAN),
       params: z.tuple([
         z.strictObject({ field: z.enum(FLAGS), op: z.literal(''), val: z.literal('1') }),
         condition('OgInst', 'ES'),
@@ -117,7 +117,7 @@ const sampleCircuitPage = (key: string, market: SampleMarket): readonly Row[] | 
   return side && sampleStocks(side, market)
 }
 
-const web = createWebSource(z.enum(WEB_KEYS), sampleCircuitPage)
+const circuitPages = createWebSource(z.enum(WEB_KEYS), sampleCircuitPage)
 
 /** A stock as answered by the scan or the web site, which has other names for two fields. */
 type ScannedRow = RowOf<typeof ScannedStock> & { readonly sym?: string | null; readonly Name?: string | null }
@@ -145,7 +145,7 @@ export const circuitStocks = defineStream({
   position: 10,
   workers: 2,
   timeoutMs: 10_000,
-  endpoints: [circuit, ...web.endpoints],
+  endpoints: [circuit, ...circuitPages.endpoints],
   work: perPart(['upper', 'lower'], (side, tools) => {
     const { ask, warn } = tools
     // Not compared with its `tot_rec`: that was 62 for both sides, although one list had 52 stocks.
@@ -155,8 +155,10 @@ export const circuitStocks = defineStream({
       { field: 'Seg', op: '', val: 'E' },
     ] as const
     const scan = () =>
-      ask(circuit, { data: { ...SCAN, params: [...params], pgno: 1 } }, { failFast: true }).pipe(warnIfFull(MAX_ROWS, tools, side))
-    const sources = [{ name: 'scan', ask: scan }, ...web.tiers(WEB_KEYS[side], tools)]
+      ask(circuit, { data: { ...CIRCUIT_SCAN, params: [...params], pgno: 1 } }, { failFast: true }).pipe(
+        warnIfFull(MAX_CIRCUIT_ROWS, tools, side),
+      )
+    const sources = [{ name: 'scan', ask: scan }, ...circuitPages.tiers(WEB_KEYS[side], tools)]
     const tiers = sources.map((source) => ({ ...source, ask: (isLast: boolean) => source.ask(isLast).pipe(rejectOtherUnits(tools)) }))
     return firstThatAnswers(tiers, (failure) => warn(`${side}: a source failed: ${failure}`)).pipe(
       map((rows) => createResult(withoutCopies(rows, tools, side).map(toCircuitStock))),

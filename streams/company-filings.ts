@@ -14,8 +14,8 @@ import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { keepUnique, sortDescending } from '../src/operators/row-lists.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
-const text = z.string().optional()
-const number = z.number().optional()
+const optionalText = z.string().optional()
+const optionalNumber = z.number().optional()
 
 /**
  * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
@@ -36,8 +36,16 @@ export const Filing = row({
   news_body: column(z.string(), { about: 'short text', sql: 'body' }),
   file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
   news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
-  ...{ ann_type: text, disp: text, exch: text, inst: text, seg: text, seo: text, sym: text },
-  ...{ ch: number, ls: number, ltp: number, mtp: number, pch: number, ts: number },
+  ...{
+    ann_type: optionalText,
+    disp: optionalText,
+    exch: optionalText,
+    inst: optionalText,
+    seg: optionalText,
+    seo: optionalText,
+    sym: optionalText,
+  },
+  ...{ ch: optionalNumber, ls: optionalNumber, ltp: optionalNumber, mtp: optionalNumber, pch: optionalNumber, ts: optionalNumber },
   ...{ bse_code: numberOrText, co_code: numberOrText, sid: numberOrText },
 })
 export interface Filing extends RowOf<typeof Filing> {}
@@ -149,7 +157,7 @@ export const companyFilings = defineStream({
   ],
 })
 
-const KINDS = [
+const FILING_KINDS = [
   'Annual Report',
   'Financial Results',
   'Board Meeting',
@@ -173,9 +181,9 @@ const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: S
     const on = random.pick(['company_filings', 'lodr', 'both'])
     const hasId = random.chance(0.9) && on !== 'company_filings'
     const age = (place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 + random.int(0, 3_599) * 1_000
-    const caption = random.chance(0.9) ? `Announcement under Regulation 30 (LODR) - ${random.pick(KINDS)}` : undefined
+    const caption = random.chance(0.9) ? `Announcement under Regulation 30 (LODR) - ${random.pick(FILING_KINDS)}` : undefined
     const hasLink = random.chance(0.85) && !(on === 'both' && path === 'company_filings')
-    const descriptor = random.pick(KINDS)
+    const descriptor = random.pick(FILING_KINDS)
     if (on !== 'both' && on !== path) return []
     const { at, issue } = market.published(age)
     const news_id = hasId ? `${first.toLowerCase()}-${place}${issue}` : undefined

@@ -45,7 +45,7 @@ export const StockActions = row({
 export interface StockActions extends RowOf<typeof StockActions> {}
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
-const MAX_ROWS = 5000
+const MAX_ACTIONS = 5000
 
 const actions = post({
   name: 'corporate_actions',
@@ -56,7 +56,7 @@ const actions = post({
       type: z.literal('full'),
       whichpage: z.literal('corporate_action'),
       filters: z.tuple([z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() })]),
-      count: z.literal(MAX_ROWS),
+      count: z.literal(MAX_ACTIONS),
       page: z.literal(1),
     }),
   }),
@@ -121,9 +121,9 @@ export const corporateActions = defineStream({
     const { from, to } = computeWindow(mode, today)
     const filter = { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today } as const
     const action$ = tools
-      .ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ROWS, page: 1 } })
+      .ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ACTIONS, page: 1 } })
       .pipe(
-        warnIfFull(MAX_ROWS, tools, mode),
+        warnIfFull(MAX_ACTIONS, tools, mode),
         map((rows) =>
           createResult(
             withoutCopies(rows, tools, mode).filter((row) => {

@@ -12,26 +12,26 @@ import type { Row } from '../src/model/row.js'
 import { column, row } from '../src/model/row-schema.js'
 import { formatCompactDmy } from '../src/model/trading-day.js'
 
-const text = (about: string, sql: string) => column(z.string(), { about, sql })
-const price = (about: string, sql: string) => column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
-const count = (about: string, sql: string) => column(z.string(), { about, sql: [sql, 'BIGINT'] })
+const textColumn = (about: string, sql: string) => column(z.string(), { about, sql })
+const priceColumn = (about: string, sql: string) => column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
+const countColumn = (about: string, sql: string) => column(z.string(), { about, sql: [sql, 'BIGINT'] })
 
 /** What a security traded on one day, from the exchange's own file. Cells are text, with the column names of the file; a dash is null. */
 export const ExchangeDay = row({
-  SYMBOL: text('trading symbol of that day', 'symbol'),
-  SERIES: text('series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds', 'series'),
+  SYMBOL: textColumn('trading symbol of that day', 'symbol'),
+  SERIES: textColumn('series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds', 'series'),
   DATE1: column(z.string(), { about: 'day of the session', sql: ['day', 'DATE'], convert: LIST_DAY }),
-  PREV_CLOSE: price('close before', 'previous_close'),
-  OPEN_PRICE: price('open', 'open'),
-  HIGH_PRICE: price('high', 'high'),
-  LOW_PRICE: price('low', 'low'),
-  LAST_PRICE: price('last trade', 'last'),
-  CLOSE_PRICE: price('official close', 'close'),
-  AVG_PRICE: price('average by volume', 'average'),
-  TTL_TRD_QNTY: count('shares traded', 'volume'),
+  PREV_CLOSE: priceColumn('close before', 'previous_close'),
+  OPEN_PRICE: priceColumn('open', 'open'),
+  HIGH_PRICE: priceColumn('high', 'high'),
+  LOW_PRICE: priceColumn('low', 'low'),
+  LAST_PRICE: priceColumn('last trade', 'last'),
+  CLOSE_PRICE: priceColumn('official close', 'close'),
+  AVG_PRICE: priceColumn('average by volume', 'average'),
+  TTL_TRD_QNTY: countColumn('shares traded', 'volume'),
   TURNOVER_LACS: column(z.string(), { about: 'value traded, lakh rupees (a lakh is 100,000)', sql: ['turnover_lakh', 'DOUBLE'] }),
-  NO_OF_TRADES: count('number of trades', 'trades'),
-  DELIV_QTY: count('shares that are delivered; NULL if not reported, as for series BE', 'delivery_quantity'),
+  NO_OF_TRADES: countColumn('number of trades', 'trades'),
+  DELIV_QTY: countColumn('shares that are delivered; NULL if not reported, as for series BE', 'delivery_quantity'),
   DELIV_PER: column(z.string(), {
     about: 'delivered shares, percent of the volume; NULL if not reported',
     sql: ['delivery_pct', 'DOUBLE'],
@@ -39,8 +39,8 @@ export const ExchangeDay = row({
 })
 export interface ExchangeDay extends Readonly<Record<keyof typeof ExchangeDay.shape, string | null>> {}
 
-const COLUMNS = Object.keys(ExchangeDay.shape)
-const readFile = filledCsv(['SYMBOL', 'SERIES', 'DATE1', 'CLOSE_PRICE', 'TTL_TRD_QNTY'])
+const DAILY_COLUMNS = Object.keys(ExchangeDay.shape)
+const readDailyFile = filledCsv(['SYMBOL', 'SERIES', 'DATE1', 'CLOSE_PRICE', 'TTL_TRD_QNTY'])
 
 /** A bond and a fund that is not in the master list, as the file has them between the stocks. */
 const OTHERS: readonly (readonly [symbol: string, series: string, delivered: string])[] = [
@@ -51,7 +51,7 @@ const OTHERS: readonly (readonly [symbol: string, series: string, delivered: str
 const dailyFile = dailyCsv(
   'sec_bhavdata_full',
   (answer: string, _: unknown, inspect?: AnswerInspector): readonly Row[] =>
-    readFile(answer, undefined, inspect).map((cells) =>
+    readDailyFile(answer, undefined, inspect).map((cells) =>
       Object.fromEntries(Object.entries(cells).map(([name, cell]) => [name, cell === '-' || cell === '' ? null : cell])),
     ),
   ExchangeDay,
@@ -74,7 +74,7 @@ const dailyFile = dailyCsv(
       ([symbol, series, delivered]) =>
         `${symbol}, ${series}, ${date}, 100.00, 100.00, 101.00, 99.00, 100.00, 100.00, 100.00, 1000, 1.00, 10,${delivered}`,
     )
-    return [COLUMNS.join(', '), ...[...traded, ...others].sort()]
+    return [DAILY_COLUMNS.join(', '), ...[...traded, ...others].sort()]
   },
   '/products/content',
 )

@@ -36,7 +36,7 @@ export const Fundamentals = row({
 export interface Fundamentals extends RowOf<typeof Fundamentals> {}
 
 /** A figure within a block; its key may have several spellings. */
-const figure = (name: string, paths: readonly string[], comment: string): TableColumn => ({
+const figureColumn = (name: string, paths: readonly string[], comment: string): TableColumn => ({
   ...{ name, type: 'DOUBLE', comment },
   from: { row: paths.map((path) => `$.${path}`) },
 })
@@ -44,14 +44,14 @@ const figure = (name: string, paths: readonly string[], comment: string): TableC
 const first = (values: string): string => values.split('|', 1)[0] ?? ''
 
 /** The last day of a month in the form `202512`. */
-const toMonthEnd = (month: string): Day | undefined => {
+const parseMonthEnd = (month: string): Day | undefined => {
   const day = readDay(month.replace(/^(\d{4})(\d{2})$/, '$1-$2-01'))
   return day && addDays(addMonths(day, 1), -1)
 }
 
 /** The first value of a text such as `10|5|4`: that of the newest quarter. */
-const newest = (name: string, keys: readonly string[], comment: string): TableColumn => ({
-  ...figure(
+const newestColumn = (name: string, keys: readonly string[], comment: string): TableColumn => ({
+  ...figureColumn(
     name,
     keys.map((key) => `incomeStat_cq.${key}`),
     comment,
@@ -62,30 +62,30 @@ const newest = (name: string, keys: readonly string[], comment: string): TableCo
   },
 })
 
-const FIGURES: readonly TableColumn[] = [
+const FIGURE_COLUMNS: readonly TableColumn[] = [
   { name: 'symbol', type: 'VARCHAR', comment: 'trading symbol', from: { row: ['Symbol'] } },
   { name: 'isin', type: 'VARCHAR', comment: 'ISIN of the stock', from: { row: ['ISIN', 'isin'] } },
   { name: 'sector', type: 'VARCHAR', comment: 'as the provider names it', from: { row: ['$.CV.SECTOR'] } },
-  figure('pe', ['CV.PE', 'CV.STOCK_PE'], 'price to earnings'),
-  figure('roe', ['CV.ROE'], 'return on equity, percent'),
-  figure('roce', ['CV.ROCE'], 'return on capital employed, percent'),
+  figureColumn('pe', ['CV.PE', 'CV.STOCK_PE'], 'price to earnings'),
+  figureColumn('roe', ['CV.ROE'], 'return on equity, percent'),
+  figureColumn('roce', ['CV.ROCE'], 'return on capital employed, percent'),
   {
-    ...newest('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
+    ...newestColumn('quarter', ['YEAR', 'Year'], 'newest quarter, YYYYMM'),
     type: 'VARCHAR',
     convert: { sql: (value) => `split_part(${value}, '|', 1)`, value: first },
   },
   {
-    ...newest('quarter_end', ['YEAR', 'Year'], 'last day of the newest quarter'),
+    ...newestColumn('quarter_end', ['YEAR', 'Year'], 'last day of the newest quarter'),
     type: 'DATE',
     convert: {
       sql: (value) => `last_day(strptime(split_part(${value}, '|', 1) || '01', '%Y%m%d'))`,
-      value: (value) => toMonthEnd(first(value)),
+      value: (value) => parseMonthEnd(first(value)),
     },
   },
-  newest('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
-  newest('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
-  newest('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
-  newest('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
+  newestColumn('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
+  newestColumn('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
+  newestColumn('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
+  newestColumn('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
 ]
 
 const FundamentalAnswer = z.looseObject({ data: z.union([z.array(Row), Row]).nullable() })
@@ -201,7 +201,7 @@ export const fundamentalData = defineStream({
           name: 'fundamentals',
           about:
             'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
-          columns: [...FIGURES, Fundamentals],
+          columns: [...FIGURE_COLUMNS, Fundamentals],
           position: 3,
         },
       ],

@@ -10,7 +10,7 @@ import { column, row } from '../src/model/row-schema.js'
 import { type Day, toDay } from '../src/model/trading-day.js'
 
 /** A row of the published list, with the column names of the file. */
-const Member = row({
+const MemberRow = row({
   Symbol: column(z.string(), { about: 'trading symbol as listed; a place-holder around a demerger', sql: 'symbol' }),
   'ISIN Code': column(z.string(), { about: 'ISIN as listed', sql: 'isin' }),
   'Company Name': column(z.string(), { about: 'name of the company', sql: 'name' }),
@@ -23,12 +23,12 @@ export const IndexMember = row({
   Index: column(z.string(), { about: 'index, such as NIFTY 500', sql: 'index' }),
   Since: column(z.string(), { about: 'first day on which a fetched list had it', sql: ['since', 'DATE'], format: 'day' }),
   Until: column(z.string().nullable(), { about: 'first day on which it was gone; NULL while it is in the list', sql: ['until', 'DATE'] }),
-  ...Member.shape,
+  ...MemberRow.shape,
 })
 export interface IndexMember extends Readonly<Record<keyof typeof IndexMember.shape, string | null>> {}
 
 /** The files of the archive: the name of the index, and the ranks by market cap that its sample has. */
-const INDICES = {
+const INDEX_LISTS = {
   nifty50: ['NIFTY 50', 0, 50],
   nifty100: ['NIFTY 100', 0, 100],
   nifty200: ['NIFTY 200', 0, 200],
@@ -36,8 +36,8 @@ const INDICES = {
   niftymidcap150: ['NIFTY MIDCAP 150', 100, 250],
   niftysmallcap250: ['NIFTY SMALLCAP 250', 250, 500],
 } as const
-type List = keyof typeof INDICES
-const LISTS = Object.keys(INDICES) as readonly List[]
+type List = keyof typeof INDEX_LISTS
+const LIST_NAMES = Object.keys(INDEX_LISTS) as readonly List[]
 
 const INDUSTRIES = ['Financial Services', 'Healthcare', 'Oil Gas & Consumable Fuels', 'Information Technology', 'Capital Goods'] as const
 
@@ -46,12 +46,12 @@ const memberList = get({
   host: 'archive',
   path: '/content/indices/ind_{list}list.csv',
   headers: 'browser',
-  input: z.strictObject({ list: z.enum(LISTS) }),
+  input: z.strictObject({ list: z.enum(LIST_NAMES) }),
   read: filledCsv(['Symbol', 'ISIN Code', 'Industry']),
-  shape: z.array(Member),
+  shape: z.array(MemberRow),
   type: 'text/csv',
   sample: ({ list }, market) => {
-    const [, from, to] = INDICES[list]
+    const [, from, to] = INDEX_LISTS[list]
     // A small market has smaller indices, as it has fewer stocks.
     const scale = Math.min(1, market.stocks.length / 500)
     const members = [...market.stocks].sort((one, other) => other.Mcap - one.Mcap).slice(Math.round(from * scale), Math.ceil(to * scale))
@@ -62,7 +62,7 @@ const memberList = get({
 })
 
 /** The stored times in an index, with the published list of a day: who is new begins on it, who is gone ends on it. */
-const addList = (
+const addOtherList = (
   stored: unknown,
   listed: readonly Row[],
   { name, today }: { readonly name: string; readonly today: Day },
@@ -97,13 +97,13 @@ export const indexMembers = defineStream({
   workers: 2,
   timeoutMs: 30_000,
   endpoints: [memberList],
-  work: perPart(LISTS, (list, tools, file) =>
+  work: perPart(LIST_NAMES, (list, tools, file) =>
     tools.ask(memberList, { list }).pipe(
       map((rows) => withoutCopies(rows, tools, list)),
       switchMap((listed) =>
         tools.stored
           .document(file)
-          .pipe(map((stored) => createResult(addList(stored, listed, { name: INDICES[list][0], today: toDay(tools.asOf) })))),
+          .pipe(map((stored) => createResult(addOtherList(stored, listed, { name: INDEX_LISTS[list][0], today: toDay(tools.asOf) })))),
       ),
       rejectShrunk(file, tools, { countRecords: (records) => records.filter(isMember).length }),
     ),

@@ -18,7 +18,7 @@ import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 
-const figure = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
+const figureField = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 
 /** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
 export const MasterRow = row({
@@ -32,28 +32,28 @@ export const MasterRow = row({
     key: true,
   }),
   FnoFlag: column(z.int().optional(), { about: '1 where futures and options are traded on it', sql: 'fno', or: 'text' }),
-  Mcap: figure('market_cap', 'market capitalisation, crore rupees'),
-  Pe: figure('pe', 'price to earnings'),
-  DivYeild: figure('dividend_yield', 'percent'),
-  Revenue: figure('revenue', 'crore rupees'),
-  Year1RevenueGrowth: figure('revenue_growth', 'percent against the year before'),
-  NetProfitMargin: figure('net_profit_margin', 'percent'),
-  YoYLastQtrlyProfitGrowth: figure('profit_growth', 'profit of the newest quarter, percent against the year before'),
-  EBIDTAMargin: figure('ebitda_margin', 'percent'),
-  volume: figure('volume', 'shares traded'),
-  PricePerchng1year: figure('price_change_1y', 'percent against the year before'),
+  Mcap: figureField('market_cap', 'market capitalisation, crore rupees'),
+  Pe: figureField('pe', 'price to earnings'),
+  DivYeild: figureField('dividend_yield', 'percent'),
+  Revenue: figureField('revenue', 'crore rupees'),
+  Year1RevenueGrowth: figureField('revenue_growth', 'percent against the year before'),
+  NetProfitMargin: figureField('net_profit_margin', 'percent'),
+  YoYLastQtrlyProfitGrowth: figureField('profit_growth', 'profit of the newest quarter, percent against the year before'),
+  EBIDTAMargin: figureField('ebitda_margin', 'percent'),
+  volume: figureField('volume', 'shares traded'),
+  PricePerchng1year: figureField('price_change_1y', 'percent against the year before'),
 })
 export interface MasterRow extends RowOf<typeof MasterRow> {}
 
 // biome-ignore format: as in the interface document
-const FIELDS = [
+const MASTER_FIELDS = [
   'Isin', 'DispSym', 'Mcap', 'Pe', 'DivYeild', 'Revenue', 'Year1RevenueGrowth', 'NetProfitMargin', 'YoYLastQtrlyProfitGrowth',
   'EBIDTAMargin', 'volume', 'PricePerchng1year', 'Sym', 'Sid', 'FnoFlag',
 ] as const
 
-const MAX_ROWS = 5000
+const MAX_STOCKS = 5000
 
-const SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_ROWS, fields: FIELDS } as const
+const MASTER_SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_STOCKS, fields: MASTER_FIELDS } as const
 
 const master = post({
   name: 'master',
@@ -62,7 +62,7 @@ const master = post({
   headers: 'origin',
   input: z.strictObject({
     data: z.strictObject({
-      ...constants(SCAN),
+      ...constants(MASTER_SCAN),
       params: z.tuple([condition('OgInst', 'ES'), exchangeCondition]),
       pgno: z.literal(0),
     }),
@@ -77,7 +77,9 @@ const master = post({
     code: 0,
     data: market.stocks.map((stock) => {
       const random = market.random('master', stock.ISIN)
-      const figures = Object.fromEntries(FIELDS.slice(3, 12).map((field) => [field, random.chance(0.1) ? null : random.decimal(-20, 90)]))
+      const figures = Object.fromEntries(
+        MASTER_FIELDS.slice(3, 12).map((field) => [field, random.chance(0.1) ? null : random.decimal(-20, 90)]),
+      )
       const flag = stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }
       return {
         Isin: stock.ISIN,
@@ -94,7 +96,7 @@ const master = post({
   }),
 })
 
-const toIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
+const toStockIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 
 /** The list of all stocks, as answered and as the map that every other script uses. The run stops without it. */
 export const masterData = defineStream({
@@ -109,7 +111,7 @@ export const masterData = defineStream({
     tools
       .ask(master, {
         data: {
-          ...SCAN,
+          ...MASTER_SCAN,
           params: [
             { field: 'OgInst', op: '', val: 'ES' },
             { field: 'Exch', op: '', val: tools.settings.exchange },
@@ -118,14 +120,14 @@ export const masterData = defineStream({
         },
       })
       .pipe(
-        rejectTruncated(MAX_ROWS, tools),
+        rejectTruncated(MAX_STOCKS, tools),
         rejectShrunk(file, tools, { countRecords: (rows) => toStocks(rows.filter(isRow)).length }),
         keepUnits(tools),
         switchMap((found) =>
           readStoredStocks(tools.stored).pipe(
             map((earlier) => {
               const stocks = toStocks([...found.rows])
-              const comparison = compareIdentifiers(earlier.map(toIdentifiers), stocks.map(toIdentifiers))
+              const comparison = compareIdentifiers(earlier.map(toStockIdentifiers), stocks.map(toStockIdentifiers))
               for (const [code, message] of findIdentifierProblems(comparison)) {
                 // A list that is known to be incomplete was accepted.
                 if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)

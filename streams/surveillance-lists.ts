@@ -85,7 +85,7 @@ const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | und
 
 const toWebKey = (list: ListName, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const web = createWebSource(z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list'), sampleListPage)
+const surveillancePages = createWebSource(z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list'), sampleListPage)
 
 const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Symbol: readText(row.sym ?? row.Sym),
@@ -103,13 +103,13 @@ export const surveillanceLists = defineStream({
   workers: 2,
   timeoutMs: 10_000,
   requires: ['sheetId', 'asmTabId', 'gsmTabId'],
-  endpoints: [sheet, ...web.endpoints],
+  endpoints: [sheet, ...surveillancePages.endpoints],
   work: perPart(['asm', 'gsm'], (list, tools, file) => {
     const { ask, settings, stored, accepts, warn } = tools
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
     const sources = [
       { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }) },
-      ...web.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
+      ...surveillancePages.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
         ...tier,
         ask: (isLast: boolean) =>
           tier.ask(isLast).pipe(map((rows) => rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== ''))),

@@ -1,5 +1,5 @@
 import { DAYS, MASTER, type StreamDefinition } from '../engine/define-stream.js'
-import { groupByPhase, listOutputFiles, type PhaseGroup } from '../engine/plan.js'
+import { groupByPhase, listOutputPatterns, type PhaseGroup } from '../engine/plan.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
 import { formatQuantity } from './terminal/format.js'
@@ -37,7 +37,7 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
     summary,
     facts.join(', '),
     ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
-    `writes ${listOutputFiles(stream).join(', ')}`,
+    `writes ${listOutputPatterns(stream).join(', ')}`,
   ]
   return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
 }
@@ -47,7 +47,7 @@ export const listDocument = (streams: readonly StreamDefinition[]): readonly obj
     members.map(({ name, optional = false, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
       ...{ name, summary, phase, workers, timeoutMs, critical: name === MASTER, optional, follows: work.of ?? null },
       endpoints: endpoints.map(({ name, method, host, path }) => ({ name, method, host, path })),
-      outputs: outputs.flatMap((output) => listOutputFiles({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
+      outputs: outputs.flatMap((output) => listOutputPatterns({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
     })),
   )
 
@@ -93,7 +93,7 @@ const formatBarriers = ([first, ...later]: readonly string[]): readonly string[]
 const LAST_BARRIER = '  barrier_last{{"barrier"}} --> report(["run report"])'
 
 const formatOutput = (stream: StreamDefinition): string =>
-  `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputFiles(stream).map(escapeLabel).join('<br/>')}")]`
+  `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputPatterns(stream).map(escapeLabel).join('<br/>')}")]`
 
 const toNodeId = (name: string): string => `s_${name.replace(/\W/g, '_')}`
 

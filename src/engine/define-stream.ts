@@ -170,7 +170,7 @@ interface Tabular {
   readonly tables?: readonly TableFacts[] | undefined
 }
 
-interface Records extends Tabular {
+interface RecordOutput extends Tabular {
   /** Whether each session changes it, as it does the values of indices. */
   readonly changesDaily?: boolean | undefined
   /** The key of its records with a day on which the market traded, such as the date of a deal: it shows that this day had a session. */
@@ -181,7 +181,7 @@ interface Records extends Tabular {
  * The rows of all stocks in one JSON array, one record per line, in the order of the master list. Each record has the `ISIN` of its
  * stock: records of listed stocks that this run did not request, or that failed, are carried over from the previous file.
  */
-export interface RowsInOneFile<R = unknown> extends Records {
+export interface RowsInOneFile<R = unknown> extends RecordOutput {
   readonly shape: 'rows-in-one-file'
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
@@ -195,7 +195,7 @@ export interface SortOrder<R = unknown> {
 }
 
 /** A JSON array for each item, one record per line. An empty array is written too; it replaces the stored file unless `keepsWhenEmpty`. */
-export interface ArrayPerItem<R = unknown> extends Records {
+export interface ArrayPerItem<R = unknown> extends RecordOutput {
   readonly shape: 'array-per-item'
   readonly file: string
   /** Converts the rows of the item to the records of the file. */
@@ -239,7 +239,7 @@ export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'ou
     ...facts,
     comment: about,
     shape: SHAPES[output.shape],
-    files: listFiles(output, work),
+    files: listTableFiles(output, work),
     ...findItems(output),
     columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
   }))
@@ -261,7 +261,7 @@ const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
 const ITEM = /\{(?!exch\})\w+\}/
 
 /** The files of each part of the work, labelled with the part; or one path for all items. */
-const listFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>
+const listTableFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>
   parts.length === 0 || !ITEM.test(file)
     ? [{ path: file }]
     : parts.map(({ fileName }) => ({ path: file.replace(ITEM, () => fileName), label: fileName }))

@@ -43,7 +43,7 @@ export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunRe
         (one): Drift => ({
           ...one,
           ...(accept.includes('fields') || isKnown(one) ? { accepted: true } : {}),
-          ...(isRare(one, lists.has(one.stream)) ? { rare: true } : {}),
+          ...(isRareDrift(one, lists.has(one.stream)) ? { rare: true } : {}),
         }),
       )
       return { ...report, drift: judged, outcome: report.outcome === 'complete' && judged.some(isSignificant) ? 'partial' : report.outcome }
@@ -52,7 +52,7 @@ export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunRe
 }
 
 /** Rare drift, such as one odd stock, is reported but does not make the run partial. For a list that is one answer, its records count. */
-const isRare = ({ answers, of: all, records, ofRecords }: Drift, isList: boolean): boolean =>
+const isRareDrift = ({ answers, of: all, records, ofRecords }: Drift, isList: boolean): boolean =>
   isList
     ? records < thresholds.drift.records || records < ofRecords * thresholds.drift.shareOfList
     : answers < thresholds.drift.answers || answers < all * thresholds.drift.share

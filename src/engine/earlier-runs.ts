@@ -23,7 +23,7 @@ import {
 } from './storage.js'
 
 /** The version of the package without the patch. A run is resumed by the same one only, so that no file mixes rows of two versions. */
-export const VERSION = '0.1'
+export const ROWS_VERSION = '0.1'
 
 /** A run as it was requested. */
 export interface WantedRun {
@@ -55,7 +55,7 @@ interface RunPlan extends Pick<WantedRun, 'known' | 'startedAt' | 'holidays' | '
 }
 
 /** Describes a run for the comparison with earlier ones. */
-export const describeRun = (
+export const toWantedRun = (
   { fresh = false, accept = [], recordLate = false, asOf, variant, ...options }: RunOptions,
   { run, settings, plan, ...facts }: RunPlan,
 ): WantedRun => {
@@ -90,7 +90,7 @@ export const createIdentity = ({
     .sort()
   const streams = listRunning(plan).map(({ name }) => name)
   const digest = hashFacts({ exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, variant })
-  return { version: VERSION, configuration: hashConfiguration(digest, streams, { symbols, pairs }), settings: digest, streams }
+  return { version: ROWS_VERSION, configuration: hashConfiguration(digest, streams, { symbols, pairs }), settings: digest, streams }
 }
 
 const hashConfiguration = (settings: string, streams: readonly string[], { symbols, pairs }: RunSelection) =>
@@ -275,7 +275,7 @@ export const selectionLeft = (
   )
 }
 
-type RunStarted = Extract<RunEvent, { readonly type: 'run-started' }>
+type RunStartedEvent = Extract<RunEvent, { readonly type: 'run-started' }>
 
 export const createRunStarted = (
   plan: readonly PlannedStream[],
@@ -291,7 +291,7 @@ export const createRunStarted = (
   streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
 })
 
-const explainGivenUp = ({ unfinished, isContinued }: SessionChoice, wanted: WantedRun): Pick<RunStarted, 'givenUp'> => {
+const explainGivenUp = ({ unfinished, isContinued }: SessionChoice, wanted: WantedRun): Pick<RunStartedEvent, 'givenUp'> => {
   if (unfinished === undefined || unfinished.endedAt !== undefined || isContinued) return {}
   const reason = wanted.fresh ? 'fresh' : findDifference(resolveRecord(unfinished, wanted.known), wanted)
   return reason === undefined ? {} : { givenUp: { run: unfinished.run, reason } }
@@ -305,7 +305,7 @@ export const findAsOfSession = (
   plan: readonly PlannedStream[],
   { asOf }: Pick<RunRecord, 'asOf'>,
   { startedAt: now, holidays, isLateAllowed, isSimulated, isRecorded }: WantedRun,
-): RunStarted['asOfSession'] => {
+): RunStartedEvent['asOfSession'] => {
   // The end of today stands for today, whose session may not have opened yet.
   const session = findDueSession(Math.min(asOf, now), holidays)
   const due = findDueSession(now, holidays)

@@ -45,7 +45,7 @@ const omitUnnamed = (missing: FailedItems, streams: readonly StreamDefinition[],
   return Object.fromEntries(Object.entries(missing).filter(([name]) => !unnamed.includes(name)))
 }
 
-const storeReport = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
+const storeEnd = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
   concat(storeDocument('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
     last(),
     map((): RunFinishedEvent => ({ type: 'run-finished', report })),
@@ -99,7 +99,7 @@ export const finishWithReport =
         concatMap((missing) =>
           judgeDrift(addFailedCounts(report, missing), run).pipe(
             concatMap((whole) => keepHistory(whole, run)),
-            concatMap((whole) => storeReport(storage, whole, missing)),
+            concatMap((whole) => storeEnd(storage, whole, missing)),
           ),
         ),
       )

@@ -213,7 +213,7 @@ const createRunLog = (log: Log, stats: RunStats, wall: Wall) => {
       if (event.type === 'run-started') run = event.run
       if (event.type === 'run-finished') run = event.report.run
       const level = toLevel(event)
-      if (level !== undefined) write(level, toFields(event, stats), event.type)
+      if (level !== undefined) write(level, toLogFields(event, stats), event.type)
     },
     /** Logs what ended the run without a report. */
     fail: (error: unknown): void => {
@@ -249,7 +249,7 @@ const toLevel = (event: RunEvent): keyof Log | undefined => {
 }
 
 /** The fields of a line; the ends of streams and of the run have their duration and counts. */
-const toFields = (event: RunEvent, stats: RunStats): object => {
+const toLogFields = (event: RunEvent, stats: RunStats): object => {
   if (event.type === 'run-finished') return sumUp(event.report)
   const { type, ...fields } = event
   if (type !== 'stream-finished') return fields

@@ -33,7 +33,7 @@ export const addFreshness = (
       const stale = findStale(outputs, { instant, holidays, sessions })
       const hasRun = (name?: string): boolean =>
         plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
-      const hasFailed = stale.some((one) => hasRun(one.stream) && isFailure(one, settings))
+      const hasFailed = stale.some((one) => hasRun(one.stream) && isTooLate(one, settings))
       return {
         ...report,
         ...(outputs.length > 0 ? { newest: Object.fromEntries(outputs.map(({ stream, newest }) => [stream, newest])) } : {}),
@@ -45,7 +45,7 @@ export const addFreshness = (
 }
 
 /** On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure either. */
-const isFailure = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['settings']): boolean =>
+const isTooLate = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['settings']): boolean =>
   stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
 
 /** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */

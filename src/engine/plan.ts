@@ -80,7 +80,7 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
     const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
     const needed = new Map<string, string>([
-      ...hosts.map((host) => [toAddressSetting(host), describeHost(host, settings)] as const),
+      ...hosts.map((host) => [toAddressSetting(host), describeAddress(host, settings)] as const),
       ...others.map((setting) => [setting, `${environmentNames[setting]} (${setting})`] as const),
     ])
     for (const [path, line] of needed) missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })
@@ -94,7 +94,7 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
   })
 }
 
-const describeHost = (host: Host, { hosts }: Settings): string => {
+const describeAddress = (host: Host, { hosts }: Settings): string => {
   const meant = isBuiltInHost(host) ? undefined : findClosest(host, builtInHosts)
   const misspelt = isBuiltInHost(host) ? undefined : findClosest(host, Object.keys(hosts))
   const builtIn = meant === undefined ? '' : `, or did you mean the built-in host ${meant}?`
@@ -134,7 +134,10 @@ export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(str
 const MAX_NAMED_PARTS = 3
 
 /** The files of a stream for display: their names, or one pattern if there are many. */
-export const listOutputFiles = ({ outputs, work }: Pick<StreamDefinition, 'outputs' | 'work'>, exchange = '{exch}'): readonly string[] => {
+export const listOutputPatterns = (
+  { outputs, work }: Pick<StreamDefinition, 'outputs' | 'work'>,
+  exchange = '{exch}',
+): readonly string[] => {
   const named = outputs.flatMap((output) =>
     work.of === undefined && work.parts.length <= MAX_NAMED_PARTS
       ? work.parts.map((part) => toFilePath(output, exchange, part))

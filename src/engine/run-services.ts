@@ -27,7 +27,7 @@ export interface PlannedRun {
 }
 
 /** A planned run whose storage session is open, as it was requested from the storage. */
-export interface OpenRun extends PlannedRun {
+export interface RunInSession extends PlannedRun {
   readonly wanted: WantedRun
   readonly session: Session
 }
@@ -41,7 +41,7 @@ export const createSharedLimits = (settings: Settings): SharedLimits => {
   }
 }
 
-export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: OpenRun): RunContext => {
+export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: RunInSession): RunContext => {
   const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
   const { record, known, holidays } = wanted
   const { emit, ended, followers, stats } = eventBus

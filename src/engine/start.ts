@@ -19,7 +19,7 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
-import { createRunStarted, type Decision, decide, describeRun, type Remainder, selectionLeft, type WantedRun } from './earlier-runs.js'
+import { createRunStarted, type Decision, decide, type Remainder, selectionLeft, toWantedRun, type WantedRun } from './earlier-runs.js'
 import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus } from './event-bus.js'
 import { runGraph } from './graph.js'
@@ -27,7 +27,7 @@ import { inProcess } from './item.js'
 import { checkRequirements, listRunning, planRun } from './plan.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
-import { createRun, type OpenRun, type PlannedRun } from './run-services.js'
+import { createRun, type PlannedRun, type RunInSession } from './run-services.js'
 import { type KnownStocks, readKnownStocks } from './select-items.js'
 import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
@@ -62,7 +62,7 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
     let isReduced = false
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
       const facts = { settings, plan, known, startedAt, holidays, mayReduce: reduction === 'possible' }
-      const wanted = describeRun(options, { run: createRunId(startedAt, random), ...facts })
+      const wanted = toWantedRun(options, { run: createRunId(startedAt, random), ...facts })
       return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
         switchMap((locked) =>
           decide(plan, wanted, locked).pipe(
@@ -144,7 +144,7 @@ const startRemainder = (
 }
 
 /** Runs the graph in an open session; emits the last event. */
-const executeRun = (open: OpenRun): Observable<RunEvent> => {
+const executeRun = (open: RunInSession): Observable<RunEvent> => {
   const { dependencies, options, session, eventBus } = open
   const { engine = inProcess } = dependencies
   const run = createRun(open)

@@ -63,7 +63,7 @@ export interface AskDependencies {
   readonly watch?: RequestWatch | undefined
 }
 
-interface Route<Input, Answer> {
+interface EndpointRoute<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
   readonly limiter: HostLimiter
   readonly toRequest: (input: Input) => HttpRequest
@@ -83,8 +83,8 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
   const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
   const shared = { ...dependencies, deadlines: createDeadlineSweep(), redact: createRedactor(settings), policy }
-  const routes = new Map<AnyEndpoint, Route<unknown, unknown>>()
-  const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => {
+  const routes = new Map<AnyEndpoint, EndpointRoute<unknown, unknown>>()
+  const open = (endpoint: AnyEndpoint): EndpointRoute<unknown, unknown> => {
     const toRequest = createRequestBuilder(endpoint, settings, timeoutMs)
     const route = { endpoint, limiter: limiters.forEndpoint(endpoint), shared, toRequest, drift: shared.drift?.(endpoint) }
     routes.set(endpoint, route)
@@ -92,7 +92,7 @@ export const createAsk = (dependencies: AskDependencies): ((slot: WorkerSlot, it
   }
   return (slot, item = '') =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast = false }: AskOptions = {}) => {
-      const route = (routes.get(endpoint) ?? open(endpoint)) as Route<Input, Answer>
+      const route = (routes.get(endpoint) ?? open(endpoint)) as EndpointRoute<Input, Answer>
       return new Observable<Answer>((subscriber) => new PendingRequest(route, { input, item, slot, failFast }, subscriber).begin())
     }
 }
@@ -120,7 +120,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
   private watched: WatchedAttempt | undefined
 
   constructor(
-    private readonly route: Route<Input, Answer>,
+    private readonly route: EndpointRoute<Input, Answer>,
     private readonly given: { readonly input: Input; readonly item: string; readonly slot: WorkerSlot; readonly failFast: boolean },
     private readonly subscriber: Subscriber<Answer>,
   ) {

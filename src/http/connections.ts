@@ -7,7 +7,7 @@ import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { getOrAdd } from '../model/map.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
-import { createTransport, type HttpDispatcher, type Route } from './exchange.js'
+import { createTransport, type HttpDispatcher, type OriginRoute } from './exchange.js'
 import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
 import type { HttpRequest, Transport } from './transport.js'
 
@@ -35,12 +35,12 @@ interface Connections {
 /** Opens keep-alive connections, or sends through the given dispatcher. */
 export const openConnections = (options: ConnectionOptions = {}): Connections => {
   const { dispatcher, settings, maxConnections, keepsContext = false, env = process.env } = options
-  const routes = new Map<string, Route>()
+  const routes = new Map<string, OriginRoute>()
   // Most requests of a stream share one address.
-  const targets = new Map<string, { readonly route: Route; readonly path: string }>()
+  const targets = new Map<string, { readonly route: OriginRoute; readonly path: string }>()
   const { connect, abandon } = createConnector()
   let createProxyAgent: typeof ProxyAgent | undefined
-  const open = (origin: string): Route => {
+  const open = (origin: string): OriginRoute => {
     if (dispatcher) return { origin, agent: dispatcher }
     const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
     const proxy = createProxyAgent && findProxy(origin, env)
@@ -72,7 +72,7 @@ export const openConnections = (options: ConnectionOptions = {}): Connections =>
   return { send: (request) => defer(load).pipe(concatMap(() => send(request))), close }
 }
 
-const openPool = (origin: string, options: Pool.Options): Route => {
+const openPool = (origin: string, options: Pool.Options): OriginRoute => {
   const own = new Pool(origin, options)
   return { origin, agent: own, own }
 }
@@ -90,7 +90,7 @@ class BoundClient extends Client {
 }
 
 /** A pool whose queue keeps the context of each request; otherwise a request that had to wait begins in that of another one. */
-const openBoundPool = (origin: string, options: Pool.Options): Route => {
+const openBoundPool = (origin: string, options: Pool.Options): OriginRoute => {
   const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
   const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
   const agent: HttpDispatcher = { dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler) }

@@ -302,7 +302,7 @@ const MIN_SHARE = 0.95
 /** With fewer answers, no field counts as gone, unless one of them is a long list. */
 const MIN_ANSWERS = 5
 /** A list with this many records is long. */
-const MIN_RECORDS = 10
+const LONG_LIST = 10
 
 /**
  * Counts the answers that lack a field which single records may lack (`usual`), or that have no value in a `key`. No single answer shows
@@ -342,7 +342,7 @@ const isLacking = ({ absence }: KnownField, { known, answers }: ShapeNode, other
   if (answers >= MIN_ANSWERS) return true
   const optional = [...known.values()].filter(({ isUsual }) => isUsual)
   const present = optional.filter((other) => other.absence.answers < answers)
-  return absence.readCompletely >= MIN_RECORDS && (absence.isNull || present.length * 2 >= optional.length)
+  return absence.readCompletely >= LONG_LIST && (absence.isNull || present.length * 2 >= optional.length)
 }
 
 export type DriftWatch = ReturnType<typeof createDriftWatch>

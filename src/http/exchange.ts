@@ -12,7 +12,7 @@ import type { HttpReply, HttpRequest, Transport } from './transport.js'
 export type HttpDispatcher = Pick<Dispatcher, 'dispatch'>
 
 /** What requests to an origin go through: a pool, or the agent of a proxy. */
-export interface Route {
+export interface OriginRoute {
   readonly origin: string
   readonly agent: HttpDispatcher
   /** The agent, if it is to be closed with the connections. */
@@ -21,7 +21,7 @@ export interface Route {
 }
 
 interface Sender {
-  readonly findTarget: (request: HttpRequest) => { readonly route: Route; readonly path: string }
+  readonly findTarget: (request: HttpRequest) => { readonly route: OriginRoute; readonly path: string }
   readonly redirect: Redirect | undefined
   readonly budget: BodyBudget
   /** Runs a task in a later turn. */
@@ -113,7 +113,8 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
     this.chunks.push(chunk)
     this.transfer.bytesAt = asyncScheduler.now()
     this.sender.budget.take(this, chunk.length)
-    if (this.bytes > MAX_BODY_BYTES) controller.abort(new TransportError('too_large', `the answer is larger than ${MAX_BODY_BYTES} bytes`))
+    if (this.bytes > MAX_REPLY_BYTES)
+      controller.abort(new TransportError('too_large', `the answer is larger than ${MAX_REPLY_BYTES} bytes`))
   }
 
   onResponseEnd(): void {
@@ -131,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
   }
 
   private decompress(body: Buffer): void {
-    const limit = { maxOutputLength: MAX_BODY_BYTES }
+    const limit = { maxOutputLength: MAX_REPLY_BYTES }
     if (body.length > MAX_BYTES_AT_ONCE) {
       gunzip(body, limit, (error, whole) => this.finish(error, whole))
       return
@@ -184,7 +185,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
     if (this.isOver) return
     this.isOver = true
     this.sender.budget.release(this)
-    this.subscriber.error(toTransportError(error, this.status !== 0, this.proxy))
+    this.subscriber.error(describeTransportError(error, this.status !== 0, this.proxy))
   }
 }
 
@@ -192,13 +193,13 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
 const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): HttpReply => ({
   status,
   body,
-  retryAfter: toText(headers['retry-after']),
-  location: toText(headers.location),
-  contentType: toText(headers['content-type']),
+  retryAfter: toHeaderText(headers['retry-after']),
+  location: toHeaderText(headers.location),
+  contentType: toHeaderText(headers['content-type']),
   isUnframed: (headers['content-length'] ?? headers['transfer-encoding']) === undefined ? true : undefined,
 })
 
-const toText = (field: string | string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined)
+const toHeaderText = (field: string | string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined)
 
 /** Up to this size, to decompress at once takes less CPU time (34 of 59 µs at 5 kB) than to wait for the thread pool. */
 const MAX_BYTES_AT_ONCE = 16 * 1024
@@ -214,17 +215,17 @@ interface BodyShare {
 type BodyBudget = ReturnType<typeof createBodyBudget>
 
 /** Far more than usual bodies need together; two bodies of the maximum size. */
-const MAX_BYTES = 64 * 1024 * 1024
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024
 
 /** Limit of a body, compressed and decompressed. The largest answer of a whole market is a third of it. */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024
+export const MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 /**
  * Bounds the bytes of all response bodies that are being received or wait to be decoded. Above the limit only one body is received further,
  * until it ends and frees memory; the other sockets are paused (back-pressure). Memory never exceeds the limit plus one body of the maximum
  * size.
  */
-export const createBodyBudget = (limit = MAX_BYTES) => {
+export const createBodyBudget = (limit = MAX_BYTES_IN_FLIGHT) => {
   const paused = new Set<BodyShare>()
   let total = 0
   let favoured: BodyShare | undefined
@@ -317,7 +318,7 @@ export const createRedirect = (settings: Settings): Redirect => {
  * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. A request that a
  * `MockAgent` has no answer for is a mistake in a test: it stays as it is and ends the run, because an outage would be waited for.
  */
-export const toTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
+export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
   if (error instanceof TransportError || isUnmatchedMock(error)) return error
   const refused = proxy && toProxyError(error, proxy)
   if (refused) return refused

@@ -50,11 +50,11 @@ const isExcluded = ({ hostname, port, protocol }: URL, noProxy: string): boolean
     })
 
 /** What undici's proxy agent says about a proxy that did not open a tunnel, or that wants a password. */
-const REFUSAL = /Proxy response \((\d{3})\)|Proxy Authentication Required \((407)\)/
+const PROXY_REFUSAL = /Proxy response \((\d{3})\)|Proxy Authentication Required \((407)\)/
 
 /** The error of a request that a proxy refused; `undefined` for any other error. */
 export const toProxyError = (error: unknown, { shown, variable }: NetworkProxy): TransportError | undefined => {
-  const [, tunnel, other = tunnel] = REFUSAL.exec((error as Error).message) ?? []
+  const [, tunnel, other = tunnel] = PROXY_REFUSAL.exec((error as Error).message) ?? []
   if (other === undefined) return undefined
   const proxy = `the proxy ${shown} (${variable})`
   if (other === '407')

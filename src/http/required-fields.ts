@@ -35,16 +35,16 @@ export const createRequiredFields = (rules: FieldRules, refuse: (reason: string)
 
 /** Checks a required field in the sample of an answer, and in all its records only if the sample has a fault. */
 const findProblem = (node: ShapeNode, field: KnownField, { sample, readAll }: NodeRecords, rules: FieldRules): FieldProblem | undefined => {
-  if (sample.some((record) => findFault(record, field, node) === undefined)) {
+  if (sample.some((record) => findFieldFault(record, field, node) === undefined)) {
     field.faultyInARow = 0
     return undefined
   }
   field.faultyInARow += 1
   const all = readAll()
-  const faulty = all.filter((record) => findFault(record, field, node) !== undefined)
+  const faulty = all.filter((record) => findFieldFault(record, field, node) !== undefined)
   const first = faulty.find((record) => record[field.name] !== undefined) ?? faulty[0]
   if (first === undefined || faulty.length < all.length * rules.missingShare) return undefined
-  const fault = findFault(first, field, node) ?? 'gone'
+  const fault = findFieldFault(first, field, node) ?? 'gone'
   const evidence = { fault, answers: node.answers, records: all.length, isReplaced: faulty.some((one) => hasUnknownField(one, node)) }
   const isRefused = mustRefuse(field, evidence, rules)
   field.faulty += 1
@@ -77,7 +77,7 @@ const mustRefuse = (field: KnownField, { fault, answers, records, isReplaced }: 
   return fault === 'type' || (fault === 'gone' && !mayBeAbsent && isReplaced) || faulty + 1 >= rules.answers
 }
 
-const findFault = (record: Row, field: KnownField, node: ShapeNode): FieldFault | undefined => {
+const findFieldFault = (record: Row, field: KnownField, node: ShapeNode): FieldFault | undefined => {
   const value = record[field.name]
   if (value === undefined || value === null) return findAbsence(record, field, node)
   if (value === '' && !field.mayBeNull) return 'null'

@@ -83,10 +83,10 @@ export const findStale = (
     if (expected === undefined) return []
     const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
     // Once a session is missing, the later ones that nothing shows count, too.
-    const due = listDays(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
+    const due = listDaysBetween(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
     return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
   })
-  const unknown = listDays(last, today).filter((day) => mayBeSession(day) && toInstant(day, PUBLISHED_AT) <= instant)
+  const unknown = listDaysBetween(last, today).filter((day) => mayBeSession(day) && toInstant(day, PUBLISHED_AT) <= instant)
   const expected = unknown.at(-1)
   if (expected === undefined || unknown.length < MIN_UNKNOWN_DAYS || !evidence.some((one) => one.isEverySession)) return late
   return [...late, { output: 'everything', newest: last, expected, sessions: unknown.length, shownBy: [] }]
@@ -96,7 +96,7 @@ const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
 const findLast = (days: Iterable<Day>): Day | undefined => [...days].sort().at(-1)
 
-const listDays = (from: Day, to: Day): readonly Day[] => {
+const listDaysBetween = (from: Day, to: Day): readonly Day[] => {
   const days: Day[] = []
   for (let day = addDays(from, 1); day <= to; day = addDays(day, 1)) days.push(day)
   return days
@@ -169,7 +169,7 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
   return omitUndefined({
     ...{ day, timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions), knownAt: known },
     ...{ seenOn: isAhead ? day : toDay(known), isConfirmed: day === last },
-    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describePause(day, evidence) : undefined,
+    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describeGap(day, evidence) : undefined,
   })
 }
 
@@ -177,7 +177,7 @@ const describeBehind = (day: Day): string =>
   `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late`
 const describeAhead = (day: Day): string =>
   `the clock is far ahead of the candles and deals, whose newest session is ${day}: the day is recorded as that session`
-const describePause = (day: Day, evidence: Day): string =>
+const describeGap = (day: Day, evidence: Day): string =>
   `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${day} from the history`
 
 /** @param times when the first and the last of it was collected */

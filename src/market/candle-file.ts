@@ -72,7 +72,7 @@ export const readCandleFile = (bytes: Buffer, columns = createCandleArrays(count
   let badLine: CandleFile['badLine']
   // Behind the last line end, nothing is read: V8 reads an array twice as fast in a loop that never reads past its end.
   for (const last = bytes.lastIndexOf(LINE_FEED); at <= last; line += 1) {
-    const read = readLine(bytes, at, cells)
+    const read = readCandleLine(bytes, at, cells)
     const end = read < 0 ? bytes.indexOf(LINE_FEED, at) : read
     if (read >= 0) setCandle(columns, length++, cells)
     else badLine ??= { number: line, candlesBefore: length, isLast: end === bytes.length - 1 }
@@ -115,7 +115,7 @@ const NUMBER_PATTERN = /^-?\d+(?:\.\d+)?(?:e[+-]\d+)?$/
  * Reads the numbers of a line that has an end into `cells`. Returns its end, or -1 unless they are the six of a candle; a timestamp in
  * milliseconds is not.
  */
-const readLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
+const readCandleLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
   let at = from
   for (let cell = 0; cell < cells.length; cell += 1) {
     const start = at
@@ -137,7 +137,7 @@ const readLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
     if (cell === 0 && !(isPlain && decimals === 0 && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS)) return -1
     // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else uses `Number`.
     const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length
-    const value = isExact ? digits / (POWERS[decimals] as number) : parseNumber(bytes.toString('latin1', start, at))
+    const value = isExact ? digits / (POWERS[decimals] as number) : parseCell(bytes.toString('latin1', start, at))
     if (!Number.isFinite(value)) return -1
     cells[cell] = value
     at += 1
@@ -147,7 +147,7 @@ const readLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
 
 const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)
 
-const parseNumber = (text: string): number => (NUMBER_PATTERN.test(text) ? Number(text) : Number.NaN)
+const parseCell = (text: string): number => (NUMBER_PATTERN.test(text) ? Number(text) : Number.NaN)
 
 export const candleAt = ({ length, time, open, high, low, close, volume }: CandleArrays, index: number): Candle | undefined =>
   index < 0 || index >= length
@@ -184,7 +184,7 @@ export const formatAppended = (stored: Uint8Array, candles: Candles): readonly (
   while (end > HEADER.length) {
     const start = bytes.lastIndexOf(LINE_FEED, end - 2) + 1
     // A truncated line may start with part of a timestamp, which would look like an older one.
-    const isWhole = bytes[end - 1] === LINE_FEED && readLine(bytes, start, cells) === end - 1
+    const isWhole = bytes[end - 1] === LINE_FEED && readCandleLine(bytes, start, cells) === end - 1
     if (isWhole && (cells[0] as number) < from) break
     end = start
   }
@@ -213,14 +213,14 @@ export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) 
 
 const list = <S extends z.ZodType>(cell: S) => column(z.array(cell).nullish(), { usual: true, required: true })
 const [whole, decimal] = [z.int(), z.number()]
-const Columns = row({ Time: list(whole), o: list(decimal), h: list(decimal), l: list(decimal), c: list(decimal), v: list(decimal) })
+const CandleColumns = row({ Time: list(whole), o: list(decimal), h: list(decimal), l: list(decimal), c: list(decimal), v: list(decimal) })
 const EmptyList = z.array(z.unknown()).length(0)
-const CandleAnswer = z.looseObject({ data: z.union([Columns, EmptyList]).nullish() })
+const CandleAnswer = z.looseObject({ data: z.union([CandleColumns, EmptyList]).nullish() })
 
 const AnswerShape = row({
   success: z.union([z.boolean(), z.string()]).optional(),
   code: z.number().optional(),
-  data: column(z.union([z.array(Columns), Columns]).optional(), { required: true }),
+  data: column(z.union([z.array(CandleColumns), CandleColumns]).optional(), { required: true }),
 })
 
 /** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; there may be none. */
@@ -240,15 +240,15 @@ export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text, _, inspect): Candles => toCandles(json(CandleAnswer)(text, undefined, inspect).data ?? []),
+    read: (text, _, inspect): Candles => readCandleRows(json(CandleAnswer)(text, undefined, inspect).data ?? []),
     shape: AnswerShape,
     readBytes: toCandleCsv,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 
-const toCandles = (data: z.output<typeof Columns> | readonly unknown[]): readonly Candle[] => {
+const readCandleRows = (data: z.output<typeof CandleColumns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []
-  const { Time, o, h, l, c, v } = data as z.output<typeof Columns>
+  const { Time, o, h, l, c, v } = data as z.output<typeof CandleColumns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
   if (new Set(lengths).size > 1) throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
@@ -289,7 +289,7 @@ const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)
   const starts = findColumns(bytes)
-  return starts && copyRows(bytes, starts)
+  return starts && copyCandleRows(bytes, starts)
 }
 
 /** Finds the first value of each of the six columns, without reading the columns. */
@@ -312,7 +312,7 @@ const findColumns = (bytes: Buffer): readonly number[] | undefined => {
  * Walks the columns to their common end. Cursors in local variables, each declared alone as an integer, are 1.4 times as fast as an array: a
  * list of initial values with a number that is no integer would make all of them floating-point numbers.
  */
-const copyRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined => {
+const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined => {
   let [t, o, h, l, c, v] = starts as [number, number, number, number, number, number]
   // Large enough: a value and its separator in the answer are never shorter than in the CSV.
   const csv = Buffer.allocUnsafe(bytes.length)

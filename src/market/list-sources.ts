@@ -42,7 +42,7 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
     host: 'web',
     path: '/_next/data/{buildId}/{key}.json',
     input: z.strictObject({ buildId: z.string(), key }),
-    read: (text) => findStockList(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
+    read: (text) => findListIn(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
     sample: (input, market) => {
       const rows = input.buildId === market.buildId ? sampleRows(input.key, market) : undefined
       return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
@@ -53,7 +53,7 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
     host: 'web',
     path: '/{key}/',
     input: z.strictObject({ key }),
-    read: (text) => findStockList(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
+    read: (text) => findListIn(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
     type: 'text/html',
     sample: (input, market) => {
       const rows = sampleRows(input.key, market)
@@ -79,17 +79,17 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
 type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
 
 /** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
-const findStockList = (root: unknown): readonly Row[] => {
-  const list = findList(root, 0)
+const findListIn = (root: unknown): readonly Row[] => {
+  const list = findListBelow(root, 0)
   if (list === undefined) throw new BadAnswerError('schema', 'the page has no list of stocks')
   return list
 }
 
-const findList = (value: unknown, depth: number): readonly Row[] | undefined => {
+const findListBelow = (value: unknown, depth: number): readonly Row[] | undefined => {
   if (typeof value !== 'object' || value === null || depth > MAX_SEARCH_DEPTH) return undefined
   if (Array.isArray(value) && value.length > 3 && isRow(value[0]) && ('sym' in value[0] || 'Sym' in value[0])) return value.filter(isRow)
   for (const inner of Object.values(value)) {
-    const list = findList(inner, depth + 1)
+    const list = findListBelow(inner, depth + 1)
     if (list !== undefined) return list
   }
   return undefined
@@ -98,10 +98,10 @@ const findList = (value: unknown, depth: number): readonly Row[] | undefined => 
 const renderPage = (data: unknown): string =>
   `<!DOCTYPE html><html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">${JSON.stringify(data)}</script></body></html>`
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const EXCHANGE_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** A day as the exchange's lists have it, such as `12-Feb-2026`. */
-export const formatListDay = (day: Day): string => `${day.slice(8)}-${MONTHS[Number(day.slice(5, 7)) - 1]}-${day.slice(0, 4)}`
+export const formatListDay = (day: Day): string => `${day.slice(8)}-${EXCHANGE_MONTHS[Number(day.slice(5, 7)) - 1]}-${day.slice(0, 4)}`
 
 /** Reads such a day, in whatever letters. */
 export const LIST_DAY: Conversion & { readonly value: (text: string) => Day | undefined } = {
@@ -109,7 +109,7 @@ export const LIST_DAY: Conversion & { readonly value: (text: string) => Day | un
   sql: (value) => `CAST(try_strptime(CASE WHEN ${value} LIKE '%-%-%' THEN ${value} END, '%d-%b-%Y') AS DATE)`,
   value: (value) => {
     const [date = '', month = '', year = ''] = value.split('-')
-    const number = MONTHS.findIndex((name) => name.toUpperCase() === month.toUpperCase()) + 1
+    const number = EXCHANGE_MONTHS.findIndex((name) => name.toUpperCase() === month.toUpperCase()) + 1
     return readDay(`${year}-${String(number).padStart(2, '0')}-${date.padStart(2, '0')}`)
   },
 }

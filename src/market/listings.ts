@@ -24,14 +24,14 @@ export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<
     map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
   )
 
-interface Listing {
+interface MasterEntry {
   readonly stock: Stock
   readonly fileName: string
 }
 
 interface Pair {
-  readonly before: Listing
-  readonly now: Listing
+  readonly before: MasterEntry
+  readonly now: MasterEntry
 }
 
 /**
@@ -57,18 +57,18 @@ export const listingWarnings = (before: readonly Stock[], now: readonly Stock[])
   ]
 }
 
-const toListings = (stocks: readonly Stock[]): readonly Listing[] =>
+const toListings = (stocks: readonly Stock[]): readonly MasterEntry[] =>
   toStockItems(stocks)
     .map(({ value: stock, fileName }) => ({ stock, fileName }))
     .sort((one, other) => (getKey(one) < getKey(other) ? -1 : 1))
 
-const getKey = ({ stock }: Listing): string => `${stock.Symbol}\n${stock.ISIN}`
+const getKey = ({ stock }: MasterEntry): string => `${stock.Symbol}\n${stock.ISIN}`
 
 /** How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else by symbol. */
-const matchListings = (earlier: readonly Listing[], present: readonly Listing[]) => {
+const matchListings = (earlier: readonly MasterEntry[], present: readonly MasterEntry[]) => {
   const [gone, added] = [new Set(earlier), new Set(present)]
   /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
-  const takePairs = (of: (listing: Listing) => string): readonly Pair[] => {
+  const takePairs = (of: (listing: MasterEntry) => string): readonly Pair[] => {
     const are = groupBy(added, of)
     const pairs = [...groupBy(gone, of)].flatMap(([key, [before, otherBefore]]): readonly Pair[] => {
       const [now, otherNow] = are.get(key) ?? []
@@ -88,8 +88,8 @@ const matchListings = (earlier: readonly Listing[], present: readonly Listing[])
 
 /** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */
 const describeFileChanges = (
-  earlier: readonly Listing[],
-  present: readonly Listing[],
+  earlier: readonly MasterEntry[],
+  present: readonly MasterEntry[],
   { same, renamed, reissued }: ReturnType<typeof matchListings>,
 ): readonly string[] => {
   const sharing = groupBy(present, ({ stock }) => stock.Symbol)
@@ -107,44 +107,46 @@ const describeFileChanges = (
   })
 }
 
-const formatName = ({ stock }: Listing): string => `${stock.Symbol} (${stock.ISIN})`
+const formatName = ({ stock }: MasterEntry): string => `${stock.Symbol} (${stock.ISIN})`
 /** With the name of its files, if that is not its symbol. */
-const formatLabel = ({ stock, fileName }: Listing): string =>
+const formatLabel = ({ stock, fileName }: MasterEntry): string =>
   fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`
-const formatGone = ({ stock, fileName }: Listing): string =>
+const formatGone = ({ stock, fileName }: MasterEntry): string =>
   fileName === stock.Symbol ? formatName({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
 
 const formatRenaming = ({ before, now }: Pair): string => `${formatLabel(before)} is now ${formatLabel(now)}`
 const formatReissue = ({ before, now }: Pair): string => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
 
-const MAX_SHOWN = 10
+const MAX_CHANGES_NAMED = 10
 
 /** One sentence about several entries; it names the first ten. */
 export const formatSentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
   if (entries.length === 0) return []
-  const more = entries.length > MAX_SHOWN ? `, and ${entries.length - MAX_SHOWN} more` : ''
-  return [`${kind}: ${entries.slice(0, MAX_SHOWN).join(', ')}${more}; ${consequence}`]
+  const more = entries.length > MAX_CHANGES_NAMED ? `, and ${entries.length - MAX_CHANGES_NAMED} more` : ''
+  return [`${kind}: ${entries.slice(0, MAX_CHANGES_NAMED).join(', ')}${more}; ${consequence}`]
 }
 
 /** The names that a list has for one of its entries, such as symbol, ISIN and Sid. An empty one is unknown and is not compared. */
 export type Identifiers = Readonly<Record<string, string>>
 
 /** An entry of the earlier list, and the entry of the current list that agrees with it in the most identifiers. */
-interface Match {
+interface ListingMatch {
   readonly before: Identifiers
   readonly now: Identifiers
 }
 
 /** Compares the identifiers of two lists, independent of their order. */
 export const compareIdentifiers = (earlier: readonly Identifiers[], present: readonly Identifiers[]) => {
-  const keyed = present.flatMap((entry) => listKeys(entry).map((key) => ({ key, entry })))
+  const keyed = present.flatMap((entry) => listIdentifiers(entry).map((key) => ({ key, entry })))
   const index = groupBy(keyed, ({ key }) => key)
-  const matches = earlier.filter((before) => listKeys(before).length > 0).map((before) => ({ before, now: findBestMatch(before, index) }))
+  const matches = earlier
+    .filter((before) => listIdentifiers(before).length > 0)
+    .map((before) => ({ before, now: findBestMatch(before, index) }))
   const pairs = matches.flatMap(({ before, now }) => (now === undefined ? [] : [{ before, now }]))
   return {
     /** With at least one identifier of the earlier list. */
     pairs,
-    changed: pairs.filter((pair) => findDifferences(pair).length > 0),
+    changed: pairs.filter((pair) => findChangedIdentifiers(pair).length > 0),
     /** Earlier entries of which no identifier is listed any more. */
     gone: matches.flatMap(({ before, now }) => (now === undefined ? [before] : [])),
   }
@@ -174,10 +176,10 @@ export const findIdentifierProblems = ({
 }
 
 /** Two listed stocks that change places are an error of the list: a renamed company takes a value that no listed one gets rid of for its own. */
-const haveExchanged = (one: Match, other: Match): boolean =>
-  findDifferences(one).some((name) => one.now[name] === other.before[name] && one.before[name] === other.now[name])
+const haveExchanged = (one: ListingMatch, other: ListingMatch): boolean =>
+  findChangedIdentifiers(one).some((name) => one.now[name] === other.before[name] && one.before[name] === other.now[name])
 
-const listKeys = (entry: Identifiers): readonly string[] =>
+const listIdentifiers = (entry: Identifiers): readonly string[] =>
   Object.entries(entry).flatMap(([name, value]) => (value === '' ? [] : [`${name}\n${value}`]))
 
 const findBestMatch = (
@@ -185,23 +187,23 @@ const findBestMatch = (
   index: ReadonlyMap<string, readonly { readonly entry: Identifiers }[]>,
 ): Identifiers | undefined => {
   const counts = new Map<Identifiers, number>()
-  for (const key of listKeys(before)) for (const { entry } of index.get(key) ?? []) counts.set(entry, (counts.get(entry) ?? 0) + 1)
+  for (const key of listIdentifiers(before)) for (const { entry } of index.get(key) ?? []) counts.set(entry, (counts.get(entry) ?? 0) + 1)
   let best: Identifiers | undefined
   for (const [entry, count] of counts) if (best === undefined || count > (counts.get(best) ?? 0)) best = entry
   return best
 }
 
-const findDifferences = ({ before, now }: Match): readonly string[] =>
+const findChangedIdentifiers = ({ before, now }: ListingMatch): readonly string[] =>
   Object.keys(before).filter((name) => before[name] !== now[name] && before[name] !== '' && now[name] !== '')
 
 const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 
 const MAX_EXAMPLES = 3
 
-const describeExamples = (changed: readonly Match[]): string => {
+const describeExamples = (changed: readonly ListingMatch[]): string => {
   const examples = changed.slice(0, MAX_EXAMPLES).map((pair) => {
     const [label = ''] = Object.values(pair.before)
-    return findDifferences(pair)
+    return findChangedIdentifiers(pair)
       .map((name) => `${label} has ${name} ${pair.now[name]} instead of ${pair.before[name]}`)
       .join(' and ')
   })

@@ -63,12 +63,12 @@ const addPage = <R>(before: PageProgress<R> | undefined, { rows, total }: Page<R
 
 const countPages = (total: number, size: number): number => Math.ceil(total / size)
 
-const isTooMany = <R>({ page, total }: PageProgress<R>, size: number): boolean =>
+const isBeyondTotal = <R>({ page, total }: PageProgress<R>, size: number): boolean =>
   total > thresholds.maxListRows || page >= countPages(total, size) + thresholds.maxExtraPages
 
 const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
   const { page, rows, first, received, total, isRepeat } = progress
-  if (rows.length === 0 || isRepeat || isTooMany(progress, size)) return true
+  if (rows.length === 0 || isRepeat || isBeyondTotal(progress, size)) return true
   if (page < countPages(total, size) || received < total) return false
   // A total equal to a full first page may be the count per page, not the total of the list.
   const isDoubtful = received > total || (page === 1 && received >= size)
@@ -82,5 +82,5 @@ const findShortfall = <R>(progress: PageProgress<R>, size: number): string | und
   const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
   if (received < total) return `${received} of ${total} rows (${end})`
   if (isRepeat && first >= size && received > total) return `${received} rows, and perhaps more (${end})`
-  return isTooMany(progress, size) && rows.length >= first ? `more rows follow after ${page} pages` : undefined
+  return isBeyondTotal(progress, size) && rows.length >= first ? `more rows follow after ${page} pages` : undefined
 }

@@ -9,7 +9,7 @@ const ACTIONS_STREAM = 'corporate-actions'
 export const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
 /** Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them. */
-const KINDS = [
+const ACTION_KINDS = [
   { kind: 'split', sign: /split/i, divides: true },
   { kind: 'bonus', sign: /bonus/i, divides: true },
   { kind: 'rights issue', sign: /right/i, divides: true },
@@ -67,7 +67,7 @@ export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string,
 
 const readPriceAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Row): readonly PriceAction[] => {
   const type = readText(ActType)
-  const known = KINDS.find(({ sign }) => sign.test(type))
+  const known = ACTION_KINDS.find(({ sign }) => sign.test(type))
   const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
   return known === undefined || on === undefined ? [] : [{ kind: known.kind, divides: known.divides, on, type, note: readText(Note) }]
 }

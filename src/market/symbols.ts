@@ -12,7 +12,7 @@ export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
  * both before a name.
  */
 export const resolveSymbols = (texts: readonly string[], stocks: readonly NamedStock[], earlier: readonly NamedStock[] = []) => {
-  const find = createFinder(stocks, earlier)
+  const find = createSymbolFinder(stocks, earlier)
   const suggest = createSuggester(stocks)
   const found = new Set<string>()
   const unknown = new Set<string>()
@@ -41,12 +41,12 @@ export const describeWrongSymbol = ({ given, now, near = [] }: WrongSymbol): str
   return near.length === 0 ? given : `${given} (did you mean ${near.join(' or ')}?)`
 }
 
-const MAX_NAMED = 10
+const MAX_SUGGESTED = 10
 
 /** What is wrong with the first ten symbols, and how many more there are. */
 export const listWrongSymbols = (wrong: readonly WrongSymbol[]): readonly string[] => [
-  ...wrong.slice(0, MAX_NAMED).map(describeWrongSymbol),
-  ...(wrong.length > MAX_NAMED ? [`and ${wrong.length - MAX_NAMED} more`] : []),
+  ...wrong.slice(0, MAX_SUGGESTED).map(describeWrongSymbol),
+  ...(wrong.length > MAX_SUGGESTED ? [`and ${wrong.length - MAX_SUGGESTED} more`] : []),
 ]
 
 export const createUnknownSymbolsError = (wrong: readonly WrongSymbol[]): UsageError =>
@@ -65,10 +65,10 @@ interface Match {
   readonly by?: 'identifier' | 'earlier' | 'name' | 'beginning'
 }
 
-const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStock[]): ((text: string) => Match) => {
+const createSymbolFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStock[]): ((text: string) => Match) => {
   const listed = indexIdentifiers(stocks)
   const former = indexIdentifiers(earlier)
-  const plain = stocks.map((stock) => [toPlainName(stock.Name), stock] as const)
+  const plain = stocks.map((stock) => [toComparableName(stock.Name), stock] as const)
   const names = groupBy(plain, ([name]) => name)
   return (text) => {
     const [given, bare] = [text.toUpperCase(), toBareSymbol(text)]
@@ -77,7 +77,7 @@ const createFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStoc
     const before = former.get(given) ?? former.get(bare)
     const present = before && (listed.get(before.ISIN) ?? listed.get(before.Symbol.toUpperCase()))
     if (present) return { stock: present, by: bare === before.ISIN ? 'identifier' : 'earlier' }
-    const name = toPlainName(text)
+    const name = toComparableName(text)
     const [named, another] = names.get(name) ?? []
     if (named) return another ? {} : { stock: named[1], by: 'name' }
     const [begun, other] = name.length < MIN_BEGINNING ? [] : plain.filter(([one]) => one.startsWith(name))
@@ -100,7 +100,7 @@ const indexIdentifiers = (stocks: readonly NamedStock[]): ReadonlyMap<string, Na
 }
 
 /** A name in small letters, without `Ltd` and repeated blanks. */
-const toPlainName = (name: string): string =>
+const toComparableName = (name: string): string =>
   name
     .trim()
     .toLowerCase()
@@ -119,8 +119,8 @@ const createSuggester = (stocks: readonly NamedStock[]): ((text: string) => read
     if (left-- <= 0) return []
     const near = findNearMatch(text, symbols)
     if (near !== undefined) return [near]
-    const name = toPlainName(text)
-    const alike = name.length < MIN_BEGINNING ? [] : stocks.filter(({ Name }) => toPlainName(Name).includes(name))
+    const name = toComparableName(text)
+    const alike = name.length < MIN_BEGINNING ? [] : stocks.filter(({ Name }) => toComparableName(Name).includes(name))
     return alike.slice(0, MAX_SUGGESTIONS).map(({ Symbol: symbol }) => symbol)
   }
 }

@@ -28,7 +28,7 @@ const FIRST_CANDLE = 215_634_600
 const SESSION_OPENS = '09:00'
 
 /** The candles of one stock or index: how to request them, and their file. */
-export interface Series {
+export interface CandleSeries {
   readonly endpoint: ReturnType<typeof createCandleEndpoint>
   /** The fields that identify the instrument in a request. */
   readonly instrument: Readonly<Record<'EXCH' | 'SYM' | 'SEG' | 'INST' | 'SEC_ID', string>>
@@ -40,7 +40,7 @@ export interface Series {
 }
 
 interface Update {
-  readonly series: Series
+  readonly series: CandleSeries
   readonly tools: Tools
   /** One for all series of the stream in this process. */
   readonly watch: SuspectDetector
@@ -53,7 +53,7 @@ interface Update {
  * stored candle, which the answer must repeat (the join). If it does not, if a split or bonus is known, or if the file is damaged, the full
  * history is fetched again and replaces the file, unless it is refused.
  */
-export const updateCandles = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
+export const updateCandles = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
   tools
     .shared(`rescale ${series.endpoint.name}`, () => of(createSuspectDetector()))
     .pipe(
@@ -68,10 +68,10 @@ export const updateCandles = (series: Series, tools: Tools): Observable<ItemResu
     )
 
 /** The exchange's file has stocks alone. */
-const isWitnessed = ({ isIndex }: Series, { settings }: Tools): boolean =>
+const isWitnessed = ({ isIndex }: CandleSeries, { settings }: Tools): boolean =>
   isIndex !== true && settings.exchange === WITNESSED_EXCHANGE && settings.with.includes('exchange-daily')
 
-const fetchFirst = (series: Series, tools: Tools): Observable<ItemResult<Candle>> =>
+const fetchFirst = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
   fetchCandles(FIRST_CANDLE, series, tools).pipe(
     map((rows) => {
       // Lines of CSV were checked when they were decoded.
@@ -111,7 +111,7 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
 }
 
 /** Fetches the candles from a timestamp to the run's "now". */
-const fetchCandles = (START: number, { endpoint, instrument }: Series, { ask, asOf }: Tools): Observable<Candles> => {
+const fetchCandles = (START: number, { endpoint, instrument }: CandleSeries, { ask, asOf }: Tools): Observable<Candles> => {
   const END = Math.floor(asOf / 1_000)
   return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
     map((candles) => {

@@ -1,4 +1,4 @@
-import { VERSION } from '../engine/earlier-runs.js'
+import { ROWS_VERSION } from '../engine/earlier-runs.js'
 import type { FinishedRequest, Follower, StartedRequest, Telemetry } from '../engine/event-bus.js'
 import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
@@ -61,7 +61,7 @@ interface OwnFacts {
 }
 
 const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Context, Own>): Follower => {
-  const tracer = trace.getTracer('scripstream', VERSION)
+  const tracer = trace.getTracer('scripstream', ROWS_VERSION)
   const streams = new Map<string, Open<Context>>()
   let run: Open<Context> | undefined
   let id = ''

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createIdentity, findDifference, isPartOf, VERSION } from '../../src/engine/earlier-runs.js'
+import { createIdentity, findDifference, isPartOf, ROWS_VERSION } from '../../src/engine/earlier-runs.js'
 import { reuseReport } from '../../src/engine/ending.js'
 import { planRun } from '../../src/engine/plan.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
@@ -74,7 +74,7 @@ describe('an unfinished run', () => {
   })
 
   it('has the version of the package, without the patch', () => {
-    expect(packageVersion).toMatch(new RegExp(`^${VERSION}\\.\\d`))
+    expect(packageVersion).toMatch(new RegExp(`^${ROWS_VERSION}\\.\\d`))
   })
 })
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { openConnections } from '../../src/http/connections.js'
-import { toTransportError } from '../../src/http/exchange.js'
+import { describeTransportError } from '../../src/http/exchange.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { deadline } from '../../src/operators/deadline.js'
@@ -157,7 +157,10 @@ describe('a body', () => {
 
 describe('too many open files', () => {
   it.each(['EMFILE', 'ENFILE'])('(%s) stop the run with advice instead of failing every item', (code) => {
-    const error = toTransportError(Object.assign(new Error(`connect ${code} 127.0.0.1:80 - Local (undefined:undefined)`), { code }), false)
+    const error = describeTransportError(
+      Object.assign(new Error(`connect ${code} 127.0.0.1:80 - Local (undefined:undefined)`), { code }),
+      false,
+    )
     expect(error).toMatchObject({ reason: 'fd', verdict: 'stop' })
     expect(error.message).toBe('fd: too many open files; raise the limit with `ulimit -n`, or use fewer workers')
   })
@@ -168,7 +171,7 @@ describe('too many open files', () => {
       streams: [tinyMaster],
       storage: memory(),
       transport: () => {
-        throw toTransportError(Object.assign(new Error('x'), { code: 'EMFILE' }), false)
+        throw describeTransportError(Object.assign(new Error('x'), { code: 'EMFILE' }), false)
       },
     })
     await expect(lastValueFrom(collector.run())).rejects.toThrow(/ulimit -n/)

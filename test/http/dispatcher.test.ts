@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { httpTransport } from '../../src/http/connections.js'
-import { MAX_BODY_BYTES } from '../../src/http/exchange.js'
+import { MAX_REPLY_BYTES } from '../../src/http/exchange.js'
 import { temporaryFolder } from '../support/folders.js'
 import { masterList, tiny, tinyMaster } from '../support/tiny.js'
 import { failureOf, getOf, serveHttp } from './support.js'
@@ -60,7 +60,7 @@ it('follows redirects to known addresses and decompresses', async () => {
 
 it('limits the size of an answer, and maps errors and answers that the dispatcher lacks', async () => {
   const { agent, provider } = mocked()
-  provider.intercept({ path: '/large' }).reply(200, Buffer.alloc(MAX_BODY_BYTES + 1))
+  provider.intercept({ path: '/large' }).reply(200, Buffer.alloc(MAX_REPLY_BYTES + 1))
   provider.intercept({ path: '/down' }).replyWithError(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
   const send = httpTransport(agent)
   expect(await failureOf(send(getOf(`${ORIGIN}/large`)))).toMatchObject({ reason: 'too_large' })

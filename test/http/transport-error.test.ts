@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toTransportError } from '../../src/http/exchange.js'
+import { describeTransportError } from '../../src/http/exchange.js'
 import { temporaryFolder } from '../support/folders.js'
 import { connect, failureOf, getOf, serveHttp } from './support.js'
 
@@ -25,11 +25,11 @@ describe('a failed connection', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'give-up'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'give-up'],
   ])('with the code %s is reported as %s, with the verdict %s', (code, reason, verdict) => {
-    expect(toTransportError(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
+    expect(describeTransportError(failing(code), false)).toMatchObject({ reason, verdict, status: 'error' })
   })
 
   it('is a truncated body if the reply had begun', () => {
-    expect(toTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+    expect(describeTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
   })
 })
 

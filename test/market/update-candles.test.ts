@@ -7,7 +7,7 @@ import { oncePerRun } from '../../src/engine/item.js'
 import { createCandleEndpoint, createCsvCandles } from '../../src/market/candle-file.js'
 import type { PriceAction } from '../../src/market/price-actions.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
-import { type Series, updateCandles } from '../../src/market/update-candles.js'
+import { type CandleSeries, updateCandles } from '../../src/market/update-candles.js'
 import type { Candle, Candles } from '../../src/model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../../src/model/outcome.js'
 import { Settings } from '../../src/model/settings.js'
@@ -36,7 +36,7 @@ const fileOf = (...candles: readonly Candle[]): string => HEADER + candles.map((
 
 const endpoint = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 const instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
-const series: Series = { endpoint, instrument, file: 'TCS.csv' }
+const series: CandleSeries = { endpoint, instrument, file: 'TCS.csv' }
 
 interface Case {
   readonly now: string

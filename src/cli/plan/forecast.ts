@@ -1,7 +1,7 @@
 import { firstValueFrom, of } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
-import { decide, describeRun, selectionLeft } from '../../engine/earlier-runs.js'
+import { decide, selectionLeft, toWantedRun } from '../../engine/earlier-runs.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
 import type { ScriptReport } from '../../model/report.js'
@@ -27,7 +27,7 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const { settings, stored, run, now } = input
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
-  const wanted = describeRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
+  const wanted = toWantedRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
   const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(settings.out)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
