@@ -26,6 +26,13 @@ const takeOption = (args: readonly string[], flag: string): { readonly rest: rea
 
 export const takeStreamsOption = (args: readonly string[]) => takeOption(args, FLAG)
 
+/** The arguments with the option again, for a command that is shown to be copied. */
+export const putStreamsOption = ([command = '', ...rest]: readonly string[], files: readonly string[]): readonly string[] => [
+  command,
+  ...files.flatMap((file) => [FLAG, file]),
+  ...rest,
+]
+
 /** Whether a command reads no settings: it needs no streams of an app. */
 const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
   /^(-.*|help|completion|init|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')

@@ -20,7 +20,7 @@ export const buildResumeArgs = (args: readonly string[]): readonly string[] => a
 
 export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
   name,
-  ...args.filter(belongsTo(['--out', '--config'])),
+  ...args.filter(belongsTo(['--out', '--config', '--streams'])),
 ]
 
 export const buildRetryArgs = (args: readonly string[]): readonly string[] => [

@@ -4,7 +4,7 @@ import { formatError, StorageError, UsageError } from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
 import { createWall } from '../model/wall.js'
 import { describeFileError, getErrorCode } from '../storage/file-system.js'
-import { findModules, loadStreams, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import { findModules, loadStreams, putStreamsOption, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
 import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
@@ -64,7 +64,7 @@ const runCommandLine = async (args: readonly string[], { io, dependencies, onCom
     const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
     // A run, which is what starts most often, compiles nothing of the other commands.
     const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
-    const program = createProgram(commands, { args: rest, io, dependencies: { ...dependencies, streams }, act })
+    const program = createProgram(commands, { args: putStreamsOption(rest, files), io, dependencies: { ...dependencies, streams }, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
     const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
     if (topic) program.configureOutput().writeOut?.(`${topic(program, dependencies).join('\n')}\n`)

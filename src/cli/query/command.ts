@@ -6,6 +6,7 @@ import type { Day } from '../../model/trading-day.js'
 import type { QueryResult } from '../../tables/query.js'
 import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
+import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
 import { printWarning } from '../terminal/print.js'
@@ -183,9 +184,13 @@ const listQueries = async ({ settings }: Input): Promise<Answer> => {
 }
 
 /** Saves a statement under a name. */
-const saveStatement = async (name: string, sql: string | undefined, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
+const saveStatement = async (
+  name: string,
+  sql: string | undefined,
+  { settings, args, dependencies: { streams } }: Input,
+): Promise<Answer> => {
   if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
   const { saveQuery } = await import('../../tables/saved-queries.js')
   await saveQuery({ name, sql, out: settings().out, streams })
-  return { text: `Saved; to run it: scripstream query ${name}\n` }
+  return { text: `Saved; to run it: ${formatCommandLine([...buildFolderArgs(args, 'query'), name])}\n` }
 }

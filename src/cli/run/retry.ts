@@ -64,6 +64,9 @@ const createRetry = (
         Object.hasOwn(missing, name) && (only?.includes(name) ?? true) && !skip.includes(name) && (fetchOhlcv || phase !== 'candles'),
     )
     .map(({ name }) => name)
+  const unknown = Object.keys(missing).filter((name) => streams.every((stream) => stream.name !== name))
+  if (names.length === 0 && unknown.length > 0 && only === undefined)
+    throw new UsageError(`--retry-failed: items of ${unknown.join(', ')} failed, which is no stream here; name its module with --streams`)
   if (names.length === 0) return undefined
   const selection = selectionOf(missing, names)
   const { pairs = {} } = selection
