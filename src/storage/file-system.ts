@@ -106,10 +106,8 @@ export const statFile = (path: string): FileStats | undefined => {
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
 
 /** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
-export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
-  foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
-
-export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolean => found !== undefined && isSameStamp(stamp, found)
+export const hasStamp = (found: FileStamp | undefined, [bytes, modifiedAt]: FileStamp): boolean =>
+  found?.[0] === bytes && (found[1] === modifiedAt || found[1] === Math.floor(modifiedAt / 1_000) * 1_000)
 
 const toStamp = (found: FileStats | undefined): FileStamp | undefined => found && [found.size, found.mtimeMs]
 const NO_STAMP: FileStamp = [0, 0]

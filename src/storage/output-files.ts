@@ -67,9 +67,6 @@ export interface OutputDigest {
 
 export const DAMAGED = 'damaged'
 
-/** Whether an earlier version wrote it, with 32 digits of another sum: the size is known, the content is not. */
-export const isOldDigest = ({ digest }: OutputDigest): boolean => digest.length === 32
-
 const createDigester = () => {
   let sum = 0
   return {
@@ -99,7 +96,7 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    if (wanted === undefined || isOldDigest(wanted)) return false
+    if (wanted === undefined) return false
     const digester = createDigester()
     digester.add(base)
     if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
@@ -136,13 +133,13 @@ export const createDigestLog = (root: string): DigestLog => {
 
 const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
 
-const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
+const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
 /** Returns the size and time of a file; undefined if it is missing. */
 type FindStamp = (file: string) => FileStamp | undefined
 
 /**
- * The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. `hasUnwritten`: with
+ * The digests of the outputs, by path relative to the folder. `hasUnwritten`: with
  * missing files that are new since a run began, of which a kill or a failure may have prevented the rename.
  */
 export const readOutputDigests = async (

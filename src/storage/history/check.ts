@@ -19,8 +19,6 @@ import {
   WORK_FOLDER,
 } from './record.js'
 
-const FORMER = 'it is a day in the format of an earlier version, which this one does not read; move it away, and keep it'
-
 /**
  * Reads every byte of the record and compares it with its digests: facts, lists and bases, and the chain from each record to the one before.
  * Also finds files that do not belong to it. Changes nothing.
@@ -40,7 +38,7 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
   for (const name of await listStrangers(history, files.keys()))
-    report(name, name.endsWith('.day') ? FORMER : 'it does not belong to the history; move it away')
+    report(name, 'it does not belong to the history; move it away')
   return found
 }
 

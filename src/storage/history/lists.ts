@@ -145,7 +145,6 @@ const encodeList = async (
   { table, base, folder, knownAt }: NewList,
 ): Promise<{ readonly list: Omit<RecordedList, 'stream'>; readonly bytes?: Buffer }> => {
   const facts = { rows: whole.keys.length, content: whole.content }
-  // A base that an earlier version recorded has a digest of another kind.
   const changes = base && (base.content === whole.content ? [] : await findChanges(table, whole, base.bytes))
   if (base && changes?.length === 0) return { list: { ...facts, whole: base.facts } }
   const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : whole.bytes
