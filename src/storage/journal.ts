@@ -248,7 +248,8 @@ async function* readJournalLines(path: string, root: string): AsyncGenerator<Sto
   const source = disk.createReadStream(path)
   const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
   source.on('error', (error) => lines.destroy(error))
-  for await (const line of lines as AsyncIterable<unknown>) if (isItemLine(line) && Array.isArray(line.times) && areFilesUnchanged(line, root)) yield line
+  for await (const line of lines as AsyncIterable<unknown>)
+    if (isItemLine(line) && Array.isArray(line.times) && areFilesUnchanged(line, root)) yield line
 }
 
 const isItemLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)

@@ -37,8 +37,7 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
   }
   for (const [name, text] of records.length === 0 ? [] : listGuide(history))
     if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
-  for (const name of await listStrangers(history, files.keys()))
-    report(name, 'it does not belong to the history; move it away')
+  for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
 
