@@ -74,7 +74,7 @@ export async function* readRecords(path: string, file: string, parse = parseLine
 }
 
 /** Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a line, too. */
-async function* readLines(path: string): AsyncGenerator<string> {
+export async function* readLines(path: string): AsyncGenerator<string> {
   const rest: Buffer[] = []
   for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 16 }) as AsyncIterable<Buffer>) {
     const end = chunk.lastIndexOf('\n') + 1
