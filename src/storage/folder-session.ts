@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../engine/storage.js'
-import { REPORT_FILE, STATE_FOLDER } from '../engine/storage.js'
+import { STATE_FOLDER } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
@@ -17,7 +17,7 @@ import {
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
-import { compactOutputDigests, type DigestLog, statOutputFiles } from './output-files.js'
+import { compactOutputDigests, type DigestLog } from './output-files.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,
@@ -120,7 +120,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     await digests.open()
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
-    if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])
+    if (isPartOfEnded) await markIncomplete(root)
     else if (!isPartOfUnfinished) await deleteFullRun(root)
     return warning
   }
@@ -187,10 +187,10 @@ const endRun = async (
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   const isWhole = isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks
-  const files = await settleOutputs(root, request, isWhole)
+  await settleOutputs(root, request, isWhole)
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (report && !isPartOfUnfinished) {
-    const end = { run: { ...record, report }, files, isComplete }
+    const end = { run: { ...record, report }, outputs: request.outputs, isComplete }
     if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
     else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks))) await recordFullRun(root, end)
   }
@@ -200,12 +200,10 @@ const endRun = async (
 }
 
 /**
- * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. Resolves to the files of the
- * outputs, with the report. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
+ * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. After a whole run, outputs that
+ * it did not leave are those of stocks that are not listed any more.
  */
-const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean) => {
+const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean): Promise<void> => {
   await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
-  const found = await statOutputFiles(root, outputs)
-  await compactOutputDigests(root, found, isWhole ? outputs : [])
-  return { ...found, ...(await statOutputFiles(root, [REPORT_FILE])) }
+  await compactOutputDigests(root, isWhole ? outputs : [])
 }

@@ -1,5 +1,6 @@
 import { join, posix } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { groupBy } from '../model/map.js'
 import { disk } from './disk.js'
 import {
   type ContentWatcher,
@@ -8,6 +9,7 @@ import {
   listNames,
   readStamp,
   readTextFile,
+  statFile,
   withFileSync,
   writeFileAtomically,
   yieldTurn,
@@ -16,14 +18,13 @@ import { statePaths } from './run-state.js'
 
 /** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
 export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
-  const matchers = outputs.map((output) => {
-    const [before = '', after] = output.split('*')
-    if (after === undefined) return (file: string): boolean => file === output
-    const folder = posix.dirname(output)
-    return (file: string): boolean =>
-      posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
-  })
-  return (file) => matchers.some((matches) => matches(file))
+  const byFolder = groupBy(outputs, (output) => posix.dirname(output))
+  return (file) =>
+    byFolder.get(posix.dirname(file))?.some((output) => {
+      const [before = '', after] = output.split('*')
+      if (after === undefined) return file === output
+      return !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
+    }) ?? false
 }
 
 /** Lists the files of an output, relative to `root`. An output without `*` is returned as it is, even if there is no such file. */
@@ -32,17 +33,6 @@ export const listOutputFiles = async (root: string, output: string): Promise<rea
   const folder = posix.dirname(output)
   const names = await listNames(join(root, folder))
   return names.map((name) => posix.join(folder, name)).filter(createOutputMatcher([output]))
-}
-
-/** The files of some outputs with their sizes and times, by path relative to `root`. */
-export const statOutputFiles = async (root: string, outputs: readonly string[]): Promise<Readonly<Record<string, FileStamp>>> => {
-  const files: Record<string, FileStamp> = {}
-  for (const output of outputs)
-    await forEachYielding(await listOutputFiles(root, output), (file) => {
-      const found = readStamp(join(root, file))
-      if (found) files[file] = found
-    })
-  return files
 }
 
 const ELEMENTS_PER_TURN = 500
@@ -135,19 +125,13 @@ const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${dig
 
 const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
-/** Returns the size and time of a file; undefined if it is missing. */
-type FindStamp = (file: string) => FileStamp | undefined
-
 /**
  * The digests of the outputs, by path relative to the folder. `hasUnwritten`: with
  * missing files that are new since a run began, of which a kill or a failure may have prevented the rename.
  */
 export const readOutputDigests = async (
   root: string,
-  {
-    findStamp = (file) => readStamp(join(root, file)),
-    hasUnwritten = true,
-  }: { readonly findStamp?: FindStamp; readonly hasUnwritten?: boolean } = {},
+  { hasUnwritten = true }: { readonly hasUnwritten?: boolean } = {},
 ): Promise<Map<string, OutputDigest>> => {
   const text = (await readTextFile(statePaths(root).digests)) ?? ''
   const digests = new Map<string, OutputDigest>()
@@ -158,7 +142,7 @@ export const readOutputDigests = async (
     if (digest === undefined || file === undefined) return
     const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
     const earlier = digests.get(file)
-    const found = earlier || !(hasRunEnded || hasUnwritten) ? findStamp(file) : undefined
+    const found = earlier || !(hasRunEnded || hasUnwritten) ? readStamp(join(root, file)) : undefined
     if (earlier === undefined && found === undefined && !(hasRunEnded || hasUnwritten)) return
     if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
   })
@@ -166,18 +150,13 @@ export const readOutputDigests = async (
 }
 
 /**
- * Call at the end of a run, after the log is closed: leaves one line for each output. `known`: the outputs of the run, which need not be looked
- * up again. One that does not exist any more stays, so that `verify` names it; those of `forgotten` do not.
+ * Call at the end of a run, after the log is closed: leaves one line for each output. One that does not exist any more stays, so that `verify`
+ * names it; those of `forgotten` do not.
  */
-export const compactOutputDigests = async (
-  root: string,
-  known: Readonly<Record<string, FileStamp>>,
-  forgotten: readonly string[] = [],
-): Promise<void> => {
-  const findStamp = (file: string): FileStamp | undefined => known[file] ?? readStamp(join(root, file))
+export const compactOutputDigests = async (root: string, forgotten: readonly string[] = []): Promise<void> => {
   const isForgotten = createOutputMatcher(forgotten)
-  const digests = [...(await readOutputDigests(root, { findStamp, hasUnwritten: false }))].filter(
-    ([file]) => !isForgotten(file) || findStamp(file) !== undefined,
+  const digests = [...(await readOutputDigests(root, { hasUnwritten: false }))].filter(
+    ([file]) => !isForgotten(file) || statFile(join(root, file)) !== undefined,
   )
   await writeFileAtomically(
     statePaths(root).digests,
