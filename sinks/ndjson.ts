@@ -43,7 +43,7 @@ export const ndjson =
   (items$) =>
     items$.pipe(
       concatMap((item) => concat(writeItem(writable, item.outcome), of(item))),
-      takeUntil(isStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
+      takeUntil(isNodeStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
     )
 
 const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observable<never> =>
@@ -52,7 +52,7 @@ const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observabl
 /** Completes when the writer accepts more. */
 const writeLine = (writable: LineWriter, line: string): Observable<never> =>
   defer(() => {
-    if (!isStream(writable)) {
+    if (!isNodeStream(writable)) {
       const result = writable.write(line)
       return result instanceof Promise ? from(result) : EMPTY
     }
@@ -63,7 +63,7 @@ const writeLine = (writable: LineWriter, line: string): Observable<never> =>
     catchError((error: unknown) => throwError(() => toWriteError(error))),
   )
 
-const isStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
+const isNodeStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
 
 interface StreamSignals {
   readonly drained$: Observable<unknown>

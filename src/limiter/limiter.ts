@@ -35,7 +35,7 @@ export interface QueuedRequest {
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
-interface LimiterOptions {
+interface LimiterContext {
   readonly name: string
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
@@ -55,7 +55,7 @@ export class Limiter {
   /** The queue is served in a later turn. */
   private isScheduled = false
 
-  constructor(private readonly options: LimiterOptions) {
+  constructor(private readonly options: LimiterContext) {
     this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY, options.maxInFlight)
   }
 

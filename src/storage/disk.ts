@@ -6,7 +6,7 @@ export type FileStats = Pick<files.Stats, 'size' | 'mtimeMs' | 'ctimeMs' | 'atim
 /** An entry of a folder. */
 export type FolderEntry = Pick<files.Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>
 export type OpenFlags = 'r' | 'r+' | 'w+' | 'a' | 'a+' | 'wx'
-type Read = (fd: number, bytes: Uint8Array, place?: { readonly position: number }) => Promise<{ readonly bytesRead: number }>
+type ReadCall = (fd: number, bytes: Uint8Array, place?: { readonly position: number }) => Promise<{ readonly bytesRead: number }>
 
 const { openSync, readSync, readFileSync, writeSync, writeFileSync, fstatSync, futimesSync, closeSync, existsSync, statSync } = files
 const { renameSync, linkSync, unlinkSync, rmSync, mkdirSync, rmdirSync, readdirSync, readlinkSync } = files
@@ -17,7 +17,7 @@ const { renameSync, linkSync, unlinkSync, rmSync, mkdirSync, rmdirSync, readdirS
  */
 const nodeDisk = {
   open: promisify(files.open) as (path: string, flags: OpenFlags) => Promise<number>,
-  read: promisify(files.read) as Read,
+  read: promisify(files.read) as ReadCall,
   readFile: promisify(files.readFile),
   writeFile: promisify(files.writeFile),
   fdatasync: promisify(files.fdatasync),

@@ -136,8 +136,8 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
       ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
-      keepForResume: (endedAt, report) => act(() => endRun(run, { paths, close, report, endedAt })),
-      finish: (report) => act(() => endRun(run, { paths, close, report })),
+      keepForResume: (endedAt, report) => act(() => endFolderRun(run, { paths, close, report, endedAt })),
+      finish: (report) => act(() => endFolderRun(run, { paths, close, report })),
     }
   }
   return act(open, statePaths(root).folder)
@@ -170,7 +170,7 @@ const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPat
   return warning
 }
 
-interface RunEnding {
+interface SessionEnding {
   readonly paths: RunPaths
   readonly close: () => void
   readonly report: RunReport | undefined
@@ -178,9 +178,9 @@ interface RunEnding {
 }
 
 /** Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them over. */
-const endRun = async (
+const endFolderRun = async (
   { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
-  { paths, close, report, endedAt }: RunEnding,
+  { paths, close, report, endedAt }: SessionEnding,
 ): Promise<void> => {
   const isLeft = endedAt !== undefined
   const isComplete = !isLeft && report?.outcome === 'complete'

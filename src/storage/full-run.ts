@@ -86,7 +86,7 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
   const { newest, stale, ...earlier } = whole.run.report
   const isWhole = part.chosen?.symbols === undefined
   const freshness = omitUndefined(isWhole ? { newest: part.report.newest, stale: part.report.stale } : { newest, stale })
-  const run = addDrift(part, { ...whole.run, report: { ...earlier, ...freshness } })
+  const run = addPartDrift(part, { ...whole.run, report: { ...earlier, ...freshness } })
   const report = readStamp(join(root, REPORT_FILE))
   const snapshot: RunSnapshot = { run, outputs: [...new Set([...whole.outputs, ...outputs])], report }
   if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, snapshot)
@@ -95,7 +95,7 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
 }
 
 /** Unaccepted drift in a part prevents the reuse of the whole run, which finds it again. */
-const addDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun): EndedRun => {
+const addPartDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun): EndedRun => {
   const drift = joinDrift(driftIn(whole.report.drift), found.filter(isSignificant))
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }
 }

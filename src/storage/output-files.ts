@@ -108,7 +108,7 @@ export const createDigestLog = (root: string): DigestLog => {
         end: (stamp) => {
           const entry = { digest: wasDamaged ? DAMAGED : digester.end(), stamp }
           recorded.set(file, entry)
-          if (fd !== undefined) disk.writeSync(fd, toLine(file, entry))
+          if (fd !== undefined) disk.writeSync(fd, formatDigestLine(file, entry))
         },
       }
     },
@@ -121,7 +121,7 @@ export const createDigestLog = (root: string): DigestLog => {
   }
 }
 
-const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
+const formatDigestLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
 
 const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
@@ -160,7 +160,7 @@ export const compactOutputDigests = async (root: string, forgotten: readonly str
   )
   await writeFileAtomically(
     statePaths(root).digests,
-    digests.map(([file, entry]) => toLine(file, entry)),
+    digests.map(([file, entry]) => formatDigestLine(file, entry)),
   )
 }
 

@@ -7,7 +7,7 @@ import { disk } from './disk.js'
 import type { FileChunk } from './file-system.js'
 
 /** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
-export const readDocument = (files: FileStore, file: string): Observable<unknown> =>
+export const readStoredDocument = (files: FileStore, file: string): Observable<unknown> =>
   files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parseStored(asBuffer(bytes).toString(), file))))
 
 /** The error for a stored file that this run needs and cannot read. */

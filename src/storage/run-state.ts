@@ -7,7 +7,7 @@ import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { disk } from './disk.js'
 import { ignoreMissing, readStateDocument, statPath, writeFileAtomically } from './file-system.js'
-import { describeThisProcess, hasEnded, type LockHolder, parseHolder } from './lock.js'
+import { describeThisProcess, hasHolderEnded, type LockHolder, parseHolder } from './lock.js'
 
 export interface RunPaths {
   readonly record: string
@@ -195,6 +195,6 @@ export const createLiveFileReader = <State>(
     const at = disk.statSync(live, { throwIfNoEntry: false })?.mtimeMs
     if (at === undefined) return undefined
     if (known?.at !== at) known = read(at)
-    return known === undefined || hasEnded(known.holder, clock() - at) ? undefined : known.state
+    return known === undefined || hasHolderEnded(known.holder, clock() - at) ? undefined : known.state
   }
 }

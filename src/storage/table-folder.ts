@@ -36,7 +36,7 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
   const root = await disk.realpath(out)
   const known = new Map<Table['items'], ReturnType<TableFolder['listItems']>>()
   const readItems: TableFolder['listItems'] = async ({ items }) => {
-    if (items === 'stocks') return indexStocks(await readRows(join(root, 'master_isin_map.json')))
+    if (items === 'stocks') return indexStockFiles(await readRows(join(root, 'master_isin_map.json')))
     return items === 'indices' ? indexIndices(await readRows(join(root, 'all_indices_list.json'))) : new Map()
   }
   const listItems: TableFolder['listItems'] = (table) => {
@@ -96,7 +96,7 @@ const readRows = async (path: string): Promise<readonly Row[]> => {
   return Array.isArray(rows) ? rows.filter(isRow) : []
 }
 
-const indexStocks = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
+const indexStockFiles = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
   const stocks = listEntries(rows, 'Symbol', 'ISIN')
   const times = new Map<string, number>()
   for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)

@@ -3,7 +3,7 @@ import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
 import { isTemporaryName, yieldTurn } from '../file-system.js'
-import { listGuide } from './guide.js'
+import { listHistoryGuide } from './guide.js'
 import {
   BASES,
   type Damage,
@@ -35,13 +35,13 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
       report(file.name, `it ${state}; ${copy ? `${nameHistoryFile(copy.name)} is the same file: copy it` : RESTORE}`)
     await yieldTurn()
   }
-  for (const [name, text] of records.length === 0 ? [] : listGuide(history))
-    if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
+  for (const [name, text] of records.length === 0 ? [] : listHistoryGuide(history))
+    if ((await readGuideFile(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
   for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
 
-const readText = (root: string, name: string): Promise<string | undefined> =>
+const readGuideFile = (root: string, name: string): Promise<string | undefined> =>
   disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
