@@ -5,15 +5,7 @@ import { STATE_FOLDER } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
-import {
-  deleteFullRun,
-  findChangedFile,
-  markIncomplete,
-  readCompleteRun,
-  readIncompleteRun,
-  recordFullRun,
-  updateFullRun,
-} from './full-run.js'
+import { findChangedFile, markIncomplete, readFullRun, recordFullRun, updateFullRun } from './full-run.js'
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
@@ -69,15 +61,14 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
 export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
   await checkFolderFormat(root)
   const { run, part } = statePaths(root)
-  const [complete, incomplete] = [await readCompleteRun(root), await readIncompleteRun(root)]
-  const snapshots = [complete, complete?.part, incomplete]
+  const whole = await readFullRun(root)
   return {
     unfinished: await readRunRecord(run),
     unfinishedPart: await readRunRecord(part),
-    ...{ complete: complete?.run, completePart: complete?.part?.run, incomplete: incomplete?.run },
+    ...(whole?.isComplete ? { complete: whole.run, completePart: whole.part?.run } : { incomplete: whole?.run }),
     findChangedFile: (ended) =>
       defer(async () => {
-        const snapshot = snapshots.find((one) => one?.run === ended)
+        const snapshot = [whole, whole?.part].find((one) => one?.run === ended)
         return snapshot && findChangedFile(snapshot, root)
       }),
   }
@@ -121,7 +112,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
     if (isPartOfEnded) await markIncomplete(root)
-    else if (!isPartOfUnfinished) await deleteFullRun(root)
+    else if (!isPartOfUnfinished) await disk.rm(statePaths(root).fullRun, { force: true })
     return warning
   }
   const { history } = request

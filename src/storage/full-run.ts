@@ -2,7 +2,6 @@ import { basename, join } from 'node:path'
 import { type EndedRun, REPORT_FILE, toStatePath } from '../engine/storage.js'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import { disk } from './disk.js'
 import { type FileStamp, hasStamp, readStamp, readStateDocument, statFile, writeFileAtomically } from './file-system.js'
 import { createOutputMatcher, forEachYielding, readOutputDigests } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
@@ -10,6 +9,8 @@ import { isRunRecord, statePaths } from './run-state.js'
 /** A run that ended, and its outputs; `output-digests` has the size and time of each. */
 export interface RunSnapshot {
   readonly run: EndedRun
+  /** Whether nothing of it is missing, and no run of a part of it is active. */
+  readonly isComplete: boolean
   /** Paths relative to the folder, with `*` for any name. */
   readonly outputs: readonly string[]
   /** The report of the run; absent while a run of a part of it may replace the report. */
@@ -18,11 +19,13 @@ export interface RunSnapshot {
   readonly part?: RunSnapshot
 }
 
-/** The run that left the folder complete; `undefined` without one. */
-export const readCompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).complete)
-
-/** The last run of everything while something of it is missing, or while a run of a part of it is active; `undefined` without one. */
-export const readIncompleteRun = (root: string): Promise<RunSnapshot | undefined> => readSnapshot(statePaths(root).incomplete)
+/** The last run of everything; `undefined` without one. */
+export const readFullRun = async (root: string): Promise<RunSnapshot | undefined> => {
+  const snapshot = await readStateDocument(statePaths(root).fullRun)
+  if (!isRunSnapshot(snapshot)) return undefined
+  const { part, ...run } = snapshot
+  return isRunSnapshot(part) ? { ...run, part } : run
+}
 
 /** Finds the first file that has changed since the run stored it; `undefined` if none has. Without its digests, nothing shows that. */
 export const findChangedFile = async (snapshot: RunSnapshot, root: string): Promise<string | undefined> => {
@@ -52,47 +55,35 @@ const listWritten = async ({ outputs }: RunSnapshot, root: string): Promise<read
   return [...digests].flatMap(([file, { stamp }]) => (isOutput(file) ? [[file, stamp] as const] : []))
 }
 
-/** Call before a run writes: deletes the note of the last run of everything. */
-export const deleteFullRun = async (root: string): Promise<void> => {
-  const { complete, incomplete } = statePaths(root)
-  for (const path of [incomplete, complete]) await disk.rm(path, { force: true })
-}
-
 /** Call before a run of a part writes: until it ends, the folder is not complete. */
 export const markIncomplete = async (root: string): Promise<void> => {
-  const { complete, incomplete } = statePaths(root)
-  const whole = (await readCompleteRun(root)) ?? (await readIncompleteRun(root))
-  if (whole === undefined) return
-  await writeSnapshot(incomplete, { run: whole.run, outputs: whole.outputs })
-  await disk.rm(complete, { force: true })
+  const whole = await readFullRun(root)
+  if (whole !== undefined) await writeSnapshot(root, { run: whole.run, outputs: whole.outputs, isComplete: false })
 }
 
 /** A run that ended, its outputs, and whether it left nothing missing. */
-export interface RunEnd extends Pick<RunSnapshot, 'run' | 'outputs'> {
-  readonly isComplete: boolean
-}
+export type RunEnd = Pick<RunSnapshot, 'run' | 'outputs' | 'isComplete'>
 
 /** Records a run of everything that ended. */
-export const recordFullRun = async (root: string, { run, outputs, isComplete }: RunEnd): Promise<void> => {
-  const { complete, incomplete } = statePaths(root)
-  await writeSnapshot(isComplete ? complete : incomplete, { run, outputs, report: readStamp(join(root, REPORT_FILE)) })
-}
+export const recordFullRun = (root: string, end: RunEnd): Promise<void> => writeSnapshot(root, { ...end, report: readReportStamp(root) })
 
 /** After a run of a part: if nothing is missing, the run of everything is complete again. */
-export const updateFullRun = async (root: string, { run: part, outputs, isComplete }: RunEnd): Promise<void> => {
-  const { complete, incomplete } = statePaths(root)
-  const whole = await readSnapshot(incomplete)
+export const updateFullRun = async (root: string, { run: part, outputs, isComplete: isPartComplete }: RunEnd): Promise<void> => {
+  const whole = await readFullRun(root)
   if (whole === undefined) return
   const { newest, stale, ...earlier } = whole.run.report
   const isWhole = part.chosen?.symbols === undefined
   const freshness = omitUndefined(isWhole ? { newest: part.report.newest, stale: part.report.stale } : { newest, stale })
   const run = addPartDrift(part, { ...whole.run, report: { ...earlier, ...freshness } })
-  const report = readStamp(join(root, REPORT_FILE))
-  const snapshot: RunSnapshot = { run, outputs: [...new Set([...whole.outputs, ...outputs])], report }
-  if (!isComplete || driftIn(run.report.drift).some(isSignificant)) return writeSnapshot(incomplete, snapshot)
-  await writeSnapshot(complete, { ...snapshot, part: { run: part, outputs, report } })
-  await disk.rm(incomplete, { force: true })
+  const isComplete = isPartComplete && !driftIn(run.report.drift).some(isSignificant)
+  const report = readReportStamp(root)
+  await writeSnapshot(root, {
+    ...{ run, outputs: [...new Set([...whole.outputs, ...outputs])], report, isComplete },
+    ...(isComplete ? { part: { run: part, outputs, report, isComplete } } : {}),
+  })
 }
+
+const readReportStamp = (root: string): FileStamp | undefined => readStamp(join(root, REPORT_FILE))
 
 /** Unaccepted drift in a part prevents the reuse of the whole run, which finds it again. */
 const addPartDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun): EndedRun => {
@@ -100,15 +91,8 @@ const addPartDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedR
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }
 }
 
-const writeSnapshot = async (path: string, snapshot: RunSnapshot): Promise<void> =>
-  void (await writeFileAtomically(path, [`${JSON.stringify(snapshot)}\n`]))
-
-const readSnapshot = async (path: string): Promise<RunSnapshot | undefined> => {
-  const snapshot = await readStateDocument(path)
-  if (!isRunSnapshot(snapshot)) return undefined
-  const { part, ...run } = snapshot
-  return isRunSnapshot(part) ? { ...run, part } : run
-}
+const writeSnapshot = async (root: string, snapshot: RunSnapshot): Promise<void> =>
+  void (await writeFileAtomically(statePaths(root).fullRun, [`${JSON.stringify(snapshot)}\n`]))
 
 const isRunSnapshot = (snapshot: unknown): snapshot is RunSnapshot & Record<string, unknown> =>
   isRow(snapshot) &&

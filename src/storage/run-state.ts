@@ -29,10 +29,8 @@ export const statePaths = (root: string) => {
     part: { folder: part, ...toRunPaths(part) },
     /** What an active run shows; removed at its end. */
     live: join(folder, 'live.json'),
-    /** The run that left the folder complete. */
-    complete: join(folder, 'complete.json'),
-    /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
-    incomplete: join(folder, 'incomplete.json'),
+    /** The last run of everything. */
+    fullRun: join(folder, 'full-run.json'),
     digests: join(folder, 'output-digests'),
     /** The outputs before the last run. */
     previous: join(root, PREVIOUS_FOLDER),

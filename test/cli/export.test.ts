@@ -61,7 +61,7 @@ describe.skipIf(!isThere)('an export', () => {
     const out = await leftBehind()
     remove(out, 'ohlcv_data/B.csv')
     expect((await exportOf(out)).said).toContain('1 file of the last run is missing: ohlcv_data/B.csv; ')
-    remove(out, '.scripstream/complete.json')
+    remove(out, '.scripstream/full-run.json')
     expect((await exportOf(out)).said).toBe('')
   })
 })

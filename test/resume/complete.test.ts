@@ -182,7 +182,7 @@ describe('a run that is complete', () => {
 
   it('is discarded once another run has fetched its master list', async () => {
     const out = await completeRun()
-    const complete = join(out, '.scripstream', 'complete.json')
+    const complete = join(out, '.scripstream', 'full-run.json')
     const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })
     expect(nothingYet.requests).toEqual(['fetchdt all'])
     expect(existsSync(complete)).toBe(true)
@@ -217,7 +217,7 @@ describe('a run that is complete', () => {
     ['no outputs', (text: string) => text.replace('"outputs":[', '"other":[')],
   ])('is not reused if its record is %s', async (_, spoil) => {
     const out = await completeRun()
-    const path = join(out, '.scripstream', 'complete.json')
+    const path = join(out, '.scripstream', 'full-run.json')
     const text = readFileSync(path, 'utf8')
     expect(spoil(text)).not.toBe(text)
     writeFileSync(path, spoil(text))

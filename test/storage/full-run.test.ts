@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findChangedFile, listMissingOutputs, readCompleteRun, recordFullRun } from '../../src/storage/full-run.js'
+import { findChangedFile, listMissingOutputs, readFullRun, recordFullRun } from '../../src/storage/full-run.js'
 import { runReport } from '../cli/support.js'
 import { recordDigests } from '../support/digests.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -14,7 +14,7 @@ const recorded = async (files: readonly string[], outputs: readonly string[]) =>
   for (const file of files) writeFileSync(join(root, file), file)
   recordDigests(root, files)
   await recordFullRun(root, { run, outputs, isComplete: true })
-  const noted = await readCompleteRun(root)
+  const noted = await readFullRun(root)
   if (noted === undefined) throw new Error('nothing was recorded')
   return { root, noted, findChanged: () => findChangedFile(noted, root) }
 }
@@ -23,7 +23,7 @@ describe('the record of a complete run', () => {
   it('finds a changed output, and no other file', async () => {
     const outputs = ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json']
     const { root, noted, findChanged } = await recorded(['one.json', 'other.json', 'news/a_1.json', 'news/b_1.json'], outputs)
-    expect(noted).toEqual({ run, outputs })
+    expect(noted).toEqual({ run, outputs, isComplete: true })
     for (const file of ['other.json', 'news/b_1.json', 'news/a_2.json']) writeFileSync(join(root, file), 'changed')
     expect(await findChanged()).toBeUndefined()
     utimesSync(join(root, 'news/a_1.json'), 5, 5)
