@@ -21,17 +21,6 @@ import {
   type LimiterState,
 } from './state.js'
 
-export interface QueuedRequest {
-  /** The request was admitted: send it now. */
-  start(permit: Permit): void
-  /** Called before a request that has waited is sent; `false` if it waits elsewhere instead. */
-  mayStart(): boolean
-  /** The host was given up: fail the request. */
-  reject(error: HostClosedError): void
-  /** The caller has another source: fail at once while the circuit is open. */
-  readonly failFast: boolean
-}
-
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
@@ -49,7 +38,7 @@ interface LimiterContext {
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export class Limiter {
   state: LimiterState
-  private readonly queue = new Set<QueuedRequest>()
+  private readonly queue = new Set<LimitedRequest>()
   private timerSubscription: Subscription | undefined
   private isAdmitting = false
   /** The queue is served in a later turn. */
@@ -68,7 +57,7 @@ export class Limiter {
   }
 
   /** Calls `start` or `reject` of the request once, now or later, unless it leaves. Most requests never wait, so they skip the queue. */
-  acquire(request: QueuedRequest): void {
+  acquire(request: LimitedRequest): void {
     const { backoff } = this.state
     const now = this.options.now()
     if (request.failFast && backoff?.why === 'down' && now < backoff.until) {
@@ -86,7 +75,7 @@ export class Limiter {
     if (this.queue.size > 0) this.admitQueued()
   }
 
-  cancel(request: QueuedRequest): void {
+  cancel(request: LimitedRequest): void {
     if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
   }
 
@@ -107,7 +96,7 @@ export class Limiter {
     this.schedule(0)
   }
 
-  private send(request: QueuedRequest, now: number): void {
+  private send(request: LimitedRequest, now: number): void {
     countSent(this.state, now)
     request.start({ generation: this.state.generation, sentAt: now })
   }
@@ -177,7 +166,7 @@ const MAX_EARLY_MS = 100
  * A request, attempt by attempt. It sends as soon as it has a permit of its endpoint, then one of its host, each first in, first out. Both
  * learn from the result of the attempt.
  */
-export abstract class LimitedRequest implements QueuedRequest {
+export abstract class LimitedRequest {
   /** When the attempt was sent, epoch milliseconds; moved when the system clock is set forwards. */
   startedAt = 0
   /** The stock, index or list that it is for. */
@@ -185,12 +174,14 @@ export abstract class LimitedRequest implements QueuedRequest {
   /** It is one of a few lists: no other items can show whether a failure is the host's or the item's. */
   abstract readonly isList: boolean
   abstract readonly idleMs: number
+  /** The caller has another source: fail at once while the circuit is open. */
   abstract readonly failFast: boolean
   private endpointPermit: Permit | undefined
   private hostPermit: Permit | undefined
 
   constructor(protected readonly limiter: HostLimiter) {}
 
+  /** The host was given up: fail the request. */
   abstract reject(error: HostClosedError): void
 
   /** Both limiters admit the attempt. */
@@ -200,6 +191,7 @@ export abstract class LimitedRequest implements QueuedRequest {
     this.limiter.endpoint.acquire(this)
   }
 
+  /** The endpoint, and then the host, has admitted the attempt. */
   start(permit: Permit): void {
     if (this.endpointPermit === undefined) {
       this.endpointPermit = permit
@@ -211,7 +203,7 @@ export abstract class LimitedRequest implements QueuedRequest {
     this.send()
   }
 
-  /** The endpoint may have refused another request while this one waited for the host. */
+  /** Whether a request that has waited is sent: the endpoint may have refused another one while this one waited for the host. */
   mayStart(): boolean {
     const { endpoint } = this.limiter
     const { generation, backoff } = endpoint.state

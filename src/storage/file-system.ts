@@ -171,21 +171,18 @@ export const listNames = async (folder: string): Promise<readonly string[]> => {
   }
 }
 
-/** Syncs folders, so that renames survive a power cut. Call before deleting the journals, from which a lost file could be restored. */
-export const syncFolders = async (folders: readonly string[]): Promise<void> => {
-  for (const folder of folders) await syncFolder(folder)
-}
-
 /** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
 const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
 
-/** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
-const syncFolder = async (folder: string): Promise<void> => {
-  try {
-    await withFile(folder, 'r', disk.fsync)
-  } catch (error) {
-    if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
-  }
+/**
+ * Syncs the names in folders, where the system supports it, so that renames survive a power cut. Call before deleting the journals, from which
+ * a lost file could be restored. A disk failure is an error.
+ */
+export const syncFolders = async (folders: readonly string[]): Promise<void> => {
+  for (const folder of folders)
+    await withFile(folder, 'r', disk.fsync).catch((error: unknown) => {
+      if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
+    })
 }
 
 /** Adds a line to a file. A line that a kill has cut is ended first, so that it spoils no other. */

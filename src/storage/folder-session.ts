@@ -46,7 +46,8 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
     lock().then(
       (earlier) => {
         if (subscriber.closed) return release()
-        const begin = (choice: SessionChoice): Observable<Session> => beginSession({ root, request, choice, digests, opened })
+        const begin = (choice: SessionChoice): Observable<Session> =>
+          beginSession({ root, paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'], request, choice, digests, opened })
         subscriber.next({ ...earlier, begin, release })
       },
       (error: unknown) => {
@@ -74,10 +75,10 @@ export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
   }
 }
 
-const findPaths = (root: string, { isPartOfUnfinished }: SessionChoice): RunPaths => statePaths(root)[isPartOfUnfinished ? 'part' : 'run']
-
 interface FolderRun {
   readonly root: string
+  /** Of its record and journals. */
+  readonly paths: RunPaths
   readonly request: SessionRequest
   readonly choice: SessionChoice
   readonly digests: DigestLog
@@ -86,10 +87,9 @@ interface FolderRun {
 
 /** Resumes the unfinished run or starts a new one. A new run changes nothing before it is committed. */
 const beginSession = (run: FolderRun): Observable<Session> => {
-  const { root, request, choice, digests, opened } = run
+  const { root, paths, request, choice, digests, opened } = run
   const { record, isContinued, isPartOfEnded, isPartOfUnfinished } = choice
-  const paths = findPaths(root, choice)
-  const journals = createJournals(run, paths)
+  const journals = createJournals(run)
   let [isOpen, isClosed] = [false, false]
   const close = (): void => {
     isClosed = true
@@ -106,7 +106,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   }
   const commit = async (): Promise<string | undefined> => {
     await markFolderFormat(root)
-    const warning = isContinued ? undefined : await replaceRecord(run, paths)
+    const warning = isContinued ? undefined : await replaceRecord(run)
     if (!isContinued) await openJournals()
     await digests.open()
     if (isClosed) close()
@@ -127,26 +127,23 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
       ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
-      keepForResume: (endedAt, report) => act(() => endFolderRun(run, { paths, close, report, endedAt })),
-      finish: (report) => act(() => endFolderRun(run, { paths, close, report })),
+      keepForResume: (endedAt, report) => act(() => endFolderRun(run, { close, report, endedAt })),
+      finish: (report) => act(() => endFolderRun(run, { close, report })),
     }
   }
   return act(open, statePaths(root).folder)
 }
 
-const createJournals = (
-  { root, request: { streams }, digests: { timeOf } }: FolderRun,
-  { journals }: RunPaths,
-): ReadonlyMap<string, FolderJournal> =>
+const createJournals = ({ root, paths, request: { streams }, digests: { timeOf } }: FolderRun): ReadonlyMap<string, FolderJournal> =>
   new Map(
     streams.map((facts) => {
-      const path = join(journals, `${facts.stream}.ndjson`)
+      const path = join(paths.journals, `${facts.stream}.ndjson`)
       return [facts.stream, createFolderJournal(facts, { path, root, timeOf })]
     }),
   )
 
 /** Replaces the state of an unfinished run by the record of the new one. Resolves to a warning, if any. */
-const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPaths): Promise<string | undefined> => {
+const replaceRecord = async ({ root, paths, request, choice }: FolderRun): Promise<string | undefined> => {
   const { outputs, session } = request
   const { record, isPartOfUnfinished, keepsPrevious, unfinished } = choice
   const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
@@ -162,7 +159,6 @@ const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPat
 }
 
 interface SessionEnding {
-  readonly paths: RunPaths
   readonly close: () => void
   readonly report: RunReport | undefined
   readonly endedAt?: number
@@ -170,8 +166,8 @@ interface SessionEnding {
 
 /** Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them over. */
 const endFolderRun = async (
-  { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
-  { paths, close, report, endedAt }: SessionEnding,
+  { root, paths, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
+  { close, report, endedAt }: SessionEnding,
 ): Promise<void> => {
   const isLeft = endedAt !== undefined
   const isComplete = !isLeft && report?.outcome === 'complete'

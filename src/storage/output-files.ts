@@ -57,15 +57,7 @@ export interface OutputDigest {
 
 export const DAMAGED = 'damaged'
 
-const createDigester = () => {
-  let sum = 0
-  return {
-    add: (chunk: Uint8Array): void => {
-      sum = crc32(chunk, sum)
-    },
-    end: (): string => sum.toString(16).padStart(8, '0'),
-  }
-}
+const formatDigest = (sum: number): string => sum.toString(16).padStart(8, '0')
 
 /** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
 export interface DigestLog {
@@ -86,10 +78,7 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    if (wanted === undefined) return false
-    const digester = createDigester()
-    digester.add(base)
-    if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
+    if (wanted === undefined || (base.length === wanted.stamp[0] && formatDigest(crc32(base)) === wanted.digest)) return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
   return {
@@ -101,12 +90,14 @@ export const createDigestLog = (root: string): DigestLog => {
     },
     watch: (file, base) => {
       if (fd === undefined || file.startsWith('.')) return undefined
-      const digester = createDigester()
       const wasDamaged = base !== undefined && isDamaged(file, base)
+      let sum = 0
       return {
-        add: digester.add,
+        add: (chunk) => {
+          sum = crc32(chunk, sum)
+        },
         end: (stamp) => {
-          const entry = { digest: wasDamaged ? DAMAGED : digester.end(), stamp }
+          const entry = { digest: wasDamaged ? DAMAGED : formatDigest(sum), stamp }
           recorded.set(file, entry)
           if (fd !== undefined) disk.writeSync(fd, formatDigestLine(file, entry))
         },
@@ -170,8 +161,8 @@ const READ_BYTES = 1 << 20
 export const digestFile = (path: string): OutputDigest =>
   withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
-    const { add, end } = createDigester()
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
-    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) add(buffer.subarray(0, bytes))
-    return { digest: end(), stamp: [size, mtimeMs] }
+    let sum = 0
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) sum = crc32(buffer.subarray(0, bytes), sum)
+    return { digest: formatDigest(sum), stamp: [size, mtimeMs] }
   })

@@ -58,17 +58,14 @@ const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> 
  */
 export const readHolidays = (path: string | undefined): ReadonlySet<Day> => {
   if (path === undefined) return new Set()
-  const lines = readHolidayFile(path).split('\n')
-  return new Set(
-    lines
-      .map((line) => line.replace(/#.*/s, '').trim())
-      .flatMap((text, index) => (text === '' ? [] : [parseDay(text, `${path}:${index + 1}`)])),
-  )
-}
-
-const parseDay = (text: string, place: string): Day => {
-  if (readDay(text) === text) return text
-  throw usageError(`holidays: ${place}: invalid date ${JSON.stringify(text)}; use YYYY-MM-DD, one a line`)
+  const days = new Set<Day>()
+  for (const [index, line] of readHolidayFile(path).split('\n').entries()) {
+    const day = line.replace(/#.*/s, '').trim()
+    if (day !== '' && readDay(day) !== day)
+      throw usageError(`holidays: ${path}:${index + 1}: invalid date ${JSON.stringify(day)}; use YYYY-MM-DD, one a line`)
+    if (day !== '') days.add(day)
+  }
+  return days
 }
 
 const readHolidayFile = (path: string): string => {

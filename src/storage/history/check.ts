@@ -36,13 +36,11 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
     await yieldTurn()
   }
   for (const [name, text] of records.length === 0 ? [] : listHistoryGuide(history))
-    if ((await readGuideFile(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
+    if ((await disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)) !== text)
+      report(name, 'it differs from what the records say; the next run rewrites it')
   for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
-
-const readGuideFile = (root: string, name: string): Promise<string | undefined> =>
-  disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
 const checkChain = async ({ root, records, deleted, damages }: History): Promise<readonly Damage[]> => {
