@@ -21,6 +21,9 @@ import {
   type LimiterState,
 } from './state.js'
 
+/** What the queue needs of a request. */
+type QueuedRequest = Pick<LimitedRequest, 'start' | 'mayStart' | 'reject' | 'failFast'>
+
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
@@ -38,7 +41,7 @@ interface LimiterContext {
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export class Limiter {
   state: LimiterState
-  private readonly queue = new Set<LimitedRequest>()
+  private readonly queue = new Set<QueuedRequest>()
   private timerSubscription: Subscription | undefined
   private isAdmitting = false
   /** The queue is served in a later turn. */
@@ -57,7 +60,7 @@ export class Limiter {
   }
 
   /** Calls `start` or `reject` of the request once, now or later, unless it leaves. Most requests never wait, so they skip the queue. */
-  acquire(request: LimitedRequest): void {
+  acquire(request: QueuedRequest): void {
     const { backoff } = this.state
     const now = this.options.now()
     if (request.failFast && backoff?.why === 'down' && now < backoff.until) {
@@ -75,7 +78,7 @@ export class Limiter {
     if (this.queue.size > 0) this.admitQueued()
   }
 
-  cancel(request: LimitedRequest): void {
+  cancel(request: QueuedRequest): void {
     if (this.queue.delete(request) && this.queue.size === 0) this.timerSubscription?.unsubscribe()
   }
 
@@ -96,7 +99,7 @@ export class Limiter {
     this.schedule(0)
   }
 
-  private send(request: LimitedRequest, now: number): void {
+  private send(request: QueuedRequest, now: number): void {
     countSent(this.state, now)
     request.start({ generation: this.state.generation, sentAt: now })
   }
