@@ -32,7 +32,7 @@ import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
 import { asBuffer, formatJson } from '../src/model/text.js'
-import { type FileStore, readDocument } from '../src/storage/record-file.js'
+import { type FileStore, readStoredDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
 /**
@@ -45,7 +45,7 @@ export const createStorage = (files: FileStore): Storage => ({
     exists: files.exists,
     tail: files.tail,
     text: (file) => files.read(file).pipe(map((bytes) => bytes && asBuffer(bytes).toString())),
-    document: (file) => readDocument(files, file),
+    document: (file) => readStoredDocument(files, file),
   },
   openSession: files.openSession,
   open: (output, context) => {

@@ -35,11 +35,7 @@ export const folder = (out: string): Storage => {
   }
   const digests = createDigestLog(root)
   let isRemote: boolean | undefined
-  const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
-    defer(() => {
-      const path = pathOf(file)
-      return of(readIfPresent(path, act))
-    })
+  const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> => defer(() => of(readIfPresent(pathOf(file), act)))
   // Unsubscribing aborts the write, which then leaves the file unchanged.
   const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
     new Observable((subscriber) => {

@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, EMPTY, from, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
 import type { Output } from '../src/engine/define-stream.js'
-import type { Journal, LockedStorage, Storage } from '../src/engine/storage.js'
+import type { Journal, JournalFacts, LockedStorage, Storage } from '../src/engine/storage.js'
 import { type PublicOutcome, toPublicOutcome } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { createJournal, type LineStore } from '../src/storage/journal.js'
@@ -43,15 +43,17 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
   })
 }
 
-/** A session whose journals are in memory, so no run can be resumed. */
-export const memorySession: Storage['openSession'] = ({ streams }) => {
-  const begin: LockedStorage['begin'] = ({ record }) =>
-    defer(() => {
-      const journals = new Map(streams.map((facts) => [facts.stream, createJournal(facts, linesInMemory)]))
-      return of({ record, isContinued: false, journals, finish: () => of(undefined) })
-    })
-  return concat(of({ begin }), NEVER)
-}
+/** Creates sessions that leave nothing, so no run can be resumed. */
+const createOpenSession =
+  (toJournal: (facts: JournalFacts) => Journal): Storage['openSession'] =>
+  ({ streams }) => {
+    const begin: LockedStorage['begin'] = ({ record }) =>
+      defer(() => {
+        const journals = new Map(streams.map((facts) => [facts.stream, toJournal(facts)]))
+        return of({ record, isContinued: false, journals, finish: () => of(undefined) })
+      })
+    return concat(of({ begin }), NEVER)
+  }
 
 const linesInMemory: LineStore<readonly string[]> = {
   append: (_, records, done) => {
@@ -61,6 +63,9 @@ const linesInMemory: LineStore<readonly string[]> = {
   read: (records) => (index) => records[index] as string,
 }
 
+/** A session whose journals are in memory. */
+export const memorySession: Storage['openSession'] = /* @__PURE__ */ createOpenSession((facts) => createJournal(facts, linesInMemory))
+
 /**
  * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
  * completes, so a slow consumer slows down the requests.
@@ -69,11 +74,7 @@ const linesInMemory: LineStore<readonly string[]> = {
  */
 export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
   stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
-  openSession: ({ streams }) => {
-    const journals = new Map(streams.map(({ stream }) => [stream, noopJournal]))
-    const begin: LockedStorage['begin'] = ({ record }) => of({ record, isContinued: false, journals, finish: () => of(undefined) })
-    return concat(of({ begin }), NEVER)
-  },
+  openSession: createOpenSession(() => noopJournal),
   open: (output) =>
     concatMap((item) => {
       const { outcome } = item

@@ -10,7 +10,6 @@ import {
   ignoreElements,
   map,
   merge,
-  mergeMap,
   NEVER,
   type Observable,
   of,
@@ -44,33 +43,16 @@ export const ndjson =
   (items$) =>
     items$.pipe(
       concatMap((item) => concat(writeItem(writable, item.outcome), of(item))),
-      takeUntil(isStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
+      takeUntil(isNodeStream(writable) ? getStreamSignals(writable).failed$ : NEVER),
     )
 
 const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observable<never> =>
-  rows.length === 0
-    ? EMPTY
-    : encodeLines(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
-        mergeMap((encodedLines) => encodedLines),
-        concatMap((line) => writeLine(writable, line)),
-      )
-
-/** The package is loaded on demand: most apps store into a folder. */
-const encodeLines = (records: readonly object[]): Observable<readonly string[]> =>
-  defer(async () => {
-    const { stringify } = await import('ndjson')
-    const encoder = stringify()
-    for (const record of records) encoder.write(record)
-    encoder.end()
-    const encoded: string[] = []
-    for await (const line of encoder) encoded.push(String(line))
-    return encoded
-  })
+  from(rows).pipe(concatMap((row) => writeLine(writable, `${JSON.stringify({ item: item.key, row })}\n`)))
 
 /** Completes when the writer accepts more. */
 const writeLine = (writable: LineWriter, line: string): Observable<never> =>
   defer(() => {
-    if (!isStream(writable)) {
+    if (!isNodeStream(writable)) {
       const result = writable.write(line)
       return result instanceof Promise ? from(result) : EMPTY
     }
@@ -81,7 +63,7 @@ const writeLine = (writable: LineWriter, line: string): Observable<never> =>
     catchError((error: unknown) => throwError(() => toWriteError(error))),
   )
 
-const isStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
+const isNodeStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
 
 interface StreamSignals {
   readonly drained$: Observable<unknown>

@@ -106,7 +106,7 @@ export interface Trial<R> {
  * @example createTrial(chains, { answers: () => of(404) }).item$.subscribe(({ status }) => console.log(status))
  */
 export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
-  const { stocks = [ALPHA, BETA], asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options
+  const { stocks = TRIAL_STOCKS, asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options
   const provider = createScriptedProvider(answers)
   let start: number | undefined
   const source = stream.work.of
@@ -148,8 +148,7 @@ const createStock = (symbol: string, index: number): Stock => ({
   FnoFlag: 0,
 })
 
-const ALPHA = createStock('ALPHA', 1)
-const BETA = createStock('BETA', 2)
+const TRIAL_STOCKS = [createStock('ALPHA', 1), createStock('BETA', 2)]
 
 /** Replaces a stream that another one follows: offers the given items, without requests or outputs. */
 const createSourceStream = (name: string, items: readonly Item[]): StreamDefinition =>

@@ -73,7 +73,7 @@ const LIMITER_DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'back
 /** Work that begins after so long a rest has all patience again. */
 const REST_MS = 10_000
 /** Failures are counted by request; so many are told apart. */
-const MAX_NAMES = 1_000
+const MAX_REQUEST_NAMES = 1_000
 
 /**
  * Creates the limiter of one host. A single refusal delays its own request; when they cluster, the limiter holds every request, lets one probe,
@@ -111,7 +111,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
     through:
       <T>() =>
       (source$: Observable<T>) => {
-        const name = String(count++ % MAX_NAMES)
+        const name = String(count++ % MAX_REQUEST_NAMES)
         const attempt$ = new Observable<T>((subscriber) => {
           subscriber.add(begin())
           new PipedRequest({ endpoint, host }, { source$, name, classify }, subscriber).begin()

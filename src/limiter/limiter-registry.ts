@@ -18,7 +18,7 @@ export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: 
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
 /** A limiter of a host, or of one of its endpoints. */
-interface Member {
+interface KnownLimiter {
   readonly limiter: Limiter
   readonly hosts: readonly Host[]
   readonly host: Host
@@ -50,7 +50,7 @@ export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => 
 /** The limiters of all runs of a collector: they know what a host allows, also between runs. */
 export class SharedLimiters {
   private readonly all = new Map<string, KnownHost>()
-  private readonly members: Member[] = []
+  private readonly members: KnownLimiter[] = []
   private readonly link = new NetworkLink()
   private readonly runs = new Set<ReturnType<typeof followLimiters>>()
 
@@ -118,7 +118,7 @@ export class SharedLimiters {
       for (const run of this.runs) run.onChange(member, before, after, at)
     }
     const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), onChange })
-    const member: Member = { limiter, host, hosts, endpoint, now }
+    const member: KnownLimiter = { limiter, host, hosts, endpoint, now }
     this.members.push(member)
     return limiter
   }
@@ -126,12 +126,12 @@ export class SharedLimiters {
 
 /** What one run sees of the limiters of its plan, or of all: their back-offs as they happen, and a summary for its report. */
 const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) => {
-  const isPlanned = ({ hosts, endpoint }: Member): boolean =>
+  const isPlanned = ({ hosts, endpoint }: KnownLimiter): boolean =>
     planned === undefined || planned.some(({ host, name }) => hosts.includes(host) && (endpoint === undefined || endpoint === name))
-  const summaries = new Map<Member, ReturnType<typeof createHostSummary>>()
-  const summaryOf = (member: Member) => getOrAdd(summaries, member, () => createHostSummary(member))
-  const paused = new Set<Member>()
-  const report = (member: Member, state: LimiterState, at: number): void => {
+  const summaries = new Map<KnownLimiter, ReturnType<typeof createHostSummary>>()
+  const summaryOf = (member: KnownLimiter) => getOrAdd(summaries, member, () => createHostSummary(member))
+  const paused = new Set<KnownLimiter>()
+  const report = (member: KnownLimiter, state: LimiterState, at: number): void => {
     const status = toBackoffStatus(state, at)
     if (status) paused.add(member)
     else if (!paused.delete(member)) return
@@ -139,11 +139,11 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
   }
   return {
     /** A back-off that another run began is one of this run, too, while it lasts. */
-    onOpen: (member: Member): void => {
+    onOpen: (member: KnownLimiter): void => {
       const [{ state }, now] = [member.limiter, member.now()]
       if (isPlanned(member) && (isDown(state) || isRefusing(state, now))) report(member, state, now)
     },
-    onChange: (member: Member, before: LimiterState, after: LimiterState, at: number): void => {
+    onChange: (member: KnownLimiter, before: LimiterState, after: LimiterState, at: number): void => {
       if (!isPlanned(member)) return
       summaryOf(member).onChange(before, after, at)
       report(member, after, at)
@@ -153,7 +153,7 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
 }
 
 /** Summarises back-offs and outages of a host for the report. */
-const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }: Member) => {
+const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }: KnownLimiter) => {
   const name = endpoint === undefined || endpoint === service ? service : `${service} ${endpoint}`
   let backoffs = 0
   let lowestRate = Number.POSITIVE_INFINITY

@@ -21,21 +21,13 @@ import {
   type LimiterState,
 } from './state.js'
 
-export interface QueuedRequest {
-  /** The request was admitted: send it now. */
-  start(permit: Permit): void
-  /** Called before a request that has waited is sent; `false` if it waits elsewhere instead. */
-  mayStart(): boolean
-  /** The host was given up: fail the request. */
-  reject(error: HostClosedError): void
-  /** The caller has another source: fail at once while the circuit is open. */
-  readonly failFast: boolean
-}
+/** What the queue needs of a request. */
+type QueuedRequest = Pick<LimitedRequest, 'start' | 'mayStart' | 'reject' | 'failFast'>
 
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
 
-interface LimiterOptions {
+interface LimiterContext {
   readonly name: string
   readonly settings: LimiterSettings
   /** A monotonic clock, milliseconds. */
@@ -55,7 +47,7 @@ export class Limiter {
   /** The queue is served in a later turn. */
   private isScheduled = false
 
-  constructor(private readonly options: LimiterOptions) {
+  constructor(private readonly options: LimiterContext) {
     this.state = createLimiterState(options.maxRate ?? Number.POSITIVE_INFINITY, options.maxInFlight)
   }
 
@@ -177,7 +169,7 @@ const MAX_EARLY_MS = 100
  * A request, attempt by attempt. It sends as soon as it has a permit of its endpoint, then one of its host, each first in, first out. Both
  * learn from the result of the attempt.
  */
-export abstract class LimitedRequest implements QueuedRequest {
+export abstract class LimitedRequest {
   /** When the attempt was sent, epoch milliseconds; moved when the system clock is set forwards. */
   startedAt = 0
   /** The stock, index or list that it is for. */
@@ -185,12 +177,14 @@ export abstract class LimitedRequest implements QueuedRequest {
   /** It is one of a few lists: no other items can show whether a failure is the host's or the item's. */
   abstract readonly isList: boolean
   abstract readonly idleMs: number
+  /** The caller has another source: fail at once while the circuit is open. */
   abstract readonly failFast: boolean
   private endpointPermit: Permit | undefined
   private hostPermit: Permit | undefined
 
   constructor(protected readonly limiter: HostLimiter) {}
 
+  /** The host was given up: fail the request. */
   abstract reject(error: HostClosedError): void
 
   /** Both limiters admit the attempt. */
@@ -200,6 +194,7 @@ export abstract class LimitedRequest implements QueuedRequest {
     this.limiter.endpoint.acquire(this)
   }
 
+  /** The endpoint, and then the host, has admitted the attempt. */
   start(permit: Permit): void {
     if (this.endpointPermit === undefined) {
       this.endpointPermit = permit
@@ -211,7 +206,7 @@ export abstract class LimitedRequest implements QueuedRequest {
     this.send()
   }
 
-  /** The endpoint may have refused another request while this one waited for the host. */
+  /** Whether a request that has waited is sent: the endpoint may have refused another one while this one waited for the host. */
   mayStart(): boolean {
     const { endpoint } = this.limiter
     const { generation, backoff } = endpoint.state

@@ -183,7 +183,7 @@ const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
 /** Lowers the rate for as many grants as would contain several refusals, if they were accidents. */
 const beginTest = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
   rollWindow(rate.granted, now)
-  const measured = Math.min(measureRate(rate, now), computeLimit(rate.perSecond, now))
+  const measured = Math.min(measureGrantRate(rate, now), computeLimit(rate.perSecond, now))
   // Since the first refusal a bucket has had no tokens left: this does not count its burst.
   const recent = (signs.granted * 1_000) / Math.max(1, now - signs.since)
   const level = Math.max(MIN_RATE, 0.95 * measured)
@@ -246,11 +246,11 @@ const countLastSecond = ({ granted: { at, now, before } }: RateState, until: num
   now + before * Math.max(0, 1 - (until - at) / 1_000)
 
 /** Grants a second before an instant. */
-const measureRate = (rate: RateState, until: number): number =>
+const measureGrantRate = (rate: RateState, until: number): number =>
   countLastSecond(rate, until) / Math.min(1, Math.max(0.1, (until - rate.recoveredAt) / 1_000))
 
 const estimateRate = (rate: RateState, refusal: Refusal, share: number): number => {
-  const measured = measureRate(rate, refusal.at)
+  const measured = measureGrantRate(rate, refusal.at)
   if (rate.perSecond === unlimited) return Math.max(MIN_INITIAL_RATE, measured + refusal.granted)
   const limit = computeLimit(rate.perSecond, refusal.at) * share
   // Without a grant in the last second nothing was measured: the first refusal after a back-off may be an accident.

@@ -45,8 +45,6 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   const { seed, seeds = 1, days = 1, stocks = 8, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
   if (isSimulating) throw new UsageError('a simulation is already running in this process: start the next one when it has ended')
   isSimulating = true
-  // A package that is loaded while time is virtual would take a moment of real time.
-  await import('ndjson')
   const time = startVirtualTime(FIRST_INSTANT)
   const totals = createTotals()
   const { stackTraceLimit } = Error

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { asBuffer, repairJson } from '../model/text.js'
+import { asBuffer } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 
 /** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */
@@ -106,10 +106,8 @@ export const statFile = (path: string): FileStats | undefined => {
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
 
 /** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
-export const isSameStamp = ([bytes, modifiedAt]: FileStamp, [foundBytes, foundAt]: FileStamp): boolean =>
-  foundBytes === bytes && (foundAt === modifiedAt || foundAt === Math.floor(modifiedAt / 1_000) * 1_000)
-
-export const hasStamp = (found: FileStamp | undefined, stamp: FileStamp): boolean => found !== undefined && isSameStamp(stamp, found)
+export const hasStamp = (found: FileStamp | undefined, [bytes, modifiedAt]: FileStamp): boolean =>
+  found?.[0] === bytes && (found[1] === modifiedAt || found[1] === Math.floor(modifiedAt / 1_000) * 1_000)
 
 const toStamp = (found: FileStats | undefined): FileStamp | undefined => found && [found.size, found.mtimeMs]
 const NO_STAMP: FileStamp = [0, 0]
@@ -140,7 +138,7 @@ export const readTextFile = (path: string): Promise<string | undefined> =>
 export const readStateDocument = async (path: string): Promise<unknown> => {
   const text = await readTextFile(path)
   try {
-    return text === undefined ? undefined : JSON.parse(repairJson(text))
+    return text === undefined ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }
@@ -173,21 +171,18 @@ export const listNames = async (folder: string): Promise<readonly string[]> => {
   }
 }
 
-/** Syncs folders, so that renames survive a power cut. Call before deleting the journals, from which a lost file could be restored. */
-export const syncFolders = async (folders: readonly string[]): Promise<void> => {
-  for (const folder of folders) await syncFolder(folder)
-}
-
 /** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
 const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
 
-/** Syncs the names in a folder to the disk, if the system supports it. A disk failure is an error. */
-const syncFolder = async (folder: string): Promise<void> => {
-  try {
-    await withFile(folder, 'r', disk.fsync)
-  } catch (error) {
-    if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
-  }
+/**
+ * Syncs the names in folders, where the system supports it, so that renames survive a power cut. Call before deleting the journals, from which
+ * a lost file could be restored. A disk failure is an error.
+ */
+export const syncFolders = async (folders: readonly string[]): Promise<void> => {
+  for (const folder of folders)
+    await withFile(folder, 'r', disk.fsync).catch((error: unknown) => {
+      if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
+    })
 }
 
 /** Adds a line to a file. A line that a kill has cut is ended first, so that it spoils no other. */

@@ -1,23 +1,15 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
 import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../engine/storage.js'
-import { REPORT_FILE, STATE_FOLDER } from '../engine/storage.js'
+import { STATE_FOLDER } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
-import {
-  deleteFullRun,
-  findChangedFile,
-  markIncomplete,
-  readCompleteRun,
-  readIncompleteRun,
-  recordFullRun,
-  updateFullRun,
-} from './full-run.js'
+import { findChangedFile, markIncomplete, readFullRun, recordFullRun, updateFullRun } from './full-run.js'
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
-import { compactOutputDigests, type DigestLog, statOutputFiles } from './output-files.js'
+import { compactOutputDigests, type DigestLog } from './output-files.js'
 import { savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,
@@ -54,7 +46,8 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
     lock().then(
       (earlier) => {
         if (subscriber.closed) return release()
-        const begin = (choice: SessionChoice): Observable<Session> => beginSession({ root, request, choice, digests, opened })
+        const begin = (choice: SessionChoice): Observable<Session> =>
+          beginSession({ root, paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'], request, choice, digests, opened })
         subscriber.next({ ...earlier, begin, release })
       },
       (error: unknown) => {
@@ -69,24 +62,23 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
 export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
   await checkFolderFormat(root)
   const { run, part } = statePaths(root)
-  const [complete, incomplete] = [await readCompleteRun(root), await readIncompleteRun(root)]
-  const snapshots = [complete, complete?.part, incomplete]
+  const whole = await readFullRun(root)
   return {
     unfinished: await readRunRecord(run),
     unfinishedPart: await readRunRecord(part),
-    ...{ complete: complete?.run, completePart: complete?.part?.run, incomplete: incomplete?.run },
+    ...(whole?.isComplete ? { complete: whole.run, completePart: whole.part?.run } : { incomplete: whole?.run }),
     findChangedFile: (ended) =>
       defer(async () => {
-        const snapshot = snapshots.find((one) => one?.run === ended)
+        const snapshot = [whole, whole?.part].find((one) => one?.run === ended)
         return snapshot && findChangedFile(snapshot, root)
       }),
   }
 }
 
-const findPaths = (root: string, { isPartOfUnfinished }: SessionChoice): RunPaths => statePaths(root)[isPartOfUnfinished ? 'part' : 'run']
-
 interface FolderRun {
   readonly root: string
+  /** Of its record and journals. */
+  readonly paths: RunPaths
   readonly request: SessionRequest
   readonly choice: SessionChoice
   readonly digests: DigestLog
@@ -95,10 +87,9 @@ interface FolderRun {
 
 /** Resumes the unfinished run or starts a new one. A new run changes nothing before it is committed. */
 const beginSession = (run: FolderRun): Observable<Session> => {
-  const { root, request, choice, digests, opened } = run
+  const { root, paths, request, choice, digests, opened } = run
   const { record, isContinued, isPartOfEnded, isPartOfUnfinished } = choice
-  const paths = findPaths(root, choice)
-  const journals = createJournals(run, paths)
+  const journals = createJournals(run)
   let [isOpen, isClosed] = [false, false]
   const close = (): void => {
     isClosed = true
@@ -115,13 +106,13 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   }
   const commit = async (): Promise<string | undefined> => {
     await markFolderFormat(root)
-    const warning = isContinued ? undefined : await replaceRecord(run, paths)
+    const warning = isContinued ? undefined : await replaceRecord(run)
     if (!isContinued) await openJournals()
     await digests.open()
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
-    if (isPartOfEnded) await markIncomplete(root, [...request.outputs, REPORT_FILE])
-    else if (!isPartOfUnfinished) await deleteFullRun(root)
+    if (isPartOfEnded) await markIncomplete(root)
+    else if (!isPartOfUnfinished) await disk.rm(statePaths(root).fullRun, { force: true })
     return warning
   }
   const { history } = request
@@ -136,26 +127,23 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
       ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
-      keepForResume: (endedAt, report) => act(() => endRun(run, { paths, close, report, endedAt })),
-      finish: (report) => act(() => endRun(run, { paths, close, report })),
+      keepForResume: (endedAt, report) => act(() => endFolderRun(run, { close, report, endedAt })),
+      finish: (report) => act(() => endFolderRun(run, { close, report })),
     }
   }
   return act(open, statePaths(root).folder)
 }
 
-const createJournals = (
-  { root, request: { streams }, digests: { timeOf } }: FolderRun,
-  { journals }: RunPaths,
-): ReadonlyMap<string, FolderJournal> =>
+const createJournals = ({ root, paths, request: { streams }, digests: { timeOf } }: FolderRun): ReadonlyMap<string, FolderJournal> =>
   new Map(
     streams.map((facts) => {
-      const path = join(journals, `${facts.stream}.ndjson`)
+      const path = join(paths.journals, `${facts.stream}.ndjson`)
       return [facts.stream, createFolderJournal(facts, { path, root, timeOf })]
     }),
   )
 
 /** Replaces the state of an unfinished run by the record of the new one. Resolves to a warning, if any. */
-const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPaths): Promise<string | undefined> => {
+const replaceRecord = async ({ root, paths, request, choice }: FolderRun): Promise<string | undefined> => {
   const { outputs, session } = request
   const { record, isPartOfUnfinished, keepsPrevious, unfinished } = choice
   const isGivenUp = unfinished !== undefined && unfinished.endedAt === undefined
@@ -170,27 +158,26 @@ const replaceRecord = async ({ root, request, choice }: FolderRun, paths: RunPat
   return warning
 }
 
-interface RunEnding {
-  readonly paths: RunPaths
+interface SessionEnding {
   readonly close: () => void
   readonly report: RunReport | undefined
   readonly endedAt?: number
 }
 
 /** Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them over. */
-const endRun = async (
-  { root, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
-  { paths, close, report, endedAt }: RunEnding,
+const endFolderRun = async (
+  { root, paths, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
+  { close, report, endedAt }: SessionEnding,
 ): Promise<void> => {
   const isLeft = endedAt !== undefined
   const isComplete = !isLeft && report?.outcome === 'complete'
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   const isWhole = isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks
-  const files = await settleOutputs(root, request, isWhole)
+  await settleOutputs(root, request, isWhole)
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (report && !isPartOfUnfinished) {
-    const end = { run: { ...record, report }, files, isComplete }
+    const end = { run: { ...record, report }, outputs: request.outputs, isComplete }
     if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
     else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks))) await recordFullRun(root, end)
   }
@@ -200,12 +187,10 @@ const endRun = async (
 }
 
 /**
- * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. Resolves to the files of the
- * outputs, with the report. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
+ * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. After a whole run, outputs that
+ * it did not leave are those of stocks that are not listed any more.
  */
-const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean) => {
+const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean): Promise<void> => {
   await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
-  const found = await statOutputFiles(root, outputs)
-  await compactOutputDigests(root, found, isWhole ? outputs : [])
-  return { ...found, ...(await statOutputFiles(root, [REPORT_FILE])) }
+  await compactOutputDigests(root, isWhole ? outputs : [])
 }

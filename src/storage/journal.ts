@@ -6,7 +6,8 @@ import { runNamed, StorageError } from '../model/errors.js'
 import { type ItemOutcome, isLost } from '../model/outcome.js'
 import { isRow, omitUndefined, type Row } from '../model/row.js'
 import { disk } from './disk.js'
-import { type FileChunk, isSameStamp, renameOver, statFile, toStorageError, writeWhole } from './file-system.js'
+import { type FileChunk, hasStamp, readStamp, renameOver, toStorageError, writeWhole } from './file-system.js'
+import { readLines } from './record-file.js'
 
 /** A line of a journal: one item, identified by its file name, which is unique within the stream. */
 interface JournalLine {
@@ -238,30 +239,34 @@ const throwError = (error?: unknown): void => {
 }
 
 /** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */
-type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times?: readonly (number | null)[] }
+type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times: readonly (number | null)[] }
 
 /** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
 async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
   if (!disk.existsSync(path)) return
-  // Only a resumed run reads journals; all others start 20 ms sooner without this package and one file stream per journal.
-  const { parse } = await import('ndjson')
-  const source = disk.createReadStream(path)
-  const lines = source.pipe(parse({ strict: false })) as unknown as NodeJS.ReadWriteStream & { destroy: (error: Error) => void }
-  source.on('error', (error) => lines.destroy(error))
-  for await (const line of lines as AsyncIterable<unknown>) if (isJournalLine(line) && areFilesUnchanged(line, root)) yield line
+  for await (const lines of readLines(path))
+    for (const text of lines.split('\n')) {
+      const line = parseLine(text)
+      if (isItemLine(line) && Array.isArray(line.times) && areFilesUnchanged(line, root)) yield line
+    }
 }
 
-const isJournalLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+/** Returns nothing for a line that a kill has cut. */
+const parseLine = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
-const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Pick<StoredLine, 'times'> =>
-  isJournalLine(line) ? { times: Object.keys(line.files).map((file) => timeOf(file) ?? null) } : {}
+const isItemLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+
+const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Partial<Pick<StoredLine, 'times'>> =>
+  isItemLine(line) ? { times: Object.keys(line.files).map((file) => timeOf(file) ?? null) } : {}
 
 const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
-  Object.entries(files).every(([file, bytes], index) => {
-    const found = statFile(join(root, file))
-    if (found === undefined || times === undefined) return found?.size === bytes
-    return isSameStamp([bytes, times[index] ?? Number.NaN], [found.size, found.mtimeMs])
-  })
+  Object.entries(files).every(([file, bytes], index) => hasStamp(readStamp(join(root, file)), [bytes, times[index] ?? Number.NaN]))
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */
 interface RecordsPlace {
@@ -282,8 +287,8 @@ interface PendingLine {
 
 /**
  * Lines of JSON in a new file. All lines of one turn of the event loop are written together and synchronously: they reach only the page
- * cache, which takes no longer than a hand-over to another thread. The `ndjson` package cannot format them, because the position of each
- * record in its line must be known.
+ * cache, which takes no longer than a hand-over to another thread. The position of each record in its line is known, so that it
+ * can be read alone.
  */
 export const createJournalFile = (path: string): JournalFile => {
   const fd = disk.openSync(path, 'w+')

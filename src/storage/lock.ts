@@ -70,7 +70,7 @@ const isVisible = ({ host, boot, pidNamespace }: LockHolder): boolean =>
   boot === processScope.boot && pidNamespace === processScope.pidNamespace && (boot !== undefined || host === hostname())
 
 /** Whether a holder has ended, given the time since its last heartbeat. */
-export const hasEnded = (holder: LockHolder, silentMs: number, bootedForMs = uptime() * 1_000): boolean => {
+export const hasHolderEnded = (holder: LockHolder, silentMs: number, bootedForMs = uptime() * 1_000): boolean => {
   if (isVisible(holder)) return !isAlive(holder)
   if (silentMs > LOCK_EXPIRY_MS) return true
   // The holder ran on this machine before the last boot. Another machine with this name would have renewed its lock since then.
@@ -78,12 +78,12 @@ export const hasEnded = (holder: LockHolder, silentMs: number, bootedForMs = upt
 }
 
 const isAlive = ({ pid, began }: LockHolder): boolean => {
-  if (!isRunning(pid)) return false
+  if (!isProcessRunning(pid)) return false
   const start = readStartTime(pid)
   return began === undefined || start === undefined || began === start
 }
 
-const isRunning = (pid: number): boolean => {
+const isProcessRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
   } catch (error) {
@@ -180,7 +180,7 @@ const createTemporaryPath = (path: string): string => join(dirname(path), `.lock
 /** Whether a file is the temporary lock of a running process that is acquiring the lock. */
 const isPendingLock = (name: string): boolean => {
   const pid = /^\.lock-(\d+)\./.exec(name)?.[1]
-  return pid !== undefined && isRunning(Number(pid))
+  return pid !== undefined && isProcessRunning(Number(pid))
 }
 
 /** Deletes temporary files of interrupted writes. `before`: only older ones, where other processes may write; epoch milliseconds. */
@@ -277,7 +277,7 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
 const toLiveHolder = ({ text, renewedAt }: LockFile, now: number): LiveHolder | undefined => {
   const holder = parseHolder(text)
   const silentMs = now - renewedAt
-  if (holder === undefined || hasEnded(holder, silentMs)) return undefined
+  if (holder === undefined || hasHolderEnded(holder, silentMs)) return undefined
   return { ...holder, known: isVisible(holder) ? 'by its process' : 'by its heartbeat', renewedAt, silentMs }
 }
 

@@ -1,5 +1,6 @@
 import { join, posix } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { groupBy } from '../model/map.js'
 import { disk } from './disk.js'
 import {
   type ContentWatcher,
@@ -8,6 +9,7 @@ import {
   listNames,
   readStamp,
   readTextFile,
+  statFile,
   withFileSync,
   writeFileAtomically,
   yieldTurn,
@@ -16,14 +18,13 @@ import { statePaths } from './run-state.js'
 
 /** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
 export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
-  const matchers = outputs.map((output) => {
-    const [before = '', after] = output.split('*')
-    if (after === undefined) return (file: string): boolean => file === output
-    const folder = posix.dirname(output)
-    return (file: string): boolean =>
-      posix.dirname(file) === folder && !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
-  })
-  return (file) => matchers.some((matches) => matches(file))
+  const byFolder = groupBy(outputs, (output) => posix.dirname(output))
+  return (file) =>
+    byFolder.get(posix.dirname(file))?.some((output) => {
+      const [before = '', after] = output.split('*')
+      if (after === undefined) return file === output
+      return !posix.basename(file).startsWith('.') && file.startsWith(before) && file.endsWith(after)
+    }) ?? false
 }
 
 /** Lists the files of an output, relative to `root`. An output without `*` is returned as it is, even if there is no such file. */
@@ -32,17 +33,6 @@ export const listOutputFiles = async (root: string, output: string): Promise<rea
   const folder = posix.dirname(output)
   const names = await listNames(join(root, folder))
   return names.map((name) => posix.join(folder, name)).filter(createOutputMatcher([output]))
-}
-
-/** The files of some outputs with their sizes and times, by path relative to `root`. */
-export const statOutputFiles = async (root: string, outputs: readonly string[]): Promise<Readonly<Record<string, FileStamp>>> => {
-  const files: Record<string, FileStamp> = {}
-  for (const output of outputs)
-    await forEachYielding(await listOutputFiles(root, output), (file) => {
-      const found = readStamp(join(root, file))
-      if (found) files[file] = found
-    })
-  return files
 }
 
 const ELEMENTS_PER_TURN = 500
@@ -67,18 +57,7 @@ export interface OutputDigest {
 
 export const DAMAGED = 'damaged'
 
-/** Whether an earlier version wrote it, with 32 digits of another sum: the size is known, the content is not. */
-export const isOldDigest = ({ digest }: OutputDigest): boolean => digest.length === 32
-
-const createDigester = () => {
-  let sum = 0
-  return {
-    add: (chunk: Uint8Array): void => {
-      sum = crc32(chunk, sum)
-    },
-    end: (): string => sum.toString(16).padStart(8, '0'),
-  }
-}
+const formatDigest = (sum: number): string => sum.toString(16).padStart(8, '0')
 
 /** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
 export interface DigestLog {
@@ -99,10 +78,7 @@ export const createDigestLog = (root: string): DigestLog => {
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    if (wanted === undefined || isOldDigest(wanted)) return false
-    const digester = createDigester()
-    digester.add(base)
-    if (base.length === wanted.stamp[0] && digester.end() === wanted.digest) return false
+    if (wanted === undefined || (base.length === wanted.stamp[0] && formatDigest(crc32(base)) === wanted.digest)) return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
   return {
@@ -114,14 +90,16 @@ export const createDigestLog = (root: string): DigestLog => {
     },
     watch: (file, base) => {
       if (fd === undefined || file.startsWith('.')) return undefined
-      const digester = createDigester()
       const wasDamaged = base !== undefined && isDamaged(file, base)
+      let sum = 0
       return {
-        add: digester.add,
+        add: (chunk) => {
+          sum = crc32(chunk, sum)
+        },
         end: (stamp) => {
-          const entry = { digest: wasDamaged ? DAMAGED : digester.end(), stamp }
+          const entry = { digest: wasDamaged ? DAMAGED : formatDigest(sum), stamp }
           recorded.set(file, entry)
-          if (fd !== undefined) disk.writeSync(fd, toLine(file, entry))
+          if (fd !== undefined) disk.writeSync(fd, formatDigestLine(file, entry))
         },
       }
     },
@@ -134,23 +112,17 @@ export const createDigestLog = (root: string): DigestLog => {
   }
 }
 
-const toLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
+const formatDigestLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
 
-const LINE = /^([\da-f]{8}|[\da-f]{32}|damaged) (\d+) (\S+) (.+)$/
-
-/** Returns the size and time of a file; undefined if it is missing. */
-type FindStamp = (file: string) => FileStamp | undefined
+const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
 /**
- * The digests of the outputs, by path relative to the folder. Those of files that a very early version wrote are missing. `hasUnwritten`: with
+ * The digests of the outputs, by path relative to the folder. `hasUnwritten`: with
  * missing files that are new since a run began, of which a kill or a failure may have prevented the rename.
  */
 export const readOutputDigests = async (
   root: string,
-  {
-    findStamp = (file) => readStamp(join(root, file)),
-    hasUnwritten = true,
-  }: { readonly findStamp?: FindStamp; readonly hasUnwritten?: boolean } = {},
+  { hasUnwritten = true }: { readonly hasUnwritten?: boolean } = {},
 ): Promise<Map<string, OutputDigest>> => {
   const text = (await readTextFile(statePaths(root).digests)) ?? ''
   const digests = new Map<string, OutputDigest>()
@@ -161,7 +133,7 @@ export const readOutputDigests = async (
     if (digest === undefined || file === undefined) return
     const entry = { digest, stamp: [Number(bytes), Number(modifiedAt)] as const }
     const earlier = digests.get(file)
-    const found = earlier || !(hasRunEnded || hasUnwritten) ? findStamp(file) : undefined
+    const found = earlier || !(hasRunEnded || hasUnwritten) ? readStamp(join(root, file)) : undefined
     if (earlier === undefined && found === undefined && !(hasRunEnded || hasUnwritten)) return
     if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
   })
@@ -169,22 +141,17 @@ export const readOutputDigests = async (
 }
 
 /**
- * Call at the end of a run, after the log is closed: leaves one line for each output. `known`: the outputs of the run, which need not be looked
- * up again. One that does not exist any more stays, so that `verify` names it; those of `forgotten` do not.
+ * Call at the end of a run, after the log is closed: leaves one line for each output. One that does not exist any more stays, so that `verify`
+ * names it; those of `forgotten` do not.
  */
-export const compactOutputDigests = async (
-  root: string,
-  known: Readonly<Record<string, FileStamp>>,
-  forgotten: readonly string[] = [],
-): Promise<void> => {
-  const findStamp = (file: string): FileStamp | undefined => known[file] ?? readStamp(join(root, file))
+export const compactOutputDigests = async (root: string, forgotten: readonly string[] = []): Promise<void> => {
   const isForgotten = createOutputMatcher(forgotten)
-  const digests = [...(await readOutputDigests(root, { findStamp, hasUnwritten: false }))].filter(
-    ([file]) => !isForgotten(file) || findStamp(file) !== undefined,
+  const digests = [...(await readOutputDigests(root, { hasUnwritten: false }))].filter(
+    ([file]) => !isForgotten(file) || statFile(join(root, file)) !== undefined,
   )
   await writeFileAtomically(
     statePaths(root).digests,
-    digests.map(([file, entry]) => toLine(file, entry)),
+    digests.map(([file, entry]) => formatDigestLine(file, entry)),
   )
 }
 
@@ -194,8 +161,8 @@ const READ_BYTES = 1 << 20
 export const digestFile = (path: string): OutputDigest =>
   withFileSync(path, (fd) => {
     const { size, mtimeMs } = disk.fstatSync(fd)
-    const { add, end } = createDigester()
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
-    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) add(buffer.subarray(0, bytes))
-    return { digest: end(), stamp: [size, mtimeMs] }
+    let sum = 0
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) sum = crc32(buffer.subarray(0, bytes), sum)
+    return { digest: formatDigest(sum), stamp: [size, mtimeMs] }
   })

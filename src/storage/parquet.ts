@@ -21,11 +21,11 @@ const ELEMENTS: Readonly<Record<SqlType, Omit<SchemaElement, 'name'>>> = {
   TIMESTAMP: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' } },
 }
 
-const DAY_MS = 86_400_000
+const DAY_LENGTH_MS = 86_400_000
 
 const ENCODERS: Readonly<Partial<Record<SqlType, (value: NonNullable<Value>) => number | bigint>>> = {
   BIGINT: BigInt,
-  DATE: (day) => Date.parse(`${day}T00:00:00Z`) / DAY_MS,
+  DATE: (day) => Date.parse(`${day}T00:00:00Z`) / DAY_LENGTH_MS,
   TIMESTAMP: (time) => BigInt(Date.parse(`${String(time).replace(' ', 'T')}Z`)) * 1_000n,
 }
 
@@ -52,7 +52,7 @@ export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => 
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] })),
     ],
-    ...{ codec: 'BROTLI', compressors: { BROTLI: compress }, statistics: false, createdBy: 'scripstream' },
+    ...{ codec: 'BROTLI', compressors: { BROTLI: compressPage }, statistics: false, createdBy: 'scripstream' },
   })
   return {
     addGroup: (all) => {
@@ -91,7 +91,7 @@ const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Va
   return values
 }
 
-const compress = (bytes: Uint8Array): Uint8Array =>
+const compressPage = (bytes: Uint8Array): Uint8Array =>
   brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
 
 /** The rows of a file that `writeParquet` wrote. Throws if it is damaged, as far as that can be seen. */
@@ -110,7 +110,8 @@ export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: numbe
     const until = from + Number(num_rows)
     if (isWanted(from, until)) {
       const rows = await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: until, compressors: DECOMPRESSORS, parsers: PARSERS })
-      for (const row of rows) for (const [name, value] of Object.entries(row)) if (typeof value === 'bigint') row[name] = toNumber(value)
+      for (const row of rows)
+        for (const [name, value] of Object.entries(row)) if (typeof value === 'bigint') row[name] = toSafeNumber(value)
       yield { from, rows: rows as readonly TableRow[] }
     }
     from = until
@@ -131,8 +132,8 @@ const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page)
 const PARSERS = {
   // `TextDecoder` would drop a byte order mark.
   stringFromBytes: (text: Uint8Array | undefined) => text && Buffer.from(text.buffer, text.byteOffset, text.length).toString(),
-  dateFromDays: (days: number | undefined) => (days === undefined ? days : new Date(days * DAY_MS).toISOString().slice(0, 10)),
+  dateFromDays: (days: number | undefined) => (days === undefined ? days : new Date(days * DAY_LENGTH_MS).toISOString().slice(0, 10)),
   timestampFromMicroseconds: (micros: bigint) => new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
 }
 
-const toNumber = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value)
+const toSafeNumber = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value)

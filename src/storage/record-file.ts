@@ -7,7 +7,7 @@ import { disk } from './disk.js'
 import type { FileChunk } from './file-system.js'
 
 /** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
-export const readDocument = (files: FileStore, file: string): Observable<unknown> =>
+export const readStoredDocument = (files: FileStore, file: string): Observable<unknown> =>
   files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parseStored(asBuffer(bytes).toString(), file))))
 
 /** The error for a stored file that this run needs and cannot read. */
@@ -74,7 +74,7 @@ export async function* readRecords(path: string, file: string, parse = parseLine
 }
 
 /** Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a line, too. */
-async function* readLines(path: string): AsyncGenerator<string> {
+export async function* readLines(path: string): AsyncGenerator<string> {
   const rest: Buffer[] = []
   for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 16 }) as AsyncIterable<Buffer>) {
     const end = chunk.lastIndexOf('\n') + 1

@@ -31,20 +31,10 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
   const report = text === undefined ? undefined : parseReport(text)
   const isDamaged = text !== undefined && report === undefined
   const last = runs.at(-1)
-  return {
-    runs,
-    report: isDamaged && last ? toRunReport(last) : report,
-    damage: [
-      ...(isDamaged
-        ? [
-            `${REPORT_FILE} is damaged; ${last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'}; the next run replaces it`,
-          ]
-        : []),
-      ...(badLines.length > 0
-        ? [
-            `${toStatePath(RUN_LOG)} is damaged; left out: ${badLines.length === 1 ? 'line' : 'lines'} ${badLines.join(', ')}, which can be deleted`,
-          ]
-        : []),
-    ],
-  }
+  const damage: string[] = []
+  const instead = last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'
+  if (isDamaged) damage.push(`${REPORT_FILE} is damaged; ${instead}; the next run replaces it`)
+  const lines = `${badLines.length === 1 ? 'line' : 'lines'} ${badLines.join(', ')}`
+  if (badLines.length > 0) damage.push(`${toStatePath(RUN_LOG)} is damaged; left out: ${lines}, which can be deleted`)
+  return { runs, report: isDamaged && last ? toRunReport(last) : report, damage }
 }

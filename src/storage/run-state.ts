@@ -7,7 +7,7 @@ import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { disk } from './disk.js'
 import { ignoreMissing, readStateDocument, statPath, writeFileAtomically } from './file-system.js'
-import { describeThisProcess, hasEnded, type LockHolder, parseHolder } from './lock.js'
+import { describeThisProcess, hasHolderEnded, type LockHolder, parseHolder } from './lock.js'
 
 export interface RunPaths {
   readonly record: string
@@ -29,10 +29,8 @@ export const statePaths = (root: string) => {
     part: { folder: part, ...toRunPaths(part) },
     /** What an active run shows; removed at its end. */
     live: join(folder, 'live.json'),
-    /** The run that left the folder complete. */
-    complete: join(folder, 'complete.json'),
-    /** The last run of everything while something of it is missing, or while a run of a part of it is active. */
-    incomplete: join(folder, 'incomplete.json'),
+    /** The last run of everything. */
+    fullRun: join(folder, 'full-run.json'),
     digests: join(folder, 'output-digests'),
     /** The outputs before the last run. */
     previous: join(root, PREVIOUS_FOLDER),
@@ -49,14 +47,19 @@ export const statePaths = (root: string) => {
   }
 }
 
+/** Reads a JSON document at once; `undefined` if it is missing, damaged or cannot be read. */
+const readJsonNow = (path: string): unknown => {
+  try {
+    return JSON.parse(disk.readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether the data of a folder is simulated, as the first run that stored some has noted. */
 export const readIsSimulated = (root: string): boolean => {
-  try {
-    const source: unknown = JSON.parse(disk.readFileSync(statePaths(root).source, 'utf8'))
-    return isRow(source) && source.simulated === true
-  } catch {
-    return false
-  }
+  const source = readJsonNow(statePaths(root).source)
+  return isRow(source) && source.simulated === true
 }
 
 export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunRecord | undefined> => {
@@ -112,13 +115,7 @@ export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): voi
 }
 
 /** Reads the drift that a run had found; none if the file is missing or damaged. */
-export const readDrift = ({ journals }: RunPaths): readonly Drift[] => {
-  try {
-    return driftIn(JSON.parse(disk.readFileSync(join(journals, DRIFT_FILE), 'utf8')))
-  } catch {
-    return []
-  }
-}
+export const readDrift = ({ journals }: RunPaths): readonly Drift[] => driftIn(readJsonNow(join(journals, DRIFT_FILE)))
 
 /**
  * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert the folder of the earlier format in
@@ -182,19 +179,15 @@ export const createLiveFileReader = <State>(
   const { live } = statePaths(root)
   let known: { readonly at: number; readonly holder: LockHolder; readonly state: State } | undefined
   const read = (at: number): typeof known => {
-    try {
-      const document: unknown = JSON.parse(disk.readFileSync(live, 'utf8'))
-      if (!isRow(document)) return undefined
-      const [holder, state] = [parseHolder(JSON.stringify(document.holder)), parse(document.state)]
-      return holder === undefined || state === undefined ? undefined : { at, holder, state }
-    } catch {
-      return undefined
-    }
+    const document = readJsonNow(live)
+    if (!isRow(document)) return undefined
+    const [holder, state] = [parseHolder(JSON.stringify(document.holder ?? null)), parse(document.state)]
+    return holder === undefined || state === undefined ? undefined : { at, holder, state }
   }
   return () => {
     const at = disk.statSync(live, { throwIfNoEntry: false })?.mtimeMs
     if (at === undefined) return undefined
     if (known?.at !== at) known = read(at)
-    return known === undefined || hasEnded(known.holder, clock() - at) ? undefined : known.state
+    return known === undefined || hasHolderEnded(known.holder, clock() - at) ? undefined : known.state
   }
 }

@@ -20,15 +20,16 @@ const MAX_SERIES = 20
  */
 export const readSessionDays = async (root: string, { candles, trades, days: files }: SessionEvidence): Promise<readonly Day[]> => {
   const days = new Set(await readCandleDays(root, candles))
-  for (const pattern of files) for (const file of await listFiles(root, pattern)) days.add(readDay(file.slice(pattern.indexOf('*'))) ?? '')
+  for (const pattern of files)
+    for (const file of await listFilesOf(root, pattern)) days.add(readDay(file.slice(pattern.indexOf('*'))) ?? '')
   days.delete('')
   for (const { pattern, key } of trades)
-    for (const file of await listFiles(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
+    for (const file of await listFilesOf(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
   return [...days].sort()
 }
 
 const readCandleDays = async (root: string, patterns: readonly string[]): Promise<readonly Day[]> => {
-  const files = (await Promise.all(patterns.map((pattern) => listFiles(root, pattern)))).flat()
+  const files = (await Promise.all(patterns.map((pattern) => listFilesOf(root, pattern)))).flat()
   const series: DaySet[] = []
   for (const file of files.slice(0, MAX_SERIES)) series.push(...(await readDaySet(join(root, file))))
   const counts = countDays(series)
@@ -45,7 +46,7 @@ const readDaySet = (path: string): Promise<readonly DaySet[]> =>
 const readTradeDays = (root: string, { file, key }: { readonly file: string; readonly key: string }): Promise<readonly Day[]> =>
   orNothing(async () => parseRecords(await disk.readFile(join(root, file), 'utf8'), file).flatMap((record) => readDay(record[key]) ?? []))
 
-const listFiles = (root: string, pattern: string): Promise<readonly string[]> => orNothing(() => listOutputFiles(root, pattern))
+const listFilesOf = (root: string, pattern: string): Promise<readonly string[]> => orNothing(() => listOutputFiles(root, pattern))
 
 /** What cannot be read shows no session. */
 const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> => read().catch(() => [])
@@ -57,20 +58,17 @@ const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> 
  */
 export const readHolidays = (path: string | undefined): ReadonlySet<Day> => {
   if (path === undefined) return new Set()
-  const lines = readText(path).split('\n')
-  return new Set(
-    lines
-      .map((line) => line.replace(/#.*/s, '').trim())
-      .flatMap((text, index) => (text === '' ? [] : [parseDay(text, `${path}:${index + 1}`)])),
-  )
+  const days = new Set<Day>()
+  for (const [index, line] of readHolidayFile(path).split('\n').entries()) {
+    const day = line.replace(/#.*/s, '').trim()
+    if (day !== '' && readDay(day) !== day)
+      throw usageError(`holidays: ${path}:${index + 1}: invalid date ${JSON.stringify(day)}; use YYYY-MM-DD, one a line`)
+    if (day !== '') days.add(day)
+  }
+  return days
 }
 
-const parseDay = (text: string, place: string): Day => {
-  if (readDay(text) === text) return text
-  throw usageError(`holidays: ${place}: invalid date ${JSON.stringify(text)}; use YYYY-MM-DD, one a line`)
-}
-
-const readText = (path: string): string => {
+const readHolidayFile = (path: string): string => {
   try {
     return disk.readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {

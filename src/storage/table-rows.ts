@@ -82,8 +82,8 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : isRow(value) ? [value] : [])
 
 const toExtra = (rest: unknown): string | null => {
-  if (isRow(rest)) for (const _ in rest) return toJson(rest)
-  return isRow(rest) ? null : toJson(rest)
+  if (isRow(rest)) for (const _ in rest) return toSqlJson(rest)
+  return isRow(rest) ? null : toSqlJson(rest)
 }
 
 const joinRest = (document: Row | undefined, row: Row): unknown => (document === undefined ? row : mergePatch(document, row))
@@ -109,7 +109,7 @@ const createReader = (column: TableColumn, label: string): ((row: Row, document:
     return () => value
   }
   const ofRow = 'row' in from
-  const finders = (ofRow ? from.row : 'document' in from ? from.document : []).map(createFinder)
+  const finders = (ofRow ? from.row : 'document' in from ? from.document : []).map(createValueFinder)
   return (row, document) => {
     const source = ofRow ? row : document
     for (const find of finders) {
@@ -121,14 +121,14 @@ const createReader = (column: TableColumn, label: string): ((row: Row, document:
 }
 
 /** Creates a function that finds the value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`. */
-const createFinder = (key: string): ((source: Row) => unknown) => {
+const createValueFinder = (key: string): ((source: Row) => unknown) => {
   if (!key.startsWith('$')) return (source) => source[key]
   const parts = key.match(/[^.[\]$]+/g) ?? []
   return (source) => parts.reduce((value: unknown, part) => (value as Row | null | undefined)?.[part], source)
 }
 
 /** JSON as SQL writes it: `1e21` without a plus. */
-const toJson = (value: unknown): string => {
+const toSqlJson = (value: unknown): string => {
   const json = JSON.stringify(value)
   return json?.includes('e+') ? json.replace(/"(?:[^"\\]|\\.)*"|e\+/g, (part) => (part === 'e+' ? 'e' : part)) : json
 }
@@ -138,8 +138,8 @@ export const toValue = ({ type, convert }: TableColumn, found: unknown): Value =
   // Most values are of the type of their column.
   if (convert === undefined && typeof found === 'number' && (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found))))
     return found
-  if (type === 'JSON') return toJson(found)
-  const text = typeof found === 'string' ? found : toJson(found)
+  if (type === 'JSON') return toSqlJson(found)
+  const text = typeof found === 'string' ? found : toSqlJson(found)
   if (convert !== undefined) return convert.value(text) ?? null
   switch (type) {
     case 'VARCHAR':
@@ -176,11 +176,11 @@ const toTimestamp = (text: string): string | null => {
 const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 'document'): ((source: Row, mayMisfit: boolean) => Row) => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of columns)
-    for (const key of listKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+    for (const key of listColumnKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
   const isAlwaysRead = ({ type, convert }: TableColumn): boolean => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
   const strict = [...readers].map(([key, own]) => ({ key, own })).filter(({ own }) => !own.some(isAlwaysRead))
-  const unread = strict.filter(({ own }) => own.every((column) => listKeys(column, of).length > 1))
+  const unread = strict.filter(({ own }) => own.every((column) => listColumnKeys(column, of).length > 1))
   const known = new Set([...readers.keys(), ...dropped])
   return (source, mayMisfit) => {
     const rest: Record<string, unknown> = {}
@@ -194,7 +194,7 @@ const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 
   }
 }
 
-const listKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly string[] => {
+const listColumnKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly string[] => {
   if ('row' in from) return of === 'row' ? from.row : []
   return 'document' in from && of === 'document' ? from.document : []
 }
@@ -240,12 +240,12 @@ export const createRowDigests = (table: Table): RowDigests => {
 }
 
 /** The values of rows that are objects. A column that they lack is null. */
-export const toColumns = (table: Table, rows: readonly TableRow[]): Columns =>
+export const toColumnValues = (table: Table, rows: readonly TableRow[]): Columns =>
   listColumns(table).map(({ name }) => rows.map((row) => row[name] ?? null))
 
 export const digestRows = (table: Table, rows: readonly TableRow[]): string => {
   const digests = createRowDigests(table)
-  digests.add(toColumns(table, rows))
+  digests.add(toColumnValues(table, rows))
   return digests.content()
 }
 

@@ -99,13 +99,13 @@ const RECORDED_EXTRA = 'r.extra'
 /** The columns of a recorded list. What its file has no column for is in its `extra`, under the names of the provider. */
 export const buildRecordedValues = (table: Table): string => {
   const values = table.columns.map((column) => {
-    const keys = listKeys(RECORDED_EXTRA, column)
+    const keys = listKeysIn(RECORDED_EXTRA, column)
     const own = buildRecordedValue(column.type, `r.${quoteName(column.name)}`)
     return `${keys.length === 0 ? own : `coalesce(${own}, ${buildField(RECORDED_EXTRA, keys, column)})`} AS ${quoteName(column.name)}`
   })
   const rest = `NULLIF(${buildRest(RECORDED_EXTRA, table)}, '{}')`
   // Few rows have such a field, and to merge JSON is slow.
-  const keys = quoteList(table.columns.flatMap((column) => listKeys(RECORDED_EXTRA, column)))
+  const keys = quoteList(table.columns.flatMap((column) => listKeysIn(RECORDED_EXTRA, column)))
   const extra = `CASE WHEN list_has_any(json_keys(${RECORDED_EXTRA}), ${keys}) THEN ${rest} ELSE CAST(${RECORDED_EXTRA} AS JSON) END`
   return [...values, `${extra} AS ${EXTRA.name}`].join(', ')
 }
@@ -159,14 +159,14 @@ const buildExtra = (table: Table): string => {
 const buildRest = (where: RowSource, table: Table): string => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of table.columns)
-    for (const key of listKeys(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+    for (const key of listKeysIn(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const removals = [...readers].map(([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`)
   const holdsLists = (where === 'json') === (table.lists !== undefined)
   const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoteText(key)}, NULL`) : []
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const listKeys = (where: RowSource, { from }: TableColumn): readonly string[] => {
+const listKeysIn = (where: RowSource, { from }: TableColumn): readonly string[] => {
   if ('row' in from) return where === 'json' ? [] : from.row
   return 'document' in from && where !== 'record' ? from.document : []
 }

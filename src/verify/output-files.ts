@@ -3,14 +3,13 @@ import { DAYS, MASTER, type Output, type StreamDefinition, toFilePath } from '..
 import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
-import { describeFileError, isSameStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
+import { describeFileError, hasStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
 import { findLockHolder } from '../storage/lock.js'
 import {
   createOutputMatcher,
   DAMAGED,
   digestFile,
   forEachYielding,
-  isOldDigest,
   listOutputFiles,
   type OutputDigest,
   readOutputDigests,
@@ -139,13 +138,12 @@ const compareContent = (
   wanted: OutputDigest | undefined,
   isRunning: boolean,
 ): Pick<Finding, 'severity' | 'detail'> | undefined => {
-  if (wanted === undefined || isOldDigest(wanted))
-    return { severity: 'info', detail: 'it has no digest: an earlier version wrote it; the next run that writes it adds one' }
+  if (wanted === undefined) return { severity: 'info', detail: 'it has no digest; the next run that writes it adds one' }
   try {
     const { digest, stamp } = digestFile(path)
     if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
     if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
-    if (isSameStamp(wanted.stamp, stamp))
+    if (hasStamp(stamp, wanted.stamp))
       return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }
     // An active run replaces files that had another digest when the list was read.
     return isRunning ? undefined : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }

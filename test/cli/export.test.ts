@@ -4,8 +4,8 @@ import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { recordFullRun } from '../../src/storage/full-run.js'
-import { statOutputFiles } from '../../src/storage/output-files.js'
 import { streams } from '../../streams/registry.js'
+import { recordDigests } from '../support/digests.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
@@ -16,10 +16,11 @@ const leftBehind = async (): Promise<string> => {
   const candles = Object.fromEntries(FILES.map((file) => [file, 'Timestamp,Open,High,Low,Close,Volume\n1093372200,1,2,0.5,1.5,10\n']))
   const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
   onTestFinished(() => rmSync(out, { recursive: true }))
-  const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv', '.scripstream/report.json']
+  const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv']
+  recordDigests(out, ['master_isin_map.json', ...FILES])
   await recordFullRun(out, {
     run: { run: 'r', asOf: 0, configuration: 'c', report: runReport() },
-    files: await statOutputFiles(out, outputs),
+    outputs,
     isComplete: true,
   })
   return out
@@ -60,7 +61,7 @@ describe.skipIf(!isThere)('an export', () => {
     const out = await leftBehind()
     remove(out, 'ohlcv_data/B.csv')
     expect((await exportOf(out)).said).toContain('1 file of the last run is missing: ohlcv_data/B.csv; ')
-    remove(out, '.scripstream/complete.json')
+    remove(out, '.scripstream/full-run.json')
     expect((await exportOf(out)).said).toBe('')
   })
 })

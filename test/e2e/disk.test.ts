@@ -187,8 +187,8 @@ describe('two runs into one folder', () => {
     first.kill('SIGCONT')
     expect((await ending).code).toBe(0)
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
-      'complete.json',
       'format.json',
+      'full-run.json',
       'history',
       'output-digests',
       'previous',

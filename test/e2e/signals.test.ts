@@ -79,8 +79,8 @@ describe('a run that gets a signal', () => {
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
     expect(readdirSync(join(out, '.scripstream')).sort()).toEqual([
-      'complete.json',
       'format.json',
+      'full-run.json',
       'history',
       'output-digests',
       'previous',

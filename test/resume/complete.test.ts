@@ -182,7 +182,7 @@ describe('a run that is complete', () => {
 
   it('is discarded once another run has fetched its master list', async () => {
     const out = await completeRun()
-    const complete = join(out, '.scripstream', 'complete.json')
+    const complete = join(out, '.scripstream', 'full-run.json')
     const nothingYet = await tryRun({ out, fresh: true, hangs: () => true })
     expect(nothingYet.requests).toEqual(['fetchdt all'])
     expect(existsSync(complete)).toBe(true)
@@ -214,10 +214,10 @@ describe('a run that is complete', () => {
     ['an array', () => '[]'],
     ['no report', (text: string) => text.replace('"report"', '"other"')],
     ['no scripts in it', (text: string) => text.replace('"scripts"', '"other"')],
-    ['no files', (text: string) => text.replace('"files":{"', '"other":{"')],
+    ['no outputs', (text: string) => text.replace('"outputs":[', '"other":[')],
   ])('is not reused if its record is %s', async (_, spoil) => {
     const out = await completeRun()
-    const path = join(out, '.scripstream', 'complete.json')
+    const path = join(out, '.scripstream', 'full-run.json')
     const text = readFileSync(path, 'utf8')
     expect(spoil(text)).not.toBe(text)
     writeFileSync(path, spoil(text))

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
+import { readFullRun } from '../../src/storage/full-run.js'
 import { FOLDER_FORMAT } from '../../src/storage/run-state.js'
 import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from '../cli/support.js'
@@ -85,7 +86,7 @@ describe('a run of a part of an output folder', () => {
     const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
     const lost = await tryRun({ ...part, fails: (request) => request === 'getLiveNews ALPHA' })
     expect(lost.report?.outcome).toBe('partial')
-    expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
+    expect(await readFullRun(out)).toMatchObject({ isComplete: false })
     const retried = await tryRun({ ...part, pairs: { 'market-news': ['ALPHA'] } })
     expect(retried.report?.outcome).toBe('complete')
     expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
@@ -102,7 +103,7 @@ describe('a run of a part of an output folder', () => {
     const out = await finished()
     const part = { out, now: EVENING + 60_000, only: ['market-news'] as const }
     await tryRun({ ...part, hangs: (request) => request === 'getLiveNews DELTA' })
-    expect(existsSync(join(out, '.scripstream', 'complete.json'))).toBe(false)
+    expect(await readFullRun(out)).toMatchObject({ isComplete: false })
     expect((await tryRun(part)).requests).toEqual(['getLiveNews DELTA'])
     expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
   })

@@ -27,7 +27,7 @@ describe('a failing disk', () => {
     writeFileSync(join(root, 'a.json'), 'old')
     const { writeSync } = disk
     spyOn('writeSync').mockImplementation((fd, data) => {
-      writeSync(fd, (data as Buffer).subarray(0, data.length / 2))
+      writeSync(fd, (data as unknown as Buffer).subarray(0, data.length / 2))
       return data.length
     })
     await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)

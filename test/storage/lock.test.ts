@@ -10,7 +10,7 @@ import {
   acquireLock,
   findLockHolder,
   HEARTBEAT_MS,
-  hasEnded,
+  hasHolderEnded,
   LOCK_EXPIRY_MS,
   readLockChain,
   successorPath,
@@ -133,7 +133,7 @@ describe('a lock whose holder is not in our process table', () => {
     { host: hostname(), silentMs: 4_000, bootedForMs: 2_000, isFree: false },
   ])('of $host, $silentMs ms after its last heartbeat and $bootedForMs ms after our boot, is free: $isFree', (one) => {
     const { host, silentMs, bootedForMs, isFree } = one
-    expect(hasEnded({ ...REMOTE, host, since: 'then' }, silentMs, bootedForMs)).toBe(isFree)
+    expect(hasHolderEnded({ ...REMOTE, host, since: 'then' }, silentMs, bootedForMs)).toBe(isFree)
   })
 
   it('says when the holder was last seen and when its lock expires', async () => {

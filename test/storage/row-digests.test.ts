@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRowDigests, digestRows, type TableRow, toColumns, type Value } from '../../src/storage/table-rows.js'
+import { createRowDigests, digestRows, type TableRow, toColumnValues, type Value } from '../../src/storage/table-rows.js'
 import { createTable } from './history/support.js'
 
 const TABLE = createTable('rows', 'rows.json', { one: ['One', 'JSON'], other: ['Other', 'JSON'] })
@@ -8,7 +8,7 @@ const rowOf = (one: Value, other: Value = null): TableRow => ({ one, other, extr
 
 const keysOf = (rows: readonly TableRow[]): readonly number[] => {
   const digests = createRowDigests(TABLE)
-  digests.add(toColumns(TABLE, rows))
+  digests.add(toColumnValues(TABLE, rows))
   return digests.keys
 }
 

@@ -60,7 +60,7 @@ export const outputFolder = (path: string): OutputFolder => {
     putCandles: (symbol, candles) => put(fileOf(symbol), `${HEADER}${candles.map((candle) => `${candle.join(',')}\n`).join('')}`),
     forget: () => {
       const report = JSON.parse(text('.scripstream/report.json'))
-      for (const file of ['complete.json', 'output-digests']) rmSync(join(path, '.scripstream', file), { force: true })
+      for (const file of ['full-run.json', 'output-digests']) rmSync(join(path, '.scripstream', file), { force: true })
       put('.scripstream/report.json', JSON.stringify({ ...report, scripts: {} }))
     },
   }

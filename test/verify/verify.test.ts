@@ -168,7 +168,7 @@ describe('a missing input', () => {
     ],
   ])('%s is named as not checked', async (file, notes) => {
     const folder = copyOf(clean)
-    folder.remove('.scripstream/complete.json')
+    folder.remove('.scripstream/full-run.json')
     folder.remove(file)
     expect((await verified(folder)).notes).toEqual([...notes, INCOMPARABLE, fewDays(file === '.scripstream' ? 0 : 1)])
     expect((await verified(folder, { only: ['duplicate-candles'] })).notes).toEqual([])
@@ -848,7 +848,7 @@ describe('files compared with the record of the run', () => {
     ['one of many files that is missing', 'ohlcv_data', undefined, /^it is missing; the last run wrote \d+ bytes$/],
   ])('report %s, by the digests if the record is gone', async (_, name, text, detail) => {
     const folder = copyOf(clean)
-    folder.remove('.scripstream/complete.json')
+    folder.remove('.scripstream/full-run.json')
     const file = name === 'ohlcv_data' ? `ohlcv_data/${names.a}.csv` : name
     if (text === undefined) folder.remove(file)
     else folder.put(file, text)
@@ -859,7 +859,7 @@ describe('files compared with the record of the run', () => {
 
   it('do not hide a listed stock without any candle if there is no record', async () => {
     const folder = copyOf(clean)
-    for (const file of ['complete.json', 'output-digests', 'report.json']) folder.remove(`.scripstream/${file}`)
+    for (const file of ['full-run.json', 'output-digests', 'report.json']) folder.remove(`.scripstream/${file}`)
     folder.remove(`ohlcv_data/${names.a}.csv`)
     folder.put(
       `ohlcv_data/${names.b}.csv`,

@@ -1,5 +1,5 @@
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
-import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
+import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
 import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
@@ -146,7 +146,7 @@ export const formatExportTotals = (one: ExportResult, columns: number): readonly
  * files, or the record cannot be read. Completes without a value.
  */
 const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Observable<never> =>
-  defer(() => readCompleteRun(out)).pipe(
+  defer(() => readFullRun(out)).pipe(
     catchError(() => of(undefined)),
     switchMap((noted) => (noted === undefined ? EMPTY : listMissingOutputs(noted, out))),
     tap((gone) => {

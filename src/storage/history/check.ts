@@ -3,7 +3,7 @@ import { omitUndefined } from '../../model/row.js'
 import { readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
 import { isTemporaryName, yieldTurn } from '../file-system.js'
-import { listGuide } from './guide.js'
+import { listHistoryGuide } from './guide.js'
 import {
   BASES,
   type Damage,
@@ -18,8 +18,6 @@ import {
   toHistoryPath,
   WORK_FOLDER,
 } from './record.js'
-
-const FORMER = 'it is a day in the format of an earlier version, which this one does not read; move it away, and keep it'
 
 /**
  * Reads every byte of the record and compares it with its digests: facts, lists and bases, and the chain from each record to the one before.
@@ -37,15 +35,12 @@ export const findDamages = async (history: History): Promise<readonly Damage[]> 
       report(file.name, `it ${state}; ${copy ? `${nameHistoryFile(copy.name)} is the same file: copy it` : RESTORE}`)
     await yieldTurn()
   }
-  for (const [name, text] of records.length === 0 ? [] : listGuide(history))
-    if ((await readText(root, name)) !== text) report(name, 'it differs from what the records say; the next run rewrites it')
-  for (const name of await listStrangers(history, files.keys()))
-    report(name, name.endsWith('.day') ? FORMER : 'it does not belong to the history; move it away')
+  for (const [name, text] of records.length === 0 ? [] : listHistoryGuide(history))
+    if ((await disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)) !== text)
+      report(name, 'it differs from what the records say; the next run rewrites it')
+  for (const name of await listStrangers(history, files.keys())) report(name, 'it does not belong to the history; move it away')
   return found
 }
-
-const readText = (root: string, name: string): Promise<string | undefined> =>
-  disk.readFile(toHistoryPath(root, name), 'utf8').catch(() => undefined)
 
 /** Each record names the one before with its digest, and views.sql the newest one; a missing one must have been deleted on request. */
 const checkChain = async ({ root, records, deleted, damages }: History): Promise<readonly Damage[]> => {

@@ -26,7 +26,7 @@ export interface DayAnswer {
   readonly damage?: Damage | undefined
 }
 
-type Records = Pick<History, 'records'> & Partial<Pick<History, 'damages'>>
+type KnownRecords = Pick<History, 'records'> & Partial<Pick<History, 'damages'>>
 
 export const isBetterTiming = (one: Timing, other: Timing): boolean => TIMINGS.indexOf(one) < TIMINGS.indexOf(other)
 
@@ -34,7 +34,7 @@ export const isBetterTiming = (one: Timing, other: Timing): boolean => TIMINGS.i
  * All days, oldest first. Of the records of a day the first that is true to it comes first: collected after the session and before the next one.
  * Without it, the last one of the session itself; without that, the first late one. Those of a clock that was ahead come last.
  */
-export const listDays = ({ records, damages = [] }: Records): readonly RecordedDay[] => {
+export const listDays = ({ records, damages = [] }: KnownRecords): readonly RecordedDay[] => {
   const misdated = findMisdated(records)
   const rank = (record: StoredRecord): number => TIMINGS.indexOf(record.timing) + (misdated.has(record) ? TIMINGS.length : 0)
   const compare = (one: StoredRecord, other: StoredRecord): number =>
@@ -68,7 +68,7 @@ const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecor
 }
 
 /** The record that answers for a table, of those of a day. */
-export const findList = (records: readonly StoredRecord[], table: string): ChosenList | undefined => {
+export const findRecordedList = (records: readonly StoredRecord[], table: string): ChosenList | undefined => {
   const record = records.find(({ lists }) => Object.hasOwn(lists, table))
   const list = record?.lists[table]
   return record && list && { record, list }
@@ -76,21 +76,21 @@ export const findList = (records: readonly StoredRecord[], table: string): Chose
 
 /** The record that answers for a table of that very day; undefined without one. */
 export const chooseList = (records: readonly StoredRecord[], table: string, day: Day): ChosenList | undefined =>
-  findList(listDays({ records }).find((one) => one.day === day && !one.isMisdated)?.records ?? [], table)
+  findRecordedList(listDays({ records }).find((one) => one.day === day && !one.isMisdated)?.records ?? [], table)
 
 /** The days with a record that has any list, oldest first. */
-export const listListedDays = (history: Records): readonly Day[] =>
+export const listListedDays = (history: KnownRecords): readonly Day[] =>
   listDays(history).flatMap(({ day, records, isMisdated }) =>
     !isMisdated && records.some(({ lists }) => Object.keys(lists).length > 0) ? [day] : [],
   )
 
 /** What answers for a table, by the day from which on it does, oldest first. */
-export const listAnswers = (history: Records, table: string): readonly DayAnswer[] => {
+export const listAnswers = (history: KnownRecords, table: string): readonly DayAnswer[] => {
   const answers: DayAnswer[] = []
   let last: ChosenList | undefined
   for (const { day, records, damages, isMisdated } of listDays(history)) {
     if (isMisdated) continue
-    const chosen = findList(records, table)
+    const chosen = findRecordedList(records, table)
     // Of the final records of a day the first one answers, whatever a later one has.
     const damage = damages.find(({ file }) => chosen?.record.timing !== 'final' || file < nameHistoryFile(chosen.record.name))
     if (damage) answers.push({ day, damage })
@@ -102,7 +102,7 @@ export const listAnswers = (history: Records, table: string): readonly DayAnswer
 }
 
 /** The chosen records of a table, one for each day, oldest first. */
-export const chooseEachDay = (history: Records, table: string, until: Day = '9999'): readonly ChosenList[] =>
+export const chooseEachDay = (history: KnownRecords, table: string, until: Day = '9999'): readonly ChosenList[] =>
   listAnswers(history, table).flatMap(({ day, chosen }) => (chosen && chosen.record.day === day && day <= until ? [chosen] : []))
 
 /**

@@ -32,7 +32,7 @@ export const encodeSeen = async (history: History, { day, seenOn, documents, war
 }
 
 /** The candle files that a run replaced. */
-export const listRewritten = (
+export const listRewrittenRows = (
   { scripts }: RunReport,
   { day, knownAt, seenOn }: Pick<Place, 'day' | 'knownAt' | 'seenOn'>,
 ): readonly RewrittenRow[] => {

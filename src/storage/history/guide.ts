@@ -9,16 +9,16 @@ import { type History, type StoredRecord, toHistoryPath } from './record.js'
 
 /** Writes what makes the record readable without this program: `views.sql` and a README. */
 export const writeGuide = async (history: History): Promise<void> => {
-  for (const [name, text] of listGuide(history)) await writeFileAtomically(toHistoryPath(history.root, name), [text])
+  for (const [name, text] of listHistoryGuide(history)) await writeFileAtomically(toHistoryPath(history.root, name), [text])
 }
 
-export const listGuide = (history: History): readonly (readonly [name: string, text: string])[] => [
-  ['views.sql', buildViews(history)],
-  ['README.md', README],
+export const listHistoryGuide = (history: History): readonly (readonly [name: string, text: string])[] => [
+  ['views.sql', buildHistoryViews(history)],
+  ['README.md', HISTORY_README],
 ]
 
 /** DuckDB SQL: a view of each recorded table as of the variable `as_of`, and one in the schema `history` with all days. */
-const buildViews = (history: History): string => {
+const buildHistoryViews = (history: History): string => {
   const last = history.records.at(-1)
   const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
   // A table may have no day but those of a clock that was ahead.
@@ -33,7 +33,7 @@ const buildViews = (history: History): string => {
     return `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(days, ALL_COLUMNS)};`
   })
   const made = last ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`] : []
-  return `${[HEAD, ...made, ...views, ...all].join('\n\n')}\n`
+  return `${[VIEWS_HEAD, ...made, ...views, ...all].join('\n\n')}\n`
 }
 
 const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles => ({
@@ -52,7 +52,7 @@ export const chooseFiles = (answers: readonly DayAnswer[], none: string, toPath 
 /** The macro with the chosen day. */
 export const AS_OF_MACRO = "CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');"
 
-const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
+const VIEWS_HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
 --   FROM surveillance;                            -- as of the newest recorded day
 --   SET VARIABLE as_of = DATE '2026-02-04';       -- from now on as of this day
 --   FROM history.surveillance;                    -- all recorded days
@@ -60,7 +60,7 @@ const HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb
 CREATE SCHEMA IF NOT EXISTS history;
 ${AS_OF_MACRO}`
 
-const README = `# The recorded days
+const HISTORY_README = `# The recorded days
 
 Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one run recorded of it: a Parquet file for each list, and
 \`record.json\` with the facts about it. Records are never changed: later knowledge of a session is a further folder, and only \`history delete\` and \`prune\` remove one.

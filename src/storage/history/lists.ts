@@ -4,7 +4,7 @@ import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
-import { type Columns, createColumns, createRowDigests, type TableRow, toColumns } from '../table-rows.js'
+import { type Columns, createColumns, createRowDigests, type TableRow, toColumnValues } from '../table-rows.js'
 import {
   BASES,
   describeFile,
@@ -70,7 +70,7 @@ export const encodeLists = async (history: History, { tables, read, isKnown, ...
 /** Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a group then. */
 const GROUP_BATCHES = 128
 
-interface WholeList {
+interface WrittenList {
   readonly bytes: Buffer
   readonly keys: readonly number[]
   readonly content: string
@@ -141,11 +141,10 @@ interface NewList extends Pick<NewLists, 'knownAt'> {
  * becomes a base when a later day needs it, so that a list that changes as a whole each day has none.
  */
 const encodeList = async (
-  whole: WholeList,
+  whole: WrittenList,
   { table, base, folder, knownAt }: NewList,
 ): Promise<{ readonly list: Omit<RecordedList, 'stream'>; readonly bytes?: Buffer }> => {
   const facts = { rows: whole.keys.length, content: whole.content }
-  // A base that an earlier version recorded has a digest of another kind.
   const changes = base && (base.content === whole.content ? [] : await findChanges(table, whole, base.bytes))
   if (base && changes?.length === 0) return { list: { ...facts, whole: base.facts } }
   const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : whole.bytes
@@ -164,7 +163,7 @@ const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | und
  * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. Undefined if these
  * are most rows.
  */
-const findChanges = async (table: Table, { bytes, keys }: WholeList, base: Buffer): Promise<readonly TableRow[] | undefined> => {
+const findChanges = async (table: Table, { bytes, keys }: WrittenList, base: Buffer): Promise<readonly TableRow[] | undefined> => {
   const most = keys.length * MAX_CHANGED
   const left = new Map<number, number>()
   for (const key of keys) left.set(key, (left.get(key) ?? 0) + 1)
@@ -176,13 +175,13 @@ const findChanges = async (table: Table, { bytes, keys }: WholeList, base: Buffe
   const gone: number[] = []
   for await (const { from, rows } of readParquetGroups(base)) {
     const digests = createRowDigests(table)
-    digests.add(toColumns(table, rows))
+    digests.add(toColumnValues(table, rows))
     for (const [at, key] of digests.keys.entries()) if (!take(key)) gone.push(from + at)
     if (gone.length > Math.min(most, (from + rows.length) * OTHER_LIST)) return undefined
   }
   const added = keys.flatMap((key, place) => (take(key) ? [place] : []))
   if (added.length > most) return undefined
-  const names = table.key ?? table.columns.flatMap(({ name }) => (NAMES.includes(name) ? [name] : []))
+  const names = table.key ?? table.columns.flatMap(({ name }) => (NAMING_COLUMNS.includes(name) ? [name] : []))
   const toNames = (row: TableRow): string =>
     JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
   const rows = await readRowsAt(base, gone)
@@ -198,7 +197,7 @@ const findChanges = async (table: Table, { bytes, keys }: WholeList, base: Buffe
 }
 
 /** Columns that name what a row is about, in any list that has them and no `key`. */
-const NAMES = ['list', 'side', 'isin', 'symbol', 'series', 'sid', 'indicator', 'action', 'ex_date']
+const NAMING_COLUMNS = ['list', 'side', 'isin', 'symbol', 'series', 'sid', 'indicator', 'action', 'ex_date']
 
 /** Creates a function that reads a list of a record. The last base is kept: the next list probably needs it, too. @throws DamagedFileError */
 export const createListReader = (history: History, warn: Warn = () => undefined) => {

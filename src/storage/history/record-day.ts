@@ -7,7 +7,7 @@ import { describeFileError } from '../file-system.js'
 import { readSessionDays } from '../session-days.js'
 import { digestRows, hasFile, readTable, readTables } from '../table-rows.js'
 import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
-import { encodeSeen, listRewritten } from './first-seen.js'
+import { encodeSeen, listRewrittenRows } from './first-seen.js'
 import { writeGuide } from './guide.js'
 import { encodeLists } from './lists.js'
 import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
@@ -118,7 +118,7 @@ const addRecord = async (history: History, { run, place, tables, rewrittenOn, wa
   }
   const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read: (some) => readTables(history.root, some) })
   const seen = rewrittenOn && (await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }))
-  const rewritten = rewrittenOn ? listRewritten(run.report, { ...place, day: rewrittenOn }) : []
+  const rewritten = rewrittenOn ? listRewrittenRows(run.report, { ...place, day: rewrittenOn }) : []
   if (Object.keys(encoded.lists).length === 0 && !seen && rewritten.length === 0) return history
   const facts = { day, knownAt, timing, isConfirmed, run: run.record.run, ...(rewritten.length === 0 ? {} : { rewritten }) }
   return writeRecord(history, { ...encoded, seen: seen || undefined, facts })

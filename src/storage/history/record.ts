@@ -128,7 +128,7 @@ export const openHistory = async (root: string): Promise<History> => {
   for (const day of await listRecordedDays(root))
     for (const folder of (await listNames(toHistoryPath(root, day))).filter((name) => RECORD_FOLDER.test(name)).sort()) {
       const name = `${day}/${folder}`
-      const facts = readFacts(toHistoryPath(root, name, FACTS_FILE), name)
+      const facts = readRecordFacts(toHistoryPath(root, name, FACTS_FILE), name)
       if (typeof facts === 'object') records.push(toStored(name, facts))
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
@@ -143,7 +143,7 @@ export const listRecordedDays = async (root: string): Promise<readonly Day[]> =>
   (await listNames(statePaths(root).history)).filter((name) => readDay(name) === name).sort()
 
 /** The facts, or why they cannot be read. */
-const readFacts = (path: string, name: string): RecordFacts | string => {
+const readRecordFacts = (path: string, name: string): RecordFacts | string => {
   try {
     const text = disk.readFileSync(path, 'utf8')
     const { record: facts } = JSON.parse(text) as { readonly record: RecordFacts }
@@ -219,12 +219,12 @@ export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number
   return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
 }
 
-type NewFile = readonly [facts: FileFacts, bytes: Buffer]
+type NewRecordFile = readonly [facts: FileFacts, bytes: Buffer]
 
 /** Lists to be recorded, and the files that they need. */
 export interface EncodedLists {
   readonly lists: Record<string, RecordedList>
-  readonly files: NewFile[]
+  readonly files: NewRecordFile[]
 }
 
 interface NewRecord extends EncodedLists {
@@ -253,7 +253,7 @@ export const deleteInterruptedWrites = async (root: string): Promise<void> => {
 export const writeRecord = async (history: History, { facts, lists, files, seen }: NewRecord): Promise<History> => {
   const { root, records, deleted } = history
   const name = nameRecord(facts, [...records, ...deleted])
-  const further: readonly NewFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
+  const further: readonly NewRecordFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
   const others = Object.fromEntries(further.map(([file]) => ['first-seen', file]))
   const { day } = facts
   const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })

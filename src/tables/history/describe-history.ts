@@ -4,7 +4,7 @@ import { TIMINGS, type Timing } from '../../market/calendar.js'
 import { omitUndefined } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { listNames, statFile } from '../../storage/file-system.js'
-import { findList, listDays, type RecordedDay } from '../../storage/history/choose.js'
+import { findRecordedList, listDays, type RecordedDay } from '../../storage/history/choose.js'
 import { BASES, listRecordFiles, openHistory, type StoredRecord, toHistoryPath } from '../../storage/history/record.js'
 import { requireFolder } from '../../storage/run-state.js'
 import { readSessionDays } from '../../storage/session-days.js'
@@ -65,7 +65,7 @@ const describeDay = ({ day, records, damages, isMisdated }: RecordedDay, all: re
   const files = records.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
   const streams = listStreams(records)
   const tables = new Set(records.flatMap(({ lists }) => Object.keys(lists)))
-  const answers = [...tables].flatMap((table) => findList(records, table)?.record ?? [])
+  const answers = [...tables].flatMap((table) => findRecordedList(records, table)?.record ?? [])
   const damage = damages.map(({ file, detail }) => `${file}: ${detail}`)
   return omitUndefined({
     ...{ day, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), records: records.length, streams, isMisdated },
