@@ -18,6 +18,11 @@ export interface SampleStock extends Stock {
   readonly Mcap: number
   /** Last traded price in rupees. */
   readonly Ltp: number
+  /** Its earnings are `Mcap / pe` crore rupees a year, `Ltp / pe` rupees a share. */
+  readonly pe: number
+  readonly sector: string
+  /** How far its price may move in a session, in percent; undefined without a limit. */
+  readonly band: number | undefined
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
   readonly split?: SampleSplit

@@ -55,7 +55,7 @@ it('leaves the market as it was without events', async () => {
     .map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`)
     .toSorted()
   // Of the market before there were any events. It changes with the samples and with the requests of these streams.
-  expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('3ce02d55660ac2c9')
+  expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('0c8ba0873855bf71')
 })
 
 /** What one session's answers say about a stock. */
@@ -169,7 +169,8 @@ const describeEvent = (event: PlantedEvent): Seen => {
       const { symbol, factor, adjusted, adjustedOn } = event
       const gap = adjusted === 'at-once' ? [] : ([['gap', `${day} ${symbol} ${factor}`]] as const)
       const adjustment = adjustedOn === undefined ? [] : ([['adjustment', `${adjustedOn} ${symbol} ${factor}`]] as const)
-      const announced = `${event.announcedOn} ${symbol} ${event.kind.toUpperCase()} ${day} 1:${factor}`
+      const terms = event.kind === 'bonus' ? `${factor - 1}:1` : `1:${factor}`
+      const announced = `${event.announcedOn} ${symbol} ${event.kind.toUpperCase()} ${day} ${terms}`
       return [['announcement', announced], ...gap, ...adjustment]
     }
     case 'rename':
