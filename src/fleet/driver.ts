@@ -19,7 +19,7 @@ import { watchWorkers } from './worker-stats.js'
  * @example await reachFleet({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0' })
  */
 export const reachFleet = async (options: FleetOptions): Promise<void> => {
-  const redis = await connectToRedis(readFleetAddress(options.address), await loadPackages(), options)
+  const redis = await connectToRedis(readFleetAddress(options.address), loadPackages(), options)
   redis.disconnect()
 }
 

@@ -23,7 +23,7 @@ const isRetryable = (error: unknown): boolean =>
 export type ItemJob = Job<ItemJobData, WorkerOutcome, string>
 
 /** Opens the run of a job. `isQueued` tells whether the job still exists. */
-type OpenRun = (run: string, isQueued: () => Promise<boolean>) => Promise<WorkerRun>
+type RunOpener = (run: string, isQueued: () => Promise<boolean>) => Promise<WorkerRun>
 
 /** What the jobs of all streams share on one worker. */
 export interface JobContext {
@@ -35,7 +35,7 @@ export interface JobContext {
   readonly blobs: BlobStore
   readonly backoffs: SharedBackoffs
   readonly stallDetector: StallDetector
-  readonly openRun: OpenRun
+  readonly openRun: RunOpener
   /** Emits when this process was stalled: all of its jobs may belong to other workers by now. */
   readonly stalled$: Observable<void>
   /** Emits the ids of jobs that were given to other workers. */
@@ -52,7 +52,7 @@ interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
 }
 
 /** Opens the run of each job, and reads the back-offs of its hosts. */
-export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpenerOptions): OpenRun => {
+export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpenerOptions): RunOpener => {
   const loadBackoffs = createBackoffLoader(streams, backoffs)
   let current = ''
   return async (run, isQueued) => {

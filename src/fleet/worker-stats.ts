@@ -9,27 +9,23 @@ import type { Queues } from './queues.js'
 const WORKER_COUNT_MS = 1_000
 
 /** The workers of a run, and how many items each has finished. */
-export interface WorkerStats {
-  /** Counts an item that a worker has finished. */
-  readonly countItem: (worker: string) => void
-  /** Counts an item that was taken from a dead or stalled worker. */
-  readonly countStalled: () => void
-  /** `connected` has the names of the connected workers; undefined while Redis is down. */
-  readonly read: (connected: readonly string[] | undefined, refusal?: string) => FleetState
-}
+export type WorkerStats = ReturnType<typeof createWorkerStats>
 
-export const createWorkerStats = (now: () => number): WorkerStats => {
+export const createWorkerStats = (now: () => number) => {
   const workers = new Map<string, { items: number; readonly since: number }>()
   let stalled = 0
   const findOrAdd = (name: string) => getOrAdd(workers, name, () => ({ items: 0, since: now() }))
   return {
-    countItem: (name) => {
+    /** Counts an item that a worker has finished. */
+    countItem: (name: string): void => {
       findOrAdd(name).items += 1
     },
-    countStalled: () => {
+    /** Counts an item that was taken from a dead or stalled worker. */
+    countStalled: (): void => {
       stalled += 1
     },
-    read: (connected, refusal) => {
+    /** `connected` has the names of the connected workers; undefined while Redis is down. */
+    read: (connected: readonly string[] | undefined, refusal?: string): FleetState => {
       for (const name of connected ?? []) findOrAdd(name)
       const all = [...workers].map(([name, { items, since }]): FleetMember => {
         const seconds = (now() - since) / 1_000

@@ -9,7 +9,7 @@ import { repairJson } from './text.js'
 export const RUN_LOG = 'runs.ndjson'
 
 /** How many failed items of a stream an entry names. */
-const MAX_NAMED = 200
+const MAX_NAMED_ITEMS = 200
 
 /** The failed items of a stream: all of them, or those named here, out of `count`. */
 export interface FailedCount {
@@ -56,7 +56,7 @@ export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string,
 }
 
 const countFailed = (items: readonly string[] | 'all'): FailedCount =>
-  items === 'all' ? { count: items } : { count: items.length, items: items.slice(0, MAX_NAMED) }
+  items === 'all' ? { count: items } : { count: items.length, items: items.slice(0, MAX_NAMED_ITEMS) }
 
 const hasRun = ({ outcome, requests }: ScriptReport): boolean => requests > 0 || outcome === 'failed' || outcome === 'partial'
 

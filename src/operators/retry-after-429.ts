@@ -15,7 +15,7 @@ export interface ThrottlePolicy {
   readonly random: () => number
 }
 
-const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }
+const THROTTLE_DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }
 
 /**
  * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
@@ -33,8 +33,8 @@ const DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, thrott
  * )
  */
 export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
-  checkOperatorOptions('retryAfter429', policy, Object.keys(DEFAULTS))
-  const whole: ThrottlePolicy = { ...DEFAULTS, ...omitUndefined(policy) }
+  checkOperatorOptions('retryAfter429', policy, Object.keys(THROTTLE_DEFAULTS))
+  const whole: ThrottlePolicy = { ...THROTTLE_DEFAULTS, ...omitUndefined(policy) }
   return retry({
     count: whole.throttleRetries,
     delay: (error: unknown, attempt) =>

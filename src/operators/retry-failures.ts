@@ -28,7 +28,7 @@ export interface RetryOptions extends RetryPolicy {
 
 const MAX_BACKOFF_MS = 30_000
 
-const DEFAULTS: RetryOptions = {
+const RETRY_DEFAULTS: RetryOptions = {
   ...{ retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random, hasLimiter: false },
   ...{ classify: toRequestError, resetOnSuccess: false },
 }
@@ -46,8 +46,8 @@ const DEFAULTS: RetryOptions = {
  * socket$.pipe(retryFailures({ resetOnSuccess: true, classify: (error) => (error instanceof CloseEvent ? new TransportError('reset', 'closed') : error) }))
  */
 export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoTypeOperatorFunction<T> => {
-  checkOperatorOptions('retryFailures', options, Object.keys(DEFAULTS))
-  const whole: RetryOptions = { ...DEFAULTS, ...omitUndefined(options) }
+  checkOperatorOptions('retryFailures', options, Object.keys(RETRY_DEFAULTS))
+  const whole: RetryOptions = { ...RETRY_DEFAULTS, ...omitUndefined(options) }
   const { classify, resetOnSuccess } = whole
   const pass = catchError<T, Observable<never>>((error: unknown) => throwError(() => classify(error)))
   return (source$) => {

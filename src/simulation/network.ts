@@ -36,7 +36,7 @@ type NetworkFault = (typeof NETWORK_FAULTS)[number]
 /** The provider as one run sees it. */
 export type Network = ReturnType<typeof createNetwork>
 
-interface NetworkOptions {
+export interface NetworkOptions {
   readonly random: Random
   readonly hosts: readonly Host[]
   readonly answer: ReturnType<typeof createAnswers>
@@ -59,7 +59,7 @@ const reply = (status: number, body: string | Buffer = '', more: Partial<HttpRep
   body: typeof body === 'string' ? Buffer.from(body) : body,
 })
 
-const fail = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
+const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
@@ -92,12 +92,12 @@ const damage = (
     case 'throttled':
       return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
     case 'reset':
-      return timer(ms).pipe(mergeMap(() => fail('reset')))
+      return timer(ms).pipe(mergeMap(() => failTransport('reset')))
     case 'torn':
-      return timer(ms).pipe(mergeMap(() => fail('reset', true)))
+      return timer(ms).pipe(mergeMap(() => failTransport('reset', true)))
     case 'dns':
     case 'tls':
-      return timer(ms).pipe(mergeMap(() => fail(kind)))
+      return timer(ms).pipe(mergeMap(() => failTransport(kind)))
     case 'not-found':
       return later(reply(404))
     case 'interim':
@@ -129,7 +129,7 @@ const arrive = ({ arrived }: HttpRequest, reply$: Observable<HttpReply>): Observ
 
 const respondInOutage = (kind: (typeof OUTAGES)[number], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
-  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
+  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? failTransport('connect') : of(reply(503)))))
 }
 
 const planOutages = (now: number, hosts: readonly Host[], random: Random) => {

@@ -28,7 +28,7 @@ const COUNTED = ['master', 'indices', 'deal']
 /** Lists that are compared with the stored one. Only that of the past actions is. */
 const COMPARED_ENDPOINTS = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']
 /** A shorter list may have been as short the day before. */
-const MIN_COMPARED = 5
+const MIN_COMPARED_RECORDS = 5
 const WITHOUT_COPIES = ['company_filings', 'lodr', 'circuit', 'eq_band_changes', 'master', 'indices', ...COMPARED_ENDPOINTS]
 const WITH_ISIN = ['fundamental', 'indicator', 'company_filings', 'lodr']
 const CANDLES = ['ohlcv', 'index_ohlcv']
@@ -42,7 +42,7 @@ export const falsify = (kind: WrongAnswer, parts: AnswerParts): string | undefin
     case 'cut': {
       const isCompared = isFollowing && COMPARED_ENDPOINTS.includes(endpoint) && !request.includes('"GT"')
       if (!COUNTED.includes(endpoint) && !isCompared) return undefined
-      return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED ? list : list.slice(0, list.length / 4)))
+      return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED_RECORDS ? list : list.slice(0, list.length / 4)))
     }
     case 'doubled':
       return WITHOUT_COPIES.includes(endpoint) ? changeList(text, (list) => list.flatMap((record) => [record, record])) : undefined

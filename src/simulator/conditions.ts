@@ -63,7 +63,7 @@ const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTa
   const hits = new Map<string, number>()
   return (target) => {
     for (const [index, fault] of faults.entries()) {
-      if (!isAimedAt(fault, target) || !isSelected(seed, fault, target)) continue
+      if (!isAimedAt(fault, target) || !isItemHit(seed, fault, target)) continue
       if (fault.times === undefined) return fault
       const item = [index, target.name, target.key].join('\u0000')
       const before = hits.get(item) ?? 0
@@ -78,7 +78,7 @@ const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTa
 const isAimedAt = ({ on, items }: Fault, { name, texts }: FaultTarget) =>
   (on === '*' || on === name) && (items === undefined || items.some((item) => texts.includes(item)))
 
-const isSelected = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
+const isItemHit = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
   rate >= 1 || createRandom(seed, 'fault', mode, name, key).next() < rate
 
 const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })], {

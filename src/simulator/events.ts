@@ -179,7 +179,7 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
       if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
       const isin = firstIsins.get(stock.ISIN) ?? stock.ISIN
       if (event.kind === 'isin-change') firstIsins.set(isin, isin).set(event.newIsin, isin)
-      return { stocks: applyEvent(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
+      return { stocks: applyToStocks(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
     },
   }
 }
@@ -221,7 +221,7 @@ const isEligible = (kind: StockEvent['kind'], { rank = 0, events = [] }: SampleS
   return (kind !== 'delisting' && kind !== 'surveillance-entry') || (rank >= STAYING_STOCKS && !isWatched)
 }
 
-const applyEvent = (event: StockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
+const applyToStocks = (event: StockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,

@@ -62,7 +62,7 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }:
   }
 }
 
-interface Reply {
+interface PendingReply {
   readonly response: ServerResponse
   readonly answer: SimulatedAnswer
   /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
@@ -70,7 +70,7 @@ interface Reply {
 }
 
 /** Sends the answer, or what the fault turns it into. */
-export const respond = (reply: Reply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
+export const respond = (reply: PendingReply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
 
 /** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
 const runAfter = (response: ServerResponse, ms: number, run: () => void): void => {
@@ -85,7 +85,7 @@ const runAfter = (response: ServerResponse, ms: number, run: () => void): void =
   }
 }
 
-const send = ({ response, answer, done }: Reply) => {
+const send = ({ response, answer, done }: PendingReply) => {
   writeHead(response, answer)
   done?.(answer.status)
   response.end(answer.body)
@@ -94,9 +94,10 @@ const send = ({ response, answer, done }: Reply) => {
 const writeHead = (response: ServerResponse, { status, type, body }: SimulatedAnswer) =>
   response.writeHead(status, { 'content-type': type, 'content-length': body.length })
 
-const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
+const sendText = (reply: PendingReply, type: string, text: string) =>
+  send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
 
-const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
+const faultResponses: Record<Fault['mode'], (reply: PendingReply, fault: Fault) => void> = {
   status: (reply, { status = 500, retryAfter }) => {
     if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
     send({ ...reply, answer: createJsonAnswer(status, { message: `status ${status}` }) })
@@ -129,7 +130,7 @@ const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void
   slow: (reply, { ms = 1_000 }) => runAfter(reply.response, ms, () => send(reply)),
 }
 
-const drip = (reply: Reply, ms: number, sent: number) => {
+const drip = (reply: PendingReply, ms: number, sent: number) => {
   const { response, answer, done } = reply
   const next = sent + 1
   if (next < answer.body.length) {

@@ -18,14 +18,14 @@ export interface SimulatorStats {
 }
 
 /** Limit of each list: violations, and unknown requests. */
-const MAX_NOTES = 1_000
+const MAX_LISTED = 1_000
 
 /** Counts requests and their outcomes. */
 export const createRequestLog = () => {
   const endpoints = new Map<string, EndpointStats>()
   const violations: string[] = []
   const unknown: string[] = []
-  const note = (list: string[], text: string) => void (list.length < MAX_NOTES && list.push(text))
+  const note = (list: string[], text: string) => void (list.length < MAX_LISTED && list.push(text))
   const statsOf = (name: string): EndpointStats => {
     const stats = endpoints.get(name) ?? { requests: 0, inFlight: 0, maxInFlight: 0, statuses: {}, items: {} }
     endpoints.set(name, stats)

@@ -75,7 +75,7 @@ const createCompanies = (seed: number, count: number): readonly Company[] => {
   return companies
 }
 
-const createUniqueSymbol = ([family, trade, form]: Words, usedSymbols: ReadonlySet<string>) => {
+const createUniqueSymbol = ([family, trade, form]: NameWords, usedSymbols: ReadonlySet<string>) => {
   const stem = `${family.slice(0, 6)}${trade.slice(0, 4)}`.toUpperCase()
   const longer = `${family.slice(0, 5)}${trade.slice(0, 3)}${form.slice(0, 2)}`.toUpperCase()
   let symbol = usedSymbols.has(stem) ? longer : stem
@@ -156,12 +156,12 @@ const sectorOf = new Map(
 const tradeNames = [...sectorOf.keys()].sort()
 const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
 
-type Words = readonly [family: string, trade: string, form: string]
+type NameWords = readonly [family: string, trade: string, form: string]
 
 const combinations = familyNames.length * tradeNames.length * companyForms.length
 export const MAX_COMPANIES = 50_000
 
-const pickWords = (number: number): Words => {
+const pickWords = (number: number): NameWords => {
   const family = familyNames[number % familyNames.length] ?? ''
   const trade = tradeNames[Math.floor(number / familyNames.length) % tradeNames.length] ?? ''
   const form = companyForms[Math.floor(number / (familyNames.length * tradeNames.length))] ?? ''

@@ -54,12 +54,11 @@ describe('simulated answers', () => {
   it('have earnings that fit the price, the P/E, the market cap and the sector of the stock', () => {
     const master = new Map(rowsOf(answer('master', undefined)).map((row) => [row.Isin, row]))
     const records = market.stocks.flatMap((stock) =>
-      rowsOf(answer('fundamental', { data: { isin: stock.ISIN } })).map((record) => ({
-        stock,
-        ...(record as Record<string, Record<string, string>>),
-      })),
+      rowsOf(answer('fundamental', { data: { isin: stock.ISIN } })).map(
+        (record) => [stock, record as Record<string, Record<string, string>>] as const,
+      ),
     )
-    for (const { stock, incomeStat_cq, TTM_cy, CV } of records) {
+    for (const [stock, { incomeStat_cq, TTM_cy, CV }] of records) {
       const pe = Number(CV?.PE)
       const addUp = (key: string): number =>
         (incomeStat_cq?.[key] ?? '')
