@@ -54,7 +54,6 @@ export const createBlobStore = (folder: string) => {
         () => readFile(path),
       )
     },
-    /** Removes a run with all its files. */
     removeRun: async (run: string): Promise<void> => {
       const path = join(root, run)
       // The run id comes from Redis: a wrong one must not remove anything outside of the shared folder.
@@ -83,7 +82,6 @@ const removeFolder = async (folder: string): Promise<void> => {
   await rm(folder, REMOVE_OPTIONS)
 }
 
-/** The data of an item's job: what a worker needs to process the item. */
 export interface ItemJobData {
   readonly run: string
   readonly item: Item
@@ -96,7 +94,6 @@ export type RequestCounts = readonly [requests: number, retries: number, rateLim
 
 export const NO_REQUESTS: RequestCounts = [0, 0, 0]
 
-/** Rows in a blob: their number, size and format. */
 export interface BlobFacts {
   readonly length: number
   readonly bytes: number

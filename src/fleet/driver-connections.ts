@@ -53,7 +53,6 @@ export const acquireDriverLease = async (
     previousRun,
     /** Records this run as the run of the fleet. Call it after the data of the previous run was removed. */
     startRun: () => redis.set(last, run),
-    /** Records that the run is finished. */
     finishRun: () => redis.del(last),
     /** Releases the lease, so that another driver can acquire it at once. */
     release: async () => {
@@ -80,7 +79,6 @@ export const connectDriver = async (options: DriverOptions, run: RunContext) => 
   const queues = createQueues(redis, address, version, packages)
   return {
     ...{ options, run, packages, redis, queues, readRefusal },
-    /** The streams that run. */
     names: run.plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
     blobs: createBlobStore(options.blobs),
     backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
@@ -108,7 +106,6 @@ const emitBackoff = ({ address, ms }: HostBackoff, run: RunContext): void => {
   )
 }
 
-/** Stops the driver: releases the lease and closes all connections. */
 export const closeDriver = async (driver: Driver): Promise<void> => {
   driver.watching.unsubscribe()
   driver.barriers?.stop()

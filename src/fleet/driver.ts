@@ -1,4 +1,4 @@
-import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
+import { from, interval, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
 import type { Engine, Executor } from '../engine/run.js'
 import { formatError, StorageError } from '../model/errors.js'
 import { getErrorCode } from '../storage/file-system.js'
@@ -9,7 +9,6 @@ import { BARRIERS, type Barriers, createBarriers, processOnFleet } from './proce
 import { clearQueues } from './queues.js'
 import { connectToRedis, loadPackages } from './redis.js'
 import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
-import { watchWorkers } from './worker-stats.js'
 
 /**
  * Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing.
@@ -74,7 +73,6 @@ const openDriver = async (
   }
 }
 
-/** Acquires the lease of the fleet, and removes what an earlier driver has left. */
 const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Promise<DriverLease> => {
   const { options, run, redis, queues, blobs } = driver
   const { record } = run.session
@@ -95,7 +93,6 @@ const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Pro
   return lease
 }
 
-/** Shares the earlier outputs and the facts of the run with the workers. */
 const shareRun = async ({ run: { plan, settings, accept, session }, blobs }: Driver): Promise<void> => {
   const { record } = session
   await shareFiles(settings.out, listReadableOutputs(plan, settings.exchange), blobs.toFolder(record.run))
@@ -110,7 +107,33 @@ const openBarriers = (driver: Driver): Barriers => {
   return driver.barriers
 }
 
-/** What a driver needs to hand out the items of its run. */
+const WORKER_COUNT_MS = 1_000
+
+/**
+ * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
+ * function emits that at once.
+ */
+const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStats, watching }: Driver): Promise<() => void> => {
+  let connected: readonly string[] | undefined
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected, readRefusal()) })
+  const countWorkers = async (): Promise<void> => {
+    const [first = ''] = names
+    connected = undefined
+    if (redis.status === 'ready') {
+      const workers = await queues.queue(first).getWorkers()
+      connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+      // It waits while Redis refuses it, and is sent again next time.
+      if (readRefusal() === undefined) void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
+    }
+    emitWorkers()
+  }
+  // The list is only displayed, and the next interval reads it again.
+  const tryToCountWorkers = (): Promise<void> => countWorkers().catch(ignoreError('count the workers'))
+  await tryToCountWorkers()
+  watching.add(interval(WORKER_COUNT_MS).subscribe(() => void tryToCountWorkers()))
+  return emitWorkers
+}
+
 interface PreparedRun {
   readonly lease: DriverLease
   readonly barriers: Barriers
@@ -118,7 +141,6 @@ interface PreparedRun {
   readonly emitWorkers: () => void
 }
 
-/** Hands the items of a prepared run to the workers. */
 const createFleetExecutor = (driver: Driver, { lease, barriers, emitWorkers }: PreparedRun): Executor => ({
   work: (stage) => (item$) =>
     item$.pipe(

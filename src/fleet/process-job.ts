@@ -45,9 +45,7 @@ export interface JobContext {
 
 interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
   readonly runs: Pick<ReturnType<typeof createWorkerRuns>, 'open'>
-  /** Called when the jobs of another run begin. */
   readonly onRun: (run: string) => void
-  /** Called if this worker cannot work for the run. */
   readonly fail: (error: unknown) => void
 }
 
@@ -71,7 +69,6 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
   }
 }
 
-/** Processes the jobs of one stream; each resolves to its outcome. */
 export const createJobProcessor = (stream: StreamDefinition, context: JobContext): ((job: ItemJob) => Promise<WorkerOutcome>) => {
   const { name: by, streams, queues, blobs, backoffs, stallDetector } = context
   const { bullmq } = context.packages
@@ -105,7 +102,6 @@ const failWhenReassigned = (job: ItemJob, { stalled$, lost$ }: Pick<JobContext, 
     mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
   )
 
-/** The addresses to which streams send their requests. */
 const listAddresses = (streams: readonly StreamDefinition[], settings: Settings): ReadonlySet<string> =>
   new Set(streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toHostAddress(settings, host))))
 

@@ -58,11 +58,9 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
         { jobId: id, attempts: 1_000 },
       )
       return {
-        /** The parent of each item job. */
         parent: { id, queue: queue.qualifiedName },
         /** Call this when all item jobs have been added. */
         close,
-        /** Resolves when all items have finished. */
         reached: Promise.race([isReached, lost(id)]),
         /** The outcomes of the items by job id, in pages. */
         outcomes: async function* () {

@@ -68,7 +68,6 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
     },
     /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
     publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
-    /** Removes the published number. */
     clearWorkerCount: () => redis.del(countKey),
     /** The number that the driver published in the last 5 s; undefined without a driver. */
     readWorkerCount: async (): Promise<number | undefined> => {
@@ -110,7 +109,6 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
   }
 }
 
-/** Removes queues with all their jobs. */
 export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
   const clear = (name: string): Promise<void> => queues.queue(name).obliterate({ force: true })
   // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no

@@ -4,7 +4,6 @@ import { ignoreError } from './ignore-error.js'
 
 /** The back-off of a host, for the whole fleet. */
 export interface HostBackoff {
-  /** The base address of the host. */
   readonly address: string
   /**
    * Grows with each back-off, even after Redis has forgotten the last one. A 429 to a request of an earlier generation is a late reply: it
@@ -91,7 +90,6 @@ export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (ba
     for (const address of known.keys()) void readBackoff(address).catch(ignoreError('read a back-off'))
   })
   return {
-    /** The known state of a host. */
     find: (address: string): HostBackoff => {
       const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
       return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }

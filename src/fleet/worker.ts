@@ -129,7 +129,6 @@ const connectWorker = async (
   }
 }
 
-/** Takes the jobs of one stream from its queue. */
 const openStreamWorker = (
   stream: StreamDefinition,
   connected: ConnectedWorker,

@@ -211,7 +211,6 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
 }
 
-/** Clock jumps and further starts while a run lasts. */
 const planInterventions = (
   { world, plan, kinds }: SeedContext,
   { time }: Scenario,

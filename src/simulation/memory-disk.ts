@@ -190,7 +190,6 @@ const createDescriptors = (volume: Volume) => {
   return { open, find, calls }
 }
 
-/** The calls that read or write whole files. */
 const createContentCalls = ({ find, calls: { openSync, writeSync, closeSync } }: Descriptors, generation: number) => {
   const withFile = <T>(file: string | number, flags: string, act: (fd: number) => T): T => {
     if (typeof file === 'number') return act(file)

@@ -6,7 +6,7 @@ import { TransportError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import type { Random, SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
-import { createAnswerCache } from '../simulator/answers.js'
+import { buildAnswer } from '../simulator/answers.js'
 import { createRateLimits } from '../simulator/conditions.js'
 import { createRouter } from '../simulator/router.js'
 import { falsify, WRONG_ANSWERS, type WrongAnswer } from './wrong-answers.js'
@@ -42,7 +42,6 @@ export interface NetworkOptions {
   readonly answer: ReturnType<typeof createAnswers>
   /** The most requests at once, by endpoint. */
   readonly limits: ReadonlyMap<string, number>
-  /** The kinds of faults that occur. */
   readonly kinds: ReadonlySet<string>
   /** The share of requests that something happens to. */
   readonly share: number
@@ -65,13 +64,12 @@ const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = f
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
 export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket) => {
   const route = createRouter(endpoints)
-  const answer = createAnswerCache(0)
   const create = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
-    const { status, body: bytes, broken } = answer(request.endpoint, request.key, request.input, market)
+    const { status, body: bytes, broken } = buildAnswer(request.endpoint, request.input, market)
     if (broken !== undefined) throw new Error(broken)
     return { reply: reply(status, bytes), endpoint: request.endpoint.name }
   }
@@ -233,7 +231,6 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     })
   return {
     transport,
-    /** How many faults of each kind it has made. */
     faults,
     /** Requests that no run may send: too many at once, or before a pause is over. */
     violations: requestCheck.violations,

@@ -73,7 +73,6 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     ...{ time, streams, sessions, settings },
     /** What was planted, by the day from which on the answers show it. */
     planted,
-    /** The provider of a session. */
     open,
     expect: create(0),
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
@@ -99,5 +98,4 @@ const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string,
   return limits
 }
 
-/** The files of the output folder. */
 export const filesOf = ({ disk }: World): Files => disk.files(ROOT)

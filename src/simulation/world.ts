@@ -33,7 +33,6 @@ export interface SimulatedRun {
   readonly journaled?: ReadonlyMap<string, number>
   /** The files of the history that are gone or differ from those before. */
   readonly overwritten: readonly string[]
-  /** How many calls of the disk failed. */
   readonly diskFaults: number
   /** What the process still holds after its end; nothing if it was killed. */
   readonly left: { readonly timers: number; readonly descriptors: number }
@@ -55,7 +54,6 @@ interface StartOptions {
   readonly kill?: Kill | undefined
   /** What happens meanwhile, and when, in milliseconds after the start. */
   readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined
-  /** The time until the next start. */
   readonly pauseMs?: number
 }
 
@@ -64,7 +62,6 @@ interface WorldOptions {
   readonly random: Random
   readonly streams: readonly StreamDefinition[]
   readonly settings: SettingsInput
-  /** What the disk does to a call. */
   readonly fault?: Parameters<typeof createMemoryDisk>[0]['fault']
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
@@ -93,7 +90,6 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   /** The command, started in the present process. */
   const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
   const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
-  /** Runs the command once, and lets time pass. */
   const run = async (network: Network, { kill: planned, interventions = [], pauseMs = 0 }: StartOptions = {}): Promise<SimulatedRun> => {
     network.connect()
     time.takePeak()
@@ -191,14 +187,12 @@ const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, reado
   )
 }
 
-/** The files of all records of the history, by path. */
 const listHistoryFiles = ({ files }: MemoryDisk): Files =>
   new Map([...files(`${ROOT}/.scripstream/history`)].filter(([path]) => /^\d/.test(path)))
 
 const listOverwritten = (before: Files, after: Files): readonly string[] =>
   [...before].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
 
-/** Describes how a start ended, with its problems. */
 export const describeRunEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {
   const problems = Object.entries(report?.scripts ?? {}).flatMap(([name, script]) =>
     script.problems.map(({ reason }) => `${name}: ${reason}`),

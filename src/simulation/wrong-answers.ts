@@ -9,21 +9,17 @@ export const WRONG_ANSWERS = [
 ] as const
 export type WrongAnswer = (typeof WRONG_ANSWERS)[number]
 
-/** What a wrong answer is made of. */
 interface AnswerParts {
   readonly endpoint: string
-  /** The body of the request. */
   readonly request: string
   readonly text: string
   /** The answer to the request before it, of another stock, to the same endpoint. */
   readonly other?: string | undefined
-  /** Whether there are files of an earlier session. */
   readonly isFollowing: boolean
   /** The symbols whose earlier candles the provider changes, or that have none: a history of theirs is compared with nothing. */
   readonly unsteady: ReadonlySet<string>
 }
 
-/** Lists that state their total. */
 const COUNTED = ['master', 'indices', 'deal']
 /** Lists that are compared with the stored one. Only that of the past actions is. */
 const COMPARED_ENDPOINTS = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']

@@ -2,7 +2,6 @@ import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 
-/** A complete answer, ready to send. */
 export interface SimulatedAnswer {
   readonly status: number
   readonly type: string
@@ -17,11 +16,13 @@ export const createJsonAnswer = (status: number, value: unknown): SimulatedAnswe
   body: Buffer.from(JSON.stringify(value)),
 })
 
+const MAX_CACHED_BYTES = 256e6
+
 /**
- * Answers from an endpoint's sample, with a cache of up to `maxBytes`. A full cache evicts nothing: a repeated run sends the same requests
- * in the same order, and a cache that evicts the oldest would miss every time. A new `asOf` empties it.
+ * Answers from an endpoint's sample, with a cache. A full cache evicts nothing: a repeated run sends the same requests in the same order, and
+ * a cache that evicts the oldest would miss every time. A new `asOf` empties it.
  */
-export const createAnswerCache = (maxBytes: number) => {
+export const createAnswerCache = () => {
   let cache = new Map<string, SimulatedAnswer>()
   let bytes = 0
   let asOf: number | undefined
@@ -35,7 +36,7 @@ export const createAnswerCache = (maxBytes: number) => {
     const cached = cache.get(id)
     if (cached) return cached
     const answer = buildAnswer(endpoint, input, market)
-    if (bytes + answer.body.length <= maxBytes) {
+    if (bytes + answer.body.length <= MAX_CACHED_BYTES) {
       cache.set(id, answer)
       bytes += answer.body.length
     }
@@ -43,7 +44,7 @@ export const createAnswerCache = (maxBytes: number) => {
   }
 }
 
-const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
+export const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
   try {
     if (endpoint.sample === undefined) return createJsonAnswer(501, { message: `${endpoint.name} has no sample` })
     const sample = endpoint.sample(input, market)

@@ -14,7 +14,6 @@ type Limit = Readonly<z.output<typeof RateLimit>>
 /** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
 export type Limits = Readonly<Record<string, Limit | undefined>>
 
-/** The schema of the limits of the hosts of these endpoints. */
 export const createLimitsSchema = (endpoints: readonly AnyEndpoint[]): z.ZodType<Limits> =>
   z.partialRecord(z.enum([...listEndpointHosts(endpoints), '*']), RateLimit)
 
@@ -50,7 +49,6 @@ export type Fault = Readonly<z.output<typeof Fault>>
 
 /** A request, as far as faults select by it. */
 interface FaultTarget {
-  /** Name of the endpoint. */
   readonly name: string
   /** Identifies the item among the requests of one endpoint. */
   readonly key: string
@@ -87,7 +85,6 @@ const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number
 /** Milliseconds before each answer; a plain number varies by a quarter up and down. */
 export type Latency = Readonly<z.output<typeof LatencySchema>>
 
-/** The schema of a list of faults of these endpoints. */
 export const createFaultsSchema = (endpoints: readonly { readonly name: string }[]): z.ZodType<readonly Fault[]> =>
   z.array(Fault.extend({ on: z.enum([...new Set(endpoints.map(({ name }) => name)), '*']) })).readonly()
 

@@ -17,7 +17,6 @@ const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
   'surveillance-entry': 'surveillance-exit',
 }
 
-/** Every kind of event. */
 export const eventKinds = [
   ...ownKinds,
   ...(['isin-change', 'surveillance-exit', 'holiday', 'weekend-session', 'frozen-provider'] as const),
@@ -38,25 +37,12 @@ interface Listed {
   readonly bySid: ReadonlyMap<string, SampleStock>
 }
 
-export interface EventPlan {
-  /** The listed stocks as of the session with this index in the calendar. */
-  listedAt(session: number): Listed
-  /** The instant as of which the candles are answered. */
-  candlesAsOf(asOf: number): number
-  /** The first ISIN of the company that has this one now; another text is returned as it is. */
-  toFirstIsin<T extends string | number>(text: T): T | string
-  /** The events of the days from `from` to `to`, oldest first. */
-  plan(from: Day, to: Day): readonly PlantedEvent[]
-}
-
 interface PlanOptions {
   readonly seed: number
   readonly calendar: TradingCalendar
   /** The index of the session before the first one with events. */
   readonly anchor: number
-  /** The stocks before the first event. */
   readonly stocks: readonly SampleStock[]
-  /** Absent for a market without events. */
   readonly events?: EventOptions | undefined
 }
 
@@ -78,7 +64,7 @@ const STAYING_STOCKS = 5
  * The events of a market, planned session by session from the seed alone: the same options give the same plan in every process, whatever
  * was requested before. No event of a stock becomes visible while the provider is frozen.
  */
-export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions): EventPlan => {
+export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions) => {
   const { kinds = eventKinds, perSession = DEFAULT_PER_SESSION } = events ?? { kinds: [] }
   const own = ownKinds.filter((kind) => [kind, followers[kind]].some((one) => one !== undefined && kinds.includes(one)))
   const period = Math.max(1, Math.round(own.length / perSession))
@@ -112,13 +98,17 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
     return sessions[place] as Listed
   }
   return {
+    /** The listed stocks as of the session with this index in the calendar. */
     listedAt,
-    candlesAsOf: (asOf) => {
+    /** The instant as of which the candles are answered. */
+    candlesAsOf: (asOf: number): number => {
       const freeze = findFreeze(calendar.lastOpened(asOf))
       return freeze ? toInstant(days[freeze.first - 1] ?? '', SESSION_END) : asOf
     },
+    /** The first ISIN of the company that has this one now; another text is returned as it is. */
     toFirstIsin: planter.toFirstIsin,
-    plan: (from, to) => {
+    /** The events of the days from `from` to `to`, oldest first. */
+    plan: (from: Day, to: Day): readonly PlantedEvent[] => {
       const [start, end] = [lowerBound(days, from), lowerBound(days, `${to}~`)]
       listedAt(end - 1)
       const freezes = days.slice(start, end).flatMap((day, place) => {
@@ -135,7 +125,6 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
 interface PlanterOptions {
   readonly seed: number
   readonly days: readonly Day[]
-  /** How many stocks were listed before the first event. */
   readonly count: number
   readonly kinds: readonly PlantedEvent['kind'][]
   readonly findFreeze: ReturnType<typeof createFreezes>

@@ -8,7 +8,6 @@ import { collectTexts, createRouter, type IncomingRequest, type RouteResult } fr
 
 interface HandlerOptions {
   readonly endpoints: readonly AnyEndpoint[]
-  readonly cacheBytes: number
   readonly conditions: ReturnType<typeof createConditions>
   readonly requestLog: ReturnType<typeof createRequestLog>
 }
@@ -16,10 +15,9 @@ interface HandlerOptions {
 type Accepted = Extract<RouteResult, { kind: 'accepted' }>
 type Done = (status: number | string) => void
 
-/** Answers the requests of a collector, and records each one. */
-export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }: HandlerOptions) => {
+export const createHandler = ({ endpoints, conditions, requestLog }: HandlerOptions) => {
   const route = createRouter(endpoints)
-  const findAnswer = createAnswerCache(cacheBytes)
+  const findAnswer = createAnswerCache()
 
   const begin = (name: string, key: string, response: ServerResponse): Done => {
     const done = requestLog.begin(name, key)
@@ -69,7 +67,6 @@ interface PendingReply {
   readonly done?: Done
 }
 
-/** Sends the answer, or what the fault turns it into. */
 export const respond = (reply: PendingReply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
 
 /** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */

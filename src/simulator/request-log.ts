@@ -17,10 +17,8 @@ export interface SimulatorStats {
   readonly unknown: readonly string[]
 }
 
-/** Limit of each list: violations, and unknown requests. */
 const MAX_LISTED = 1_000
 
-/** Counts requests and their outcomes. */
 export const createRequestLog = () => {
   const endpoints = new Map<string, EndpointStats>()
   const violations: string[] = []

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { AnyEndpoint } from '../http/endpoint.js'
 
-/** A request as it arrived. */
 export interface IncomingRequest {
   readonly method: string
   /** From the path on, the host's prefix first. */
@@ -39,7 +38,6 @@ export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: Inco
   }
 }
 
-/** All strings and numbers in an input, as strings. */
 export const collectTexts = (input: unknown): readonly string[] => {
   if (typeof input === 'string' || typeof input === 'number') return [String(input)]
   return typeof input === 'object' && input !== null ? Object.values(input).flatMap(collectTexts) : []

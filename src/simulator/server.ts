@@ -32,8 +32,6 @@ export interface SimulatorOptions {
   readonly candleDays?: number | undefined
   /** Plans events such as splits, renames and late filings; `true` for all kinds. */
   readonly events?: boolean | EventOptions | undefined
-  /** Size limit of the answer cache; 256 MB if absent. */
-  readonly cacheBytes?: number | undefined
 }
 
 /** A running simulator of the provider, until it is closed. */
@@ -90,7 +88,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     'GET /__stats': () => createJsonAnswer(200, requestLog.read()),
     'POST /__control': (body) => applyControl(control, body),
   }
-  const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, requestLog })
+  const handle = createHandler({ endpoints: options.endpoints, conditions, requestLog })
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const { method = '', url = '', headers } = request
     const answerOwn = own[`${method} ${url}`]
@@ -121,7 +119,7 @@ const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape }
   const events = z.union([z.boolean(), z.strictObject({ kinds, perSession: z.number().positive().max(10).optional() })]).optional()
   const schema = z.object({
     ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional(), events },
-    ...{ stocks: count, seed: count, port: count, candleDays: count, cacheBytes: count },
+    ...{ stocks: count, seed: count, port: count, candleDays: count },
   })
   checkOptionNames(options, schema.shape)
   parseOptions(schema, options, 'the simulator has invalid options')

@@ -15,7 +15,7 @@ import { streams } from '../../streams/registry.js'
 import { SETTINGS } from '../streams/support.js'
 
 const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-const findAnswer = createAnswerCache(0)
+const findAnswer = createAnswerCache()
 
 /** The simulator's answer to a request. */
 const send = (request: IncomingRequest, market: SampleMarket) => {
