@@ -1,11 +1,11 @@
-import { from, interval, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
-import type { Engine, Executor } from '../engine/run.js'
+import { from, interval, merge, mergeMap, Observable, pipe, tap, toArray } from 'rxjs'
+import type { Engine, Executor, Stage } from '../engine/run.js'
 import { formatError, StorageError } from '../model/errors.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { acquireDriverLease, closeDriver, connectDriver, type Driver, type DriverLease, type DriverOptions } from './driver-connections.js'
 import { ignoreError } from './ignore-error.js'
 import { type FleetOptions, readFleetAddress } from './options.js'
-import { BARRIERS, type Barriers, createBarriers, processOnFleet } from './process-stage.js'
+import { BARRIERS, createBarriers, processOnFleet, type StageDependencies } from './process-stage.js'
 import { clearQueues } from './queues.js'
 import { connectToRedis, loadPackages } from './redis.js'
 import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
@@ -61,10 +61,17 @@ const openDriver = async (
   try {
     const lease = await acquireFleet(driver, fail)
     await shareRun(driver)
-    const barriers = openBarriers(driver)
+    // Opens the connections of the queue events early.
+    for (const stream of driver.names) driver.queues.events(stream)
+    const barriers = createBarriers(driver.queues, run.session.record.run, driver.packages, options.address.shown)
+    driver.barriers = barriers
     driver.isRunning = true
     const emitWorkers = await watchWorkers(driver)
-    return { executor: createFleetExecutor(driver, { lease, barriers, emitWorkers }), close: () => closeDriver(driver) }
+    const executor: Executor = {
+      work: (stage) => handOutStage(stage, { ...driver, barriers }, emitWorkers),
+      finish: () => from(finishOnFleet(driver, lease)),
+    }
+    return { executor, close: () => closeDriver(driver) }
   } catch (error) {
     await closeDriver(driver)
     throw getErrorCode(error) === undefined
@@ -99,14 +106,6 @@ const shareRun = async ({ run: { plan, settings, accept, session }, blobs }: Dri
   await writeRunFile({ run: record.run, asOf: record.asOf, accept: [...accept], settings }, blobs)
 }
 
-const openBarriers = (driver: Driver): Barriers => {
-  const { options, run, names, queues, packages } = driver
-  // Opens the connections of the queue events early.
-  for (const stream of names) queues.events(stream)
-  driver.barriers = createBarriers(queues, run.session.record.run, packages, options.address.shown)
-  return driver.barriers
-}
-
 const WORKER_COUNT_MS = 1_000
 
 /**
@@ -134,29 +133,20 @@ const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStat
   return emitWorkers
 }
 
-interface PreparedRun {
-  readonly lease: DriverLease
-  readonly barriers: Barriers
-  /** Called at the end of each stage. */
-  readonly emitWorkers: () => void
-}
-
-const createFleetExecutor = (driver: Driver, { lease, barriers, emitWorkers }: PreparedRun): Executor => ({
-  work: (stage) => (item$) =>
-    item$.pipe(
-      // The barrier needs the complete list.
-      toArray(),
-      mergeMap((items) => {
-        const earlier = items.map((item) => stage.findStored(item))
-        const remaining = items.filter((_, index) => earlier[index] === undefined)
-        return merge(
-          from(earlier.filter((outcome) => outcome !== undefined)),
-          processOnFleet(stage, remaining, { ...driver, barriers }).pipe(tap({ complete: emitWorkers })),
-        )
-      }),
-    ),
-  finish: () => from(finishOnFleet(driver, lease)),
-})
+/** Hands the items of a stage to the workers, except those with a stored outcome. */
+const handOutStage = (stage: Stage, dependencies: StageDependencies, onEnd: () => void): ReturnType<Executor['work']> =>
+  pipe(
+    // The barrier needs the complete list.
+    toArray(),
+    mergeMap((items) => {
+      const earlier = items.map((item) => stage.findStored(item))
+      const remaining = items.filter((_, index) => earlier[index] === undefined)
+      return merge(
+        from(earlier.filter((outcome) => outcome !== undefined)),
+        processOnFleet(stage, remaining, dependencies).pipe(tap({ complete: onEnd })),
+      )
+    }),
+  )
 
 /** Removes the data of a finished run, so that the fleet is free for the next one. */
 const finishOnFleet = async (driver: Driver, lease: DriverLease): Promise<void> => {

@@ -6,16 +6,14 @@ import type { createConditions, Fault } from './conditions.js'
 import type { createRequestLog } from './request-log.js'
 import { collectTexts, createRouter, type IncomingRequest, type RouteResult } from './router.js'
 
-interface HandlerOptions {
-  readonly endpoints: readonly AnyEndpoint[]
-  readonly conditions: ReturnType<typeof createConditions>
-  readonly requestLog: ReturnType<typeof createRequestLog>
-}
-
 type Accepted = Extract<RouteResult, { kind: 'accepted' }>
 type Done = (status: number | string) => void
 
-export const createHandler = ({ endpoints, conditions, requestLog }: HandlerOptions) => {
+export const createHandler = (
+  endpoints: readonly AnyEndpoint[],
+  conditions: ReturnType<typeof createConditions>,
+  requestLog: ReturnType<typeof createRequestLog>,
+) => {
   const route = createRouter(endpoints)
   const findAnswer = createAnswerCache()
 
@@ -29,8 +27,6 @@ export const createHandler = ({ endpoints, conditions, requestLog }: HandlerOpti
     if (answer.broken) requestLog.violation(answer.broken)
     respond({ response, answer, done }, conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }))
   }
-  const refuse = ({ retryAfter }: { retryAfter?: number | string | undefined }, response: ServerResponse, done: Done) =>
-    respond({ response, answer: createJsonAnswer(429, {}), done }, { on: '*', mode: 'status', status: 429, retryAfter })
 
   /** An input schema that throws is a bug of the endpoint: it is reported, and the simulator goes on. */
   const routeSafely = (request: IncomingRequest): RouteResult => {
@@ -54,7 +50,12 @@ export const createHandler = ({ endpoints, conditions, requestLog }: HandlerOpti
       const done = begin(routed.endpoint.name, routed.key, response)
       const limit = conditions.findExceededLimit(routed.endpoint.host)
       runAfter(response, conditions.computeLatency(routed.endpoint.name, routed.key), () =>
-        limit ? refuse(limit, response, done) : reply(routed, request.url, response, done),
+        limit
+          ? respond(
+              { response, answer: createJsonAnswer(429, {}), done },
+              { on: '*', mode: 'status', status: 429, retryAfter: limit.retryAfter },
+            )
+          : reply(routed, request.url, response, done),
       )
     }
   }

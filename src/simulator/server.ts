@@ -88,7 +88,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     'GET /__stats': () => createJsonAnswer(200, requestLog.read()),
     'POST /__control': (body) => applyControl(control, body),
   }
-  const handle = createHandler({ endpoints: options.endpoints, conditions, requestLog })
+  const handle = createHandler(options.endpoints, conditions, requestLog)
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const { method = '', url = '', headers } = request
     const answerOwn = own[`${method} ${url}`]

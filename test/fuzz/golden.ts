@@ -23,7 +23,7 @@ const market = createMarket({ seed: 1, stocks: 8, asOf: EVENING, exchange: 'NSE'
 /** Collects every whole answer of a run in which the named endpoints fail. */
 const answersWithout = async (failing: readonly string[]): Promise<readonly Golden[]> => {
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
+  const answer = createAnswerCache()
   const golden: Golden[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     const { hostname, pathname, search } = new URL(url)

@@ -15,7 +15,7 @@ const ZONES = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Pacific/Kiritimati']
 const runAt = async (asOf: number): Promise<unknown> => {
   const market = createMarket({ seed: 1, stocks: 5, asOf, exchange: 'NSE', candleDays: 5 })
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
+  const answer = createAnswerCache()
   const requests: string[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     requests.push(`${url} ${body}`)
