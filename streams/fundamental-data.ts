@@ -4,7 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
-import type { Random, SampleStock, StockEvent } from '../src/model/market.js'
+import type { PlannedStockEvent, Random, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row, readText, toNumber } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
@@ -172,7 +172,7 @@ const sampleIncome = (
 }
 
 /** The income with the profits that planned events restate. */
-const restate = (income: Row, events: readonly StockEvent[]): Row => {
+const restate = (income: Row, events: readonly PlannedStockEvent[]): Row => {
   const factors = QUARTERS.split('|').map((quarter) =>
     events.reduce((all, event) => (event.kind === 'restated-quarter' && event.quarter === quarter ? all * event.factor : all), 1),
   )

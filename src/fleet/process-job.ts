@@ -51,8 +51,8 @@ interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
 
 /** Opens the run of each job, and reads the back-offs of its hosts. */
 export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpenerOptions): RunOpener => {
-  const loadBackoffs = createBackoffLoader(streams, backoffs)
-  let current = ''
+  let [announced, loading]: [string, Promise<unknown>] = ['', Promise.resolve()]
+  let loaded: WorkerRun | undefined
   return async (run, isQueued) => {
     const workerRun = await runs.open(run).catch(async (error: unknown) => {
       // A driver of another run removes the queues and the folder of the previous run.
@@ -60,11 +60,15 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
       fail(error)
       throw error
     })
-    if (current !== run) {
-      current = run
-      onRun(run)
+    if (announced !== run) onRun(run)
+    announced = run
+    if (loaded !== workerRun) {
+      loaded = workerRun
+      loading = Promise.all([...listAddresses(streams, workerRun.settings)].map(backoffs.load))
+      // The item gets the error, and the next item reads the back-offs again.
+      loading.catch(() => (loaded = undefined))
     }
-    await loadBackoffs(workerRun)
+    await loading
     return workerRun
   }
 }
@@ -104,24 +108,6 @@ const failWhenReassigned = (job: ItemJob, { stalled$, lost$ }: Pick<JobContext, 
 
 const listAddresses = (streams: readonly StreamDefinition[], settings: Settings): ReadonlySet<string> =>
   new Set(streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toHostAddress(settings, host))))
-
-/** Reads the back-offs of all hosts of the streams once for each run. */
-const createBackoffLoader = (
-  streams: readonly StreamDefinition[],
-  backoffs: Pick<SharedBackoffs, 'load'>,
-): ((workerRun: WorkerRun) => Promise<unknown>) => {
-  let loaded: readonly [WorkerRun, Promise<unknown>] | undefined
-  return (workerRun) => {
-    if (loaded?.[0] === workerRun) return loaded[1]
-    const loading = Promise.all([...listAddresses(streams, workerRun.settings)].map(backoffs.load))
-    loaded = [workerRun, loading]
-    // The item gets the error, and the next item reads the back-offs again.
-    loading.catch(() => {
-      if (loaded?.[1] === loading) loaded = undefined
-    })
-    return loading
-  }
-}
 
 /** Pauses the queues of the streams that send requests to a host, as long as it backs off. */
 const pauseQueues = async (

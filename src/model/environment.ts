@@ -5,10 +5,10 @@ import { findClosest, findNearMatch } from './text.js'
 /** Streams, as far as their endpoints name hosts. */
 type HostUsers = readonly { readonly endpoints: readonly { readonly host: Host }[] }[]
 
-type Variables = Readonly<Record<string, string | undefined>>
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** The settings in environment variables; empty variables do not count. */
-export const readEnvironment = (env: Variables, streams: HostUsers): Row => {
+export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): Row => {
   const values: Record<string, unknown> = {}
   for (const [setting, variable] of Object.entries(environmentNames)) {
     const text = env[variable]?.trim() ?? ''
@@ -67,7 +67,7 @@ const parseJson = (text: string): unknown => {
 const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPSTREAM_|_/g, '')
 
 /** A warning for each variable that looks like a misspelt one of ours. */
-export const findMisspeltVariables = (env: Variables, streams: HostUsers): readonly string[] => {
+export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUsers): readonly string[] => {
   const known = [
     ...Object.values(environmentNames),
     ...listStreamHosts(streams).map(toAddressVariable),

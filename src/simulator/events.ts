@@ -1,4 +1,4 @@
-import type { PlantedEvent, Random, SampleStock, StockEvent } from '../model/market.js'
+import type { PlannedStockEvent, PlantedEvent, Random, SampleStock } from '../model/market.js'
 import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
@@ -9,10 +9,10 @@ const ownKinds = [
   ...['split', 'bonus', 'rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing'],
   ...['surveillance-entry', 'rewritten-history'],
 ] as readonly OwnKind[]
-type OwnKind = Exclude<StockEvent['kind'], 'isin-change' | 'surveillance-exit'>
+type OwnKind = Exclude<PlannedStockEvent['kind'], 'isin-change' | 'surveillance-exit'>
 
 /** Kinds of events that follow another one. */
-const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
+const followers: Partial<Record<PlannedStockEvent['kind'], PlannedStockEvent['kind']>> = {
   split: 'isin-change',
   'surveillance-entry': 'surveillance-exit',
 }
@@ -48,7 +48,7 @@ interface PlanOptions {
 
 /** An event that is to happen in a session from `from` on, to a certain stock if it follows another event. */
 interface Due {
-  readonly kind: StockEvent['kind']
+  readonly kind: PlannedStockEvent['kind']
   readonly from: number
   readonly rank?: number | undefined
 }
@@ -133,7 +133,7 @@ interface PlanterOptions {
 /** Chooses the stock and the numbers of each event, and changes the stocks. */
 const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions) => {
   const nextLive = (session: number): number => (findFreeze(session) === undefined ? session : nextLive(session + 1))
-  const planted: StockEvent[] = []
+  const planted: PlannedStockEvent[] = []
   const firstIsins = new Map<string, string>()
   const quietUntil = new Map<number, number>()
   const details = createDetails(days, nextLive)
@@ -147,14 +147,14 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
     const candidates = stocks.filter((stock) => stock.listedOn <= old && isQuiet(stock) && isEligible(kind, stock))
     return candidates[createRandom(seed, 'event-stock', kind, session).int(0, candidates.length - 1)]
   }
-  const findFollower = (event: StockEvent, session: number, rank: number): Due | undefined => {
+  const findFollower = (event: PlannedStockEvent, session: number, rank: number): Due | undefined => {
     const kind = followers[event.kind]
     if (kind === undefined || !kinds.includes(kind)) return undefined
     const wait = createRandom(seed, 'event-follower', kind, session)
     return { kind, from: kind === 'isin-change' ? lowerBound(days, event.day) + wait.int(0, 2) : session + wait.int(20, 60), rank }
   }
   return {
-    planted: planted as readonly StockEvent[],
+    planted: planted as readonly PlannedStockEvent[],
     toFirstIsin: <T extends string | number>(text: T): T | string => firstIsins.get(String(text)) ?? text,
     plant: (due: Due, session: number, stocks: readonly SampleStock[]) => {
       const stock = chooseStock(due, session, stocks)
@@ -162,7 +162,7 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
       const base = { kind: due.kind, day: days[session] ?? '', symbol: stock.Symbol, isin: stock.ISIN }
       const random = createRandom(seed, 'event-details', due.kind, session)
       const isTaken = (text: string) => firstIsins.has(text) || stocks.some((one) => one.ISIN === text || one.Symbol === text)
-      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as StockEvent
+      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as PlannedStockEvent
       planted.push(event)
       const end = lowerBound(days, 'adjustedOn' in event && event.adjustedOn ? event.adjustedOn : event.day)
       if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
@@ -205,12 +205,12 @@ const createListings = (seed: number, count: number) => {
   }
 }
 
-const isEligible = (kind: StockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
+const isEligible = (kind: PlannedStockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
   const isWatched = events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
   return (kind !== 'delisting' && kind !== 'surveillance-entry') || (rank >= STAYING_STOCKS && !isWatched)
 }
 
-const applyToStocks = (event: StockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
+const applyToStocks = (event: PlannedStockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,
@@ -250,10 +250,10 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
     filedAt: `${dayAt(session - age)} 18:30:00`,
     newsId: `${isin.toLowerCase()}-${kind}-${dayAt(session)}`,
   })
-  return (kind: StockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
+  return (kind: PlannedStockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
     const count = counts.get(kind) ?? 0
     counts.set(kind, count + 1)
-    const details: Readonly<Record<StockEvent['kind'], () => Details>> = {
+    const details: Readonly<Record<PlannedStockEvent['kind'], () => Details>> = {
       split: () => createSplit(random.pick([2, 5, 10]), random, session, count),
       bonus: () => createSplit(2, random, session, count + 1),
       rename: () => ({ newSymbol: createNewSymbol(stock.Symbol, isTaken) }),

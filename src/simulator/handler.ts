@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
-import { createAnswerCache, createJsonAnswer, type SimulatedAnswer } from './answers.js'
+import { buildAnswer, createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import type { createConditions, Fault } from './conditions.js'
 import type { createRequestLog } from './request-log.js'
 import { collectTexts, createRouter, type IncomingRequest, type RouteResult } from './router.js'
@@ -15,7 +15,6 @@ export const createHandler = (
   requestLog: ReturnType<typeof createRequestLog>,
 ) => {
   const route = createRouter(endpoints)
-  const findAnswer = createAnswerCache()
 
   const begin = (name: string, key: string, response: ServerResponse): Done => {
     const done = requestLog.begin(name, key)
@@ -23,7 +22,7 @@ export const createHandler = (
     return done
   }
   const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
-    const answer = findAnswer(endpoint, key, input, conditions.market())
+    const answer = buildAnswer(endpoint, input, conditions.market())
     if (answer.broken) requestLog.violation(answer.broken)
     respond({ response, answer, done }, conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }))
   }

@@ -8,7 +8,7 @@ import type { SampleMarket } from '../model/market.js'
 import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type Settings, toAddressVariable } from '../model/settings.js'
 import { checkOptionNames, parseOptions } from '../model/settings-issues.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
-import { type Control, createConditions, createControlSchema, type Fault, type Latency, type Limits } from './conditions.js'
+import { type Control, createConditions, createControlSchema, type Fault, type Limits } from './conditions.js'
 import { type EventOptions, eventKinds } from './events.js'
 import { createHandler, respond } from './handler.js'
 import { createTimeline, type Timeline } from './market.js'
@@ -20,7 +20,8 @@ export interface SimulatorOptions {
   /** Number of listed stocks; 500 if absent. */
   readonly stocks?: number | undefined
   readonly seed?: number | undefined
-  readonly latencyMs?: Latency | undefined
+  /** Milliseconds before each answer, varied by a quarter up and down; 0 if absent. */
+  readonly latencyMs?: number | undefined
   readonly faults?: readonly Fault[] | undefined
   /** The rate limit of each host; unlimited if absent. */
   readonly limits?: Limits | undefined

@@ -8,20 +8,19 @@ import { groupBy } from '../../src/model/map.js'
 import type { PlantedEvent, SampleMarket } from '../../src/model/market.js'
 import { isRow, type Row, readText } from '../../src/model/row.js'
 import { addDays, toDay, toInstant } from '../../src/model/trading-day.js'
-import { createAnswerCache } from '../../src/simulator/answers.js'
+import { buildAnswer } from '../../src/simulator/answers.js'
 import { createTimeline } from '../../src/simulator/market.js'
 import { createRouter, type IncomingRequest } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { SETTINGS } from '../streams/support.js'
 
 const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-const findAnswer = createAnswerCache()
 
 /** The simulator's answer to a request. */
 const send = (request: IncomingRequest, market: SampleMarket) => {
   const routed = route(request)
   if (routed.kind !== 'accepted') throw new Error(`${request.method} ${request.url} is ${routed.kind}`)
-  return { name: routed.endpoint.name, ...findAnswer(routed.endpoint, routed.key, routed.input, market) }
+  return { name: routed.endpoint.name, ...buildAnswer(routed.endpoint, routed.input, market) }
 }
 
 /** The requests of a whole run, with their answers. */
