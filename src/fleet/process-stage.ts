@@ -1,5 +1,19 @@
 import type { Job, QueueEvents, QueueEventsListener } from 'bullmq'
-import { concatMap, defer, EMPTY, first, ignoreElements, lastValueFrom, map, merge, mergeMap, Observable, startWith } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  EMPTY,
+  first,
+  ignoreElements,
+  interval,
+  lastValueFrom,
+  map,
+  merge,
+  mergeMap,
+  Observable,
+  Subscription,
+  startWith,
+} from 'rxjs'
 import type { RunContext, Stage } from '../engine/run.js'
 import { StorageError } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
@@ -21,7 +35,7 @@ export type Barriers = ReturnType<typeof createBarriers>
 export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages, shown: string) => {
   const queue = queues.queue(BARRIERS)
   const waiting = new Map<string, { readonly isFed: Promise<void>; readonly reach: () => void }>()
-  const watches = new Set<NodeJS.Timeout>()
+  const watching = new Subscription()
   queues.worker<unknown, undefined>(
     BARRIERS,
     async (job: Job, token) => {
@@ -34,17 +48,12 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
     { name: 'driver', concurrency: 1_000 },
   )
   /** Rejects when the job is gone. Without this check, the driver would wait forever after Redis has lost its data. */
-  const lost = (id: string): Promise<never> =>
+  const failWhenLost = (id: string): Promise<never> =>
     new Promise((_, reject) => {
-      const watch = setInterval(() => {
-        const check = queue.getJobState(id).then((state) => {
-          if (state === 'unknown')
-            reject(new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`))
-        })
-        // The next interval checks again.
-        check.catch(ignoreError('check a barrier'))
-      }, JOB_CHECK_MS)
-      watches.add(watch)
+      // After an error, the next interval checks again.
+      const state$ = interval(JOB_CHECK_MS).pipe(mergeMap(() => queue.getJobState(id).catch(ignoreError('check a barrier'))))
+      const lost = new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`)
+      watching.add(state$.subscribe((state) => state === 'unknown' && reject(lost)))
     })
   return {
     open: async (stream: string, isSecondPass: boolean) => {
@@ -61,24 +70,22 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
         parent: { id, queue: queue.qualifiedName },
         /** Call this when all item jobs have been added. */
         close,
-        reached: Promise.race([isReached, lost(id)]),
+        reached: Promise.race([isReached, failWhenLost(id)]),
         /** The outcomes of the items by job id, in pages. */
-        outcomes: async function* () {
-          for (let cursor: number | undefined = 0; cursor !== undefined; ) {
-            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({
-              processed: { cursor, count: OUTCOMES_PER_PAGE },
-            })
-            yield Object.entries(page.processed ?? {}).map(
-              ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome] as const,
-            )
-            cursor = page.nextProcessedCursor || undefined
-          }
-        },
+        outcomes: () => readOutcomes(job),
         /** The reason of the first failed item job. */
         failure: async (): Promise<string | undefined> => Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
-    stop: (): void => watches.forEach(clearInterval),
+    stop: (): void => watching.unsubscribe(),
+  }
+}
+
+async function* readOutcomes(job: Job): AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]> {
+  for (let cursor: number | undefined = 0; cursor !== undefined; ) {
+    const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: OUTCOMES_PER_PAGE } })
+    yield Object.entries(page.processed ?? {}).map(([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome])
+    cursor = page.nextProcessedCursor || undefined
   }
 }
 
