@@ -5,7 +5,7 @@ import { readEnvironment } from './model/environment.js'
 import { UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
 import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
-import { createSettingsError, findSettingsIssues, isAddress, type SettingsIssue } from './model/settings-issues.js'
+import { createSettingsError, findSettingsIssues, isAddressSetting, type SettingsIssue } from './model/settings-issues.js'
 import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
 import { limitNames } from './verify/finding.js'
@@ -145,7 +145,7 @@ const resolvePaths = (values: Row, folder: string): Row => {
 
 const formatVariable = (setting: string): string => {
   const [group = '', host] = setting.split('.')
-  return isAddress(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[group] ?? setting)
+  return isAddressSetting(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[group] ?? setting)
 }
 
 const formatFlag = (setting: string): string =>

@@ -16,8 +16,7 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
-export { simulate } from './simulation/simulate.js'
-export type { SimulationResult } from './simulation/totals.js'
+export { type SimulationResult, simulate } from './simulation/simulate.js'
 
 /** A request that a scripted provider received. */
 interface ScriptedRequest {

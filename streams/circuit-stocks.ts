@@ -94,10 +94,10 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
     const random = market.random('circuit', stock.ISIN)
     // The first ten stocks are at a limit, in turns; no stock is at both.
     const isUpper = place < 10 ? place % 2 === 0 : random.chance(0.5)
-    if ((isUpper ? 'upper' : 'lower') !== side || (place >= 10 && !random.chance(0.06))) return []
-    const change = random.decimal(1.9, 20) * (side === 'upper' ? 1 : -1)
+    if (stock.band === undefined || (isUpper ? 'upper' : 'lower') !== side || (place >= 10 && !random.chance(0.06))) return []
+    const change = side === 'upper' ? stock.band : -stock.band
     const range = { High5yr: stock.Ltp * 2, High1Yr: stock.Ltp * 1.5, Low1Yr: stock.Ltp * 0.5 }
-    const ratios = { Pe: random.chance(0.1) ? null : random.decimal(4, 90), Pb: random.decimal(0.5, 20), DivYeild: random.decimal(0, 5) }
+    const ratios = { Pe: random.chance(0.1) ? null : stock.pe, Pb: random.decimal(0.5, 20), DivYeild: random.decimal(0, 5) }
     return [
       {
         Sym: stock.Symbol,

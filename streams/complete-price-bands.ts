@@ -22,10 +22,8 @@ export interface PriceBand extends CsvRowOf<typeof PriceBand> {}
 const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), PriceBand, (stocks, market) => [
   'Symbol ,Series, Security Name,Band , Remarks',
   ...stocks.map((stock) => {
-    const random = market.random('band', stock.ISIN)
-    // Not narrower than the largest daily move that the simulator generates.
-    const band = random.pick(['10', '20', '40', 'No Band'])
-    return `${stock.Symbol},${random.pick(['EQ', 'BE', 'SM'])}, ${stock.Name.toUpperCase()} ,${band},-`
+    const series = market.random('band', stock.ISIN).pick(['EQ', 'BE', 'SM'])
+    return `${stock.Symbol},${series}, ${stock.Name.toUpperCase()} ,${stock.band ?? 'No Band'},-`
   }),
 ])
 

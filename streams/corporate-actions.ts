@@ -87,10 +87,12 @@ const sampleActions = ({ ISIN, split, events = [] }: SampleStock, around: number
   })
   const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
   const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
+  // A bonus names the new shares only: 1:1 doubles their number.
+  const toTerms = (type: string, factor: number): string => (type === 'BONUS' ? `${factor - 1}:1` : `1:${factor}`)
   return [
     ...usual,
     ...[...(split ? [split] : []), ...splits].map(({ type, on, factor }) => ({
-      ...{ ActType: type, ExDate: on, RecDate: on, Note: `1:${factor}` },
+      ...{ ActType: type, ExDate: on, RecDate: on, Note: toTerms(type, factor) },
     })),
   ]
 }

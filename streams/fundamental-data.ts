@@ -4,7 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
-import type { Random, StockEvent } from '../src/model/market.js'
+import type { PlannedStockEvent, Random, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row, readText, toNumber } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
@@ -104,16 +104,19 @@ const fundamental = post({
     if (stock === undefined) return undefined
     const random = market.random('fundamental', isin)
     if (random.chance(0.01)) return { status: 'success', data: [] }
+    const margin = random.decimal(2, 35)
+    const sales = stock.Mcap / stock.pe / (margin / 200)
+    const company = { stock, margin, sales }
     const record = {
       isin,
-      incomeStat_cq: restate(sampleIncome(random, 5), stock.events ?? []),
-      incomeStat_cy: sampleIncome(random, 6),
-      TTM_cy: { EPS: String(random.decimal(1, 90)), OPM: String(random.decimal(-5, 40)), SALES: String(random.decimal(10, 90_000)) },
+      incomeStat_cq: restate(sampleIncome(random, company, { columns: 5, inYear: 4 }), stock.events ?? []),
+      incomeStat_cy: sampleIncome(random, company, { columns: 6, inYear: 1 }),
+      TTM_cy: { EPS: String(toCents(stock.Ltp / stock.pe)), OPM: String(margin), SALES: String(toCents(sales)) },
       CV: {
-        PE: String(random.decimal(4, 90)),
+        PE: String(stock.pe),
         ROE: String(random.decimal(-5, 40)),
         ROCE: String(random.decimal(-5, 40)),
-        SECTOR: 'Diversified',
+        SECTOR: stock.sector,
       },
       roce_roe: sampleTable(6, { ROCE: () => random.decimal(-5, 40), ROE: () => random.decimal(-5, 40) }),
       sHp: sampleShareholding(random),
@@ -136,18 +139,31 @@ const sampleTable = (columns: number, figures: Readonly<Record<string, (column: 
   YEAR: QUARTERS,
 })
 
-/** Figures of one company: profit, EBITDA and margin follow from the sales. */
-const sampleIncome = (random: Random, columns: number): Row => {
-  const size = random.decimal(50, 9_000)
-  const sales = Array.from({ length: columns }, () => Math.round(size * random.decimal(0.85, 1.15) * 100) / 100)
-  const margin = random.decimal(2, 35)
+const toCents = (value: number): number => Math.round(value * 100) / 100
+
+/** A company whose P/E follows from its net profit, half of the EBITDA. `sales`: crore rupees in the newest year. */
+interface SampleCompany {
+  readonly stock: SampleStock
+  /** EBITDA, percent of the sales. */
+  readonly margin: number
+  readonly sales: number
+}
+
+/** Figures of one company: profits and earnings per share follow from the sales. The first `inYear` columns are the newest year. */
+const sampleIncome = (
+  random: Random,
+  { stock: { Ltp, Mcap }, margin, sales }: SampleCompany,
+  { columns, inYear }: { readonly columns: number; readonly inYear: number },
+): Row => {
+  const sizes = Array.from({ length: columns }, () => random.decimal(0.85, 1.15, 4))
+  const yearSize = sizes.slice(0, inYear).reduce((sum, size) => sum + size)
   const share =
     (part: number) =>
     (column: number): number =>
-      Math.round((sales[column] ?? 0) * part * 100) / 100
+      toCents(((sizes[column] ?? 0) / yearSize) * sales * part)
   return sampleTable(columns, {
     NET_PROFIT: share(margin / 200),
-    EPS: () => random.decimal(-5, 90),
+    EPS: share(((margin / 200) * Ltp) / Mcap),
     SALES: share(1),
     OPM: () => margin,
     REVENUE: share(1.02),
@@ -155,16 +171,17 @@ const sampleIncome = (random: Random, columns: number): Row => {
   })
 }
 
-/** The income with the net profits that planned events restate. */
-const restate = (income: Row, events: readonly StockEvent[]): Row => {
-  const profits = readText(income.NET_PROFIT).split('|')
-  const quarters = QUARTERS.split('|')
-  for (const event of events) {
-    if (event.kind !== 'restated-quarter') continue
-    const place = quarters.indexOf(event.quarter)
-    profits[place] = String(Math.round(Number(profits[place]) * event.factor * 100) / 100)
-  }
-  return { ...income, NET_PROFIT: profits.join('|') }
+/** The income with the profits that planned events restate. */
+const restate = (income: Row, events: readonly PlannedStockEvent[]): Row => {
+  const factors = QUARTERS.split('|').map((quarter) =>
+    events.reduce((all, event) => (event.kind === 'restated-quarter' && event.quarter === quarter ? all * event.factor : all), 1),
+  )
+  const toRestated = (profits: unknown): string =>
+    readText(profits)
+      .split('|')
+      .map((profit, place) => toCents(Number(profit) * (factors[place] ?? 1)))
+      .join('|')
+  return { ...income, NET_PROFIT: toRestated(income.NET_PROFIT), EPS: toRestated(income.EPS) }
 }
 
 /** Shares in per cent that add up to 100. */

@@ -27,7 +27,7 @@ const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), P
   'Sr. No,Symbol,Series, Security Name,From,To',
   ...stocks
     .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))
-    .map((stock, place) => `${place + 1},${stock.Symbol} ,EQ, ${stock.Name.toUpperCase()},10,5`),
+    .map(({ Symbol: symbol, Name, band = 'No Band' }, place) => `${place + 1},${symbol} ,EQ, ${Name.toUpperCase()},5,${band}`),
 ])
 
 /** Price bands that changed, from the newest daily file; every cell is the text of the file. */

@@ -39,8 +39,6 @@ const INDEX_LISTS = {
 type List = keyof typeof INDEX_LISTS
 const LIST_NAMES = Object.keys(INDEX_LISTS) as readonly List[]
 
-const INDUSTRIES = ['Financial Services', 'Healthcare', 'Oil Gas & Consumable Fuels', 'Information Technology', 'Capital Goods'] as const
-
 const memberList = get({
   name: 'index_members',
   host: 'archive',
@@ -55,8 +53,8 @@ const memberList = get({
     // A small market has smaller indices, as it has fewer stocks.
     const scale = Math.min(1, market.stocks.length / 500)
     const members = [...market.stocks].sort((one, other) => other.Mcap - one.Mcap).slice(Math.round(from * scale), Math.ceil(to * scale))
-    const toLine = ({ Name, Symbol: symbol, ISIN }: (typeof members)[number]): string =>
-      `${Name} Ltd.,${market.random('industry', ISIN).pick(INDUSTRIES)},${symbol},EQ,${ISIN}`
+    const toLine = ({ Name, Symbol: symbol, ISIN, sector }: (typeof members)[number]): string =>
+      `${Name} Ltd.,${sector},${symbol},EQ,${ISIN}`
     return ['Company Name,Industry,Symbol,Series,ISIN Code', ...members.map(toLine), ''].join('\n')
   },
 })

@@ -86,6 +86,7 @@ const master = post({
         DispSym: stock.Name,
         Mcap: stock.Mcap,
         ...figures,
+        ...(figures.Pe !== null && { Pe: stock.pe }),
         DivYeild: random.decimal(0, 5),
         Sym: stock.Symbol,
         Sid: Number(stock.Sid),

@@ -9,16 +9,9 @@ import { isRemoteFolder } from '../storage/file-system.js'
 import { ignoreError } from './ignore-error.js'
 
 /** The shared folder of a fleet, for data that is too large for Redis. */
-export interface BlobStore {
-  readonly toFolder: (run: string) => string
-  /** Writes or replaces a file atomically; other machines see it before the promise resolves. */
-  readonly write: (file: string, bytes: Uint8Array, mode?: number) => Promise<void>
-  readonly read: (file: string) => Promise<Buffer>
-  /** Removes a run with all its files. */
-  readonly removeRun: (run: string) => Promise<void>
-}
+export type BlobStore = ReturnType<typeof createBlobStore>
 
-export const createBlobStore = (folder: string): BlobStore => {
+export const createBlobStore = (folder: string) => {
   const root = resolve(folder)
   const made = new Set<string>()
   /** Undefined while the folder cannot be read, for example because it does not exist yet. */
@@ -29,8 +22,9 @@ export const createBlobStore = (folder: string): BlobStore => {
     return isNetwork === false ? runSync() : runAsync()
   }
   return {
-    toFolder: (run) => join(root, run),
-    write: async (file, bytes, mode = 0o666) => {
+    toFolder: (run: string): string => join(root, run),
+    /** Writes or replaces a file atomically; other machines see it before the promise resolves. */
+    write: async (file: string, bytes: Uint8Array, mode = 0o666): Promise<void> => {
       const path = join(root, file)
       if (!made.has(dirname(path))) await mkdir(dirname(path), { recursive: true })
       made.add(dirname(path))
@@ -53,14 +47,14 @@ export const createBlobStore = (folder: string): BlobStore => {
         throw error
       }
     },
-    read: (file) => {
+    read: (file: string): Promise<Buffer> => {
       const path = join(root, file)
       return runSyncIfLocal(
         () => readFileSync(path),
         () => readFile(path),
       )
     },
-    removeRun: async (run) => {
+    removeRun: async (run: string): Promise<void> => {
       const path = join(root, run)
       // The run id comes from Redis: a wrong one must not remove anything outside of the shared folder.
       if (dirname(path) === root) await removeFolder(path)
@@ -88,7 +82,6 @@ const removeFolder = async (folder: string): Promise<void> => {
   await rm(folder, REMOVE_OPTIONS)
 }
 
-/** The data of an item's job: what a worker needs to process the item. */
 export interface ItemJobData {
   readonly run: string
   readonly item: Item
@@ -101,14 +94,10 @@ export type RequestCounts = readonly [requests: number, retries: number, rateLim
 
 export const NO_REQUESTS: RequestCounts = [0, 0, 0]
 
-/** The format of the rows in a blob. */
-type RowFormat = 'csv' | 'json'
-
-/** Rows in a blob: their number, size and format. */
 export interface BlobFacts {
   readonly length: number
   readonly bytes: number
-  readonly form: RowFormat
+  readonly form: 'csv' | 'json'
 }
 
 /** The outcome of an item as a worker reports it: its rows are in a blob, its error is left out, because it is not data. */
@@ -142,7 +131,7 @@ export const storeRows = async (
   blobs: BlobStore,
 ): Promise<Omit<WorkerOutcome, 'by' | 'requestCounts'>> => {
   if (rows.length === 0) return rest
-  const { format: form, bytes } = encodeRows(rows)
+  const { form, bytes } = encodeRows(rows)
   const facts: BlobFacts = { length: rows.length, bytes: bytes.length, form }
   await blobs.write(toBlobFile(stream, work, facts), bytes)
   return { ...rest, rows: facts }
@@ -169,14 +158,14 @@ export const loadRows = async (stream: string, work: ItemJobData, outcome: Worke
 }
 
 /** Encodes rows: as CSV lines if they have them already, else as JSON. */
-export const encodeRows = (rows: RowList): { readonly format: RowFormat; readonly bytes: Uint8Array } =>
-  rows.csv ? { format: 'csv', bytes: rows.csv } : { format: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
+export const encodeRows = (rows: RowList): { readonly form: BlobFacts['form']; readonly bytes: Uint8Array } =>
+  rows.csv ? { form: 'csv', bytes: rows.csv } : { form: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
 
 /**
  * Decodes the rows of a blob.
  * @throws Error if their number is not `length`
  */
-export const decodeRows = (bytes: Buffer, form: RowFormat, length: number): RowList => {
+export const decodeRows = (bytes: Buffer, form: BlobFacts['form'], length: number): RowList => {
   const rows = form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
   if (rows.length !== length) throw new Error(`the file has ${rows.length} rows instead of ${length}`)
   return rows

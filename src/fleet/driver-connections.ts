@@ -4,29 +4,20 @@ import type { RunContext } from '../engine/run.js'
 import { toHostAddress } from '../limiter/limiter-registry.js'
 import { StorageError } from '../model/errors.js'
 import { findAddress, listHosts } from '../model/settings.js'
-import { type BlobStore, createBlobStore } from './blobs.js'
+import { createBlobStore } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
 import type { FleetAddress, FleetOptions } from './options.js'
 import type { Barriers } from './process-stage.js'
-import { createQueues, type Queues } from './queues.js'
-import { connectToRedis, loadPackages, type Packages, waitOutRefusals } from './redis.js'
-import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from './shared-backoffs.js'
-import { createWorkerStats, type WorkerStats } from './worker-stats.js'
+import { createQueues } from './queues.js'
+import { connectToRedis, loadPackages, waitOutRefusals } from './redis.js'
+import { createSharedBackoffs, type HostBackoff } from './shared-backoffs.js'
+import { createWorkerStats } from './worker-stats.js'
 
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
 
 /** The lease of a fleet: one driver at a time. */
-export interface DriverLease {
-  /** The previous run of the fleet, if it was not finished. */
-  readonly previousRun: string | undefined
-  /** Records this run as the run of the fleet. Call it after the data of the previous run was removed. */
-  readonly startRun: () => Promise<void>
-  /** Records that the run is finished. */
-  readonly finishRun: () => Promise<void>
-  /** Releases the lease, so that another driver can acquire it at once. */
-  readonly release: () => Promise<void>
-}
+export type DriverLease = Awaited<ReturnType<typeof acquireDriverLease>>
 
 const ACQUIRE_SCRIPT = `
 local holder = redis.call('GET', KEYS[1])
@@ -45,7 +36,7 @@ export const acquireDriverLease = async (
   redis: Redis,
   { prefix, run, shown }: { readonly prefix: string; readonly run: string; readonly shown: string },
   fail: (error: unknown) => void,
-): Promise<DriverLease> => {
+) => {
   const [driver, last] = [`${prefix}:driver`, `${prefix}:run`]
   const take = async (): Promise<void> => {
     const holder = (await redis.eval(ACQUIRE_SCRIPT, 1, driver, run, LEASE_MS)) as string | null
@@ -55,16 +46,15 @@ export const acquireDriverLease = async (
     )
   }
   await take()
-  const before = (await redis.get(last)) ?? undefined
+  const previousRun = (await redis.get(last)) ?? undefined
   const renewing = interval(RENEW_MS).pipe(mergeMap(take)).subscribe({ error: fail })
   return {
-    previousRun: before,
-    startRun: async () => {
-      await redis.set(last, run)
-    },
-    finishRun: async () => {
-      await redis.del(last)
-    },
+    /** The previous run of the fleet, if it was not finished. */
+    previousRun,
+    /** Records this run as the run of the fleet. Call it after the data of the previous run was removed. */
+    startRun: () => redis.set(last, run),
+    finishRun: () => redis.del(last),
+    /** Releases the lease, so that another driver can acquire it at once. */
     release: async () => {
       renewing.unsubscribe()
       await redis.eval(RELEASE_SCRIPT, 1, driver, run)
@@ -79,30 +69,11 @@ export interface DriverOptions extends Omit<FleetOptions, 'address'> {
 }
 
 /** The driver of one run: its connections, and what it has acquired so far. */
-export interface Driver {
-  readonly options: DriverOptions
-  readonly run: RunContext
-  /** The streams that run. */
-  readonly names: readonly string[]
-  readonly packages: Packages
-  readonly redis: Redis
-  readonly queues: Queues
-  /** With what Redis refuses commands now; undefined if it serves them. */
-  readonly readRefusal: () => string | undefined
-  readonly blobs: BlobStore
-  readonly backoffs: SharedBackoffs
-  readonly workerStats: WorkerStats
-  /** Watches the workers until the run ends. */
-  readonly watching: Subscription
-  lease: DriverLease | undefined
-  barriers: Barriers | undefined
-  /** Whether the run has started and is not finished: its items may wait in the queues. */
-  isRunning: boolean
-}
+export type Driver = Awaited<ReturnType<typeof connectDriver>>
 
-export const connectDriver = async (options: DriverOptions, run: RunContext): Promise<Driver> => {
+export const connectDriver = async (options: DriverOptions, run: RunContext) => {
   const { address, version } = options
-  const packages = await loadPackages()
+  const packages = loadPackages()
   const redis = await connectToRedis(address, packages, options)
   const readRefusal = waitOutRefusals(redis, { limitMs: run.settings.downMs, shown: address.shown })
   const queues = createQueues(redis, address, version, packages)
@@ -112,9 +83,11 @@ export const connectDriver = async (options: DriverOptions, run: RunContext): Pr
     blobs: createBlobStore(options.blobs),
     backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
     workerStats: createWorkerStats(run.clock),
+    /** Watches the workers until the run ends. */
     watching: new Subscription(),
-    lease: undefined,
-    barriers: undefined,
+    lease: undefined as DriverLease | undefined,
+    barriers: undefined as Barriers | undefined,
+    /** Whether the run has started and is not finished: its items may wait in the queues. */
     isRunning: false,
   }
 }
@@ -133,7 +106,6 @@ const emitBackoff = ({ address, ms }: HostBackoff, run: RunContext): void => {
   )
 }
 
-/** Stops the driver: releases the lease and closes all connections. */
 export const closeDriver = async (driver: Driver): Promise<void> => {
   driver.watching.unsubscribe()
   driver.barriers?.stop()

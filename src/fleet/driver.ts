@@ -1,15 +1,14 @@
-import { from, merge, mergeMap, Observable, tap, toArray } from 'rxjs'
-import type { Engine, Executor } from '../engine/run.js'
+import { from, interval, merge, mergeMap, Observable, pipe, tap, toArray } from 'rxjs'
+import type { Engine, Executor, Stage } from '../engine/run.js'
 import { formatError, StorageError } from '../model/errors.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { acquireDriverLease, closeDriver, connectDriver, type Driver, type DriverLease, type DriverOptions } from './driver-connections.js'
 import { ignoreError } from './ignore-error.js'
 import { type FleetOptions, readFleetAddress } from './options.js'
-import { BARRIERS, type Barriers, createBarriers, processOnFleet } from './process-stage.js'
+import { BARRIERS, createBarriers, processOnFleet, type StageDependencies } from './process-stage.js'
 import { clearQueues } from './queues.js'
 import { connectToRedis, loadPackages } from './redis.js'
 import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
-import { watchWorkers } from './worker-stats.js'
 
 /**
  * Checks that a fleet is available: rejects with the same errors as `fleet`, and starts nothing.
@@ -19,7 +18,7 @@ import { watchWorkers } from './worker-stats.js'
  * @example await reachFleet({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0' })
  */
 export const reachFleet = async (options: FleetOptions): Promise<void> => {
-  const redis = await connectToRedis(readFleetAddress(options.address), await loadPackages(), options)
+  const redis = await connectToRedis(readFleetAddress(options.address), loadPackages(), options)
   redis.disconnect()
 }
 
@@ -62,10 +61,17 @@ const openDriver = async (
   try {
     const lease = await acquireFleet(driver, fail)
     await shareRun(driver)
-    const barriers = openBarriers(driver)
+    // Opens the connections of the queue events early.
+    for (const stream of driver.names) driver.queues.events(stream)
+    const barriers = createBarriers(driver.queues, run.session.record.run, driver.packages, options.address.shown)
+    driver.barriers = barriers
     driver.isRunning = true
     const emitWorkers = await watchWorkers(driver)
-    return { executor: createFleetExecutor(driver, { lease, barriers, emitWorkers }), close: () => closeDriver(driver) }
+    const executor: Executor = {
+      work: (stage) => handOutStage(stage, { ...driver, barriers }, emitWorkers),
+      finish: () => from(finishOnFleet(driver, lease)),
+    }
+    return { executor, close: () => closeDriver(driver) }
   } catch (error) {
     await closeDriver(driver)
     throw getErrorCode(error) === undefined
@@ -74,7 +80,6 @@ const openDriver = async (
   }
 }
 
-/** Acquires the lease of the fleet, and removes what an earlier driver has left. */
 const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Promise<DriverLease> => {
   const { options, run, redis, queues, blobs } = driver
   const { record } = run.session
@@ -95,46 +100,53 @@ const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Pro
   return lease
 }
 
-/** Shares the earlier outputs and the facts of the run with the workers. */
 const shareRun = async ({ run: { plan, settings, accept, session }, blobs }: Driver): Promise<void> => {
   const { record } = session
   await shareFiles(settings.out, listReadableOutputs(plan, settings.exchange), blobs.toFolder(record.run))
   await writeRunFile({ run: record.run, asOf: record.asOf, accept: [...accept], settings }, blobs)
 }
 
-const openBarriers = (driver: Driver): Barriers => {
-  const { options, run, names, queues, packages } = driver
-  // Opens the connections of the queue events early.
-  for (const stream of names) queues.events(stream)
-  driver.barriers = createBarriers(queues, run.session.record.run, packages, options.address.shown)
-  return driver.barriers
+const WORKER_COUNT_MS = 1_000
+
+/**
+ * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
+ * function emits that at once.
+ */
+const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStats, watching }: Driver): Promise<() => void> => {
+  let connected: readonly string[] | undefined
+  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected, readRefusal()) })
+  const countWorkers = async (): Promise<void> => {
+    const [first = ''] = names
+    connected = undefined
+    if (redis.status === 'ready') {
+      const workers = await queues.queue(first).getWorkers()
+      connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+      // It waits while Redis refuses it, and is sent again next time.
+      if (readRefusal() === undefined) void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
+    }
+    emitWorkers()
+  }
+  // The list is only displayed, and the next interval reads it again.
+  const tryToCountWorkers = (): Promise<void> => countWorkers().catch(ignoreError('count the workers'))
+  await tryToCountWorkers()
+  watching.add(interval(WORKER_COUNT_MS).subscribe(() => void tryToCountWorkers()))
+  return emitWorkers
 }
 
-/** What a driver needs to hand out the items of its run. */
-interface PreparedRun {
-  readonly lease: DriverLease
-  readonly barriers: Barriers
-  /** Called at the end of each stage. */
-  readonly emitWorkers: () => void
-}
-
-/** Hands the items of a prepared run to the workers. */
-const createFleetExecutor = (driver: Driver, { lease, barriers, emitWorkers }: PreparedRun): Executor => ({
-  work: (stage) => (item$) =>
-    item$.pipe(
-      // The barrier needs the complete list.
-      toArray(),
-      mergeMap((items) => {
-        const earlier = items.map((item) => stage.findStored(item))
-        const remaining = items.filter((_, index) => earlier[index] === undefined)
-        return merge(
-          from(earlier.filter((outcome) => outcome !== undefined)),
-          processOnFleet(stage, remaining, { ...driver, barriers }).pipe(tap({ complete: emitWorkers })),
-        )
-      }),
-    ),
-  finish: () => from(finishOnFleet(driver, lease)),
-})
+/** Hands the items of a stage to the workers, except those with a stored outcome. */
+const handOutStage = (stage: Stage, dependencies: StageDependencies, onEnd: () => void): ReturnType<Executor['work']> =>
+  pipe(
+    // The barrier needs the complete list.
+    toArray(),
+    mergeMap((items) => {
+      const earlier = items.map((item) => stage.findStored(item))
+      const remaining = items.filter((_, index) => earlier[index] === undefined)
+      return merge(
+        from(earlier.filter((outcome) => outcome !== undefined)),
+        processOnFleet(stage, remaining, dependencies).pipe(tap({ complete: onEnd })),
+      )
+    }),
+  )
 
 /** Removes the data of a finished run, so that the fleet is free for the next one. */
 const finishOnFleet = async (driver: Driver, lease: DriverLease): Promise<void> => {

@@ -10,14 +10,12 @@ import { type BlobStore, type ItemJobData, NO_REQUESTS, type RequestCounts, stor
 import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
 import type { WorkerRun } from './worker-run.js'
 
-/** The dependencies of the item jobs of one stream. */
 export interface ItemJobDependencies extends Pick<FleetLimiterOptions, 'backoffs' | 'checkStall' | 'pauseQueues'> {
   /** The name of the worker. */
   readonly by: string
   readonly blobs: BlobStore
   /** Includes the requests of requeued items: the next outcome reports them. */
   readonly unreported: Unreported
-  /** Creates the error that puts the job back into its queue. */
   readonly createRequeueError: () => Error
 }
 

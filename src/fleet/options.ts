@@ -16,7 +16,6 @@ export interface FleetOptions {
 export interface FleetAddress {
   /** For the Redis client. It contains the password: never print it. */
   readonly url: string
-  /** The prefix of all keys of the fleet. */
   readonly prefix: string
   /** The address without user and password, for messages. */
   readonly shown: string

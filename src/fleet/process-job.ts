@@ -23,7 +23,7 @@ const isRetryable = (error: unknown): boolean =>
 export type ItemJob = Job<ItemJobData, WorkerOutcome, string>
 
 /** Opens the run of a job. `isQueued` tells whether the job still exists. */
-type OpenRun = (run: string, isQueued: () => Promise<boolean>) => Promise<WorkerRun>
+type RunOpener = (run: string, isQueued: () => Promise<boolean>) => Promise<WorkerRun>
 
 /** What the jobs of all streams share on one worker. */
 export interface JobContext {
@@ -35,7 +35,7 @@ export interface JobContext {
   readonly blobs: BlobStore
   readonly backoffs: SharedBackoffs
   readonly stallDetector: StallDetector
-  readonly openRun: OpenRun
+  readonly openRun: RunOpener
   /** Emits when this process was stalled: all of its jobs may belong to other workers by now. */
   readonly stalled$: Observable<void>
   /** Emits the ids of jobs that were given to other workers. */
@@ -45,16 +45,14 @@ export interface JobContext {
 
 interface RunOpenerOptions extends Pick<JobContext, 'streams' | 'backoffs'> {
   readonly runs: Pick<ReturnType<typeof createWorkerRuns>, 'open'>
-  /** Called when the jobs of another run begin. */
   readonly onRun: (run: string) => void
-  /** Called if this worker cannot work for the run. */
   readonly fail: (error: unknown) => void
 }
 
 /** Opens the run of each job, and reads the back-offs of its hosts. */
-export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpenerOptions): OpenRun => {
-  const loadBackoffs = createBackoffLoader(streams, backoffs)
-  let current = ''
+export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpenerOptions): RunOpener => {
+  let [announced, loading]: [string, Promise<unknown>] = ['', Promise.resolve()]
+  let loaded: WorkerRun | undefined
   return async (run, isQueued) => {
     const workerRun = await runs.open(run).catch(async (error: unknown) => {
       // A driver of another run removes the queues and the folder of the previous run.
@@ -62,16 +60,19 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
       fail(error)
       throw error
     })
-    if (current !== run) {
-      current = run
-      onRun(run)
+    if (announced !== run) onRun(run)
+    announced = run
+    if (loaded !== workerRun) {
+      loaded = workerRun
+      loading = Promise.all([...listAddresses(streams, workerRun.settings)].map(backoffs.load))
+      // The item gets the error, and the next item reads the back-offs again.
+      loading.catch(() => (loaded = undefined))
     }
-    await loadBackoffs(workerRun)
+    await loading
     return workerRun
   }
 }
 
-/** Processes the jobs of one stream; each resolves to its outcome. */
 export const createJobProcessor = (stream: StreamDefinition, context: JobContext): ((job: ItemJob) => Promise<WorkerOutcome>) => {
   const { name: by, streams, queues, blobs, backoffs, stallDetector } = context
   const { bullmq } = context.packages
@@ -105,27 +106,8 @@ const failWhenReassigned = (job: ItemJob, { stalled$, lost$ }: Pick<JobContext, 
     mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
   )
 
-/** The addresses to which streams send their requests. */
 const listAddresses = (streams: readonly StreamDefinition[], settings: Settings): ReadonlySet<string> =>
   new Set(streams.flatMap(({ endpoints }) => endpoints.map(({ host }) => toHostAddress(settings, host))))
-
-/** Reads the back-offs of all hosts of the streams once for each run. */
-const createBackoffLoader = (
-  streams: readonly StreamDefinition[],
-  backoffs: Pick<SharedBackoffs, 'load'>,
-): ((workerRun: WorkerRun) => Promise<unknown>) => {
-  let loaded: readonly [WorkerRun, Promise<unknown>] | undefined
-  return (workerRun) => {
-    if (loaded?.[0] === workerRun) return loaded[1]
-    const loading = Promise.all([...listAddresses(streams, workerRun.settings)].map(backoffs.load))
-    loaded = [workerRun, loading]
-    // The item gets the error, and the next item reads the back-offs again.
-    loading.catch(() => {
-      if (loaded?.[1] === loading) loaded = undefined
-    })
-    return loading
-  }
-}
 
 /** Pauses the queues of the streams that send requests to a host, as long as it backs off. */
 const pauseQueues = async (

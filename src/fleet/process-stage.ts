@@ -1,5 +1,19 @@
 import type { Job, QueueEvents, QueueEventsListener } from 'bullmq'
-import { concatMap, defer, EMPTY, first, ignoreElements, lastValueFrom, map, merge, mergeMap, Observable, startWith } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  EMPTY,
+  first,
+  ignoreElements,
+  interval,
+  lastValueFrom,
+  map,
+  merge,
+  mergeMap,
+  Observable,
+  Subscription,
+  startWith,
+} from 'rxjs'
 import type { RunContext, Stage } from '../engine/run.js'
 import { StorageError } from '../model/errors.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
@@ -11,38 +25,17 @@ import { listOutputPatterns, shareFiles } from './shared-run.js'
 import type { WorkerStats } from './worker-stats.js'
 
 export const BARRIERS = 'barriers'
-const PAGE_SIZE = 1_000
+const OUTCOMES_PER_PAGE = 1_000
 const JOB_CHECK_MS = 5_000
 
-/** The barrier of a stage: a parent job that finishes when all item jobs of the stage have finished. */
-export interface Barrier {
-  /** The parent of each item job. */
-  readonly parent: { readonly id: string; readonly queue: string }
-  /** Call this when all item jobs have been added. */
-  readonly close: () => void
-  /** Resolves when all items have finished. */
-  readonly reached: Promise<void>
-  /** The outcomes of the items by job id, in pages. */
-  readonly outcomes: () => AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]>
-  /** The reason of the first failed item job. */
-  readonly failure: () => Promise<string | undefined>
-}
-
-export interface Barriers {
-  readonly open: (stream: string, isSecondPass: boolean) => Promise<Barrier>
-  readonly stop: () => void
-}
-
-interface PendingBarrier {
-  readonly isFed: Promise<void>
-  readonly reach: () => void
-}
+/** The barriers of stages: each is a parent job that finishes when all item jobs of its stage have finished. */
+export type Barriers = ReturnType<typeof createBarriers>
 
 /** The barriers of a run. This process, the driver, processes their jobs. */
-export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages, shown: string): Barriers => {
+export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages, shown: string) => {
   const queue = queues.queue(BARRIERS)
-  const waiting = new Map<string, PendingBarrier>()
-  const watches = new Set<NodeJS.Timeout>()
+  const waiting = new Map<string, { readonly isFed: Promise<void>; readonly reach: () => void }>()
+  const watching = new Subscription()
   queues.worker<unknown, undefined>(
     BARRIERS,
     async (job: Job, token) => {
@@ -55,20 +48,15 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
     { name: 'driver', concurrency: 1_000 },
   )
   /** Rejects when the job is gone. Without this check, the driver would wait forever after Redis has lost its data. */
-  const lost = (id: string): Promise<never> =>
+  const failWhenLost = (id: string): Promise<never> =>
     new Promise((_, reject) => {
-      const watch = setInterval(() => {
-        const check = queue.getJobState(id).then((state) => {
-          if (state === 'unknown')
-            reject(new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`))
-        })
-        // The next interval checks again.
-        check.catch(ignoreError('check a barrier'))
-      }, JOB_CHECK_MS)
-      watches.add(watch)
+      // After an error, the next interval checks again.
+      const state$ = interval(JOB_CHECK_MS).pipe(mergeMap(() => queue.getJobState(id).catch(ignoreError('check a barrier'))))
+      const lost = new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`)
+      watching.add(state$.subscribe((state) => state === 'unknown' && reject(lost)))
     })
   return {
-    open: async (stream, isSecondPass) => {
+    open: async (stream: string, isSecondPass: boolean) => {
       const id = `${isSecondPass ? 'again' : 'of'}-${stream}`
       const [isFed, close] = createDeferred()
       const [isReached, reach] = createDeferred()
@@ -80,21 +68,24 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
       )
       return {
         parent: { id, queue: queue.qualifiedName },
+        /** Call this when all item jobs have been added. */
         close,
-        reached: Promise.race([isReached, lost(id)]),
-        outcomes: async function* () {
-          for (let cursor: number | undefined = 0; cursor !== undefined; ) {
-            const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: PAGE_SIZE } })
-            yield Object.entries(page.processed ?? {}).map(
-              ([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome] as const,
-            )
-            cursor = page.nextProcessedCursor || undefined
-          }
-        },
-        failure: async () => Object.values(await job.getIgnoredChildrenFailures())[0],
+        reached: Promise.race([isReached, failWhenLost(id)]),
+        /** The outcomes of the items by job id, in pages. */
+        outcomes: () => readOutcomes(job),
+        /** The reason of the first failed item job. */
+        failure: async (): Promise<string | undefined> => Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
-    stop: () => watches.forEach(clearInterval),
+    stop: (): void => watching.unsubscribe(),
+  }
+}
+
+async function* readOutcomes(job: Job): AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]> {
+  for (let cursor: number | undefined = 0; cursor !== undefined; ) {
+    const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: OUTCOMES_PER_PAGE } })
+    yield Object.entries(page.processed ?? {}).map(([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome])
+    cursor = page.nextProcessedCursor || undefined
   }
 }
 
@@ -188,9 +179,11 @@ const handOutItems = (
       await events.waitUntilReady()
       const barrier = await barriers.open(stream.name, isSecondPass)
       barrier.reached.catch(fail)
-      for (const chunk of splitIntoChunks(items, workers)) {
+      for (let from = 0; from < items.length; from += CHUNK_SIZE) {
         if (subscriber.closed) return
-        const works = chunk.map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
+        const works = items
+          .slice(from, from + CHUNK_SIZE)
+          .map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
         if (isContinued) await removeLostJobs(queue, works)
         const untilServed = () => queue.setGlobalConcurrency(workers)
         await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed, untilServed })
@@ -219,12 +212,6 @@ const listenToQueue = (events: QueueEvents, { completed, failed, stalled }: Queu
 /** The error for a failed job: a worker cannot write to the shared folder, or has a bug. */
 const toJobError = (reason: string): Error =>
   /^E[A-Z]{2,}\b/.test(reason) ? new StorageError(`a worker cannot write to the shared folder: ${reason}`) : new Error(reason)
-
-/** The first chunk has only as many items as workers, so that all of them start at once. */
-function* splitIntoChunks(items: readonly Item[], first: number): Generator<readonly Item[]> {
-  yield items.slice(0, first)
-  for (let from = first; from < items.length; from += CHUNK_SIZE) yield items.slice(from, from + CHUNK_SIZE)
-}
 
 /** Waits for streams of the run whose outputs are read. */
 const waitForStreams = (names: readonly string[], run: RunContext): Promise<unknown> =>

@@ -9,7 +9,7 @@ import type { FleetAddress } from './options.js'
 import type { Packages } from './redis.js'
 
 /** After this time the items of a dead or stalled worker are given to other workers. */
-export const LOCK_MS = 8_000
+const LOCK_MS = 8_000
 /** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
 export const MAX_STALL_MS = LOCK_MS * 0.4
 const STALLED_CHECK_MS = 3_000
@@ -18,34 +18,17 @@ const MAX_STALLED = 50
 const POLL_S = 1
 const WORKER_COUNT_TTL_MS = 5_000
 /** More than any queue processes: BullMQ honours `rateLimit()` only where a limiter is set. */
-const NO_LIMIT = { max: 1_000_000_000, duration: 1_000 }
+const NO_RATE_LIMIT = { max: 1_000_000_000, duration: 1_000 }
 /** Events stored for a slow driver. It gets missed outcomes at the barrier. */
-const MAX_EVENTS = 5_000
+const MAX_QUEUE_EVENTS = 5_000
 
 export type ItemQueue = Queue<ItemJobData, WorkerOutcome, string>
 
-/** Creates the queues of a fleet. Their keys start with its prefix and the version of this program: versions differ in their job data. */
-export interface Queues {
-  readonly prefix: string
-  readonly queue: (stream: string) => ItemQueue
-  readonly events: (stream: string) => QueueEvents
-  readonly worker: <Data, Result>(
-    queue: string,
-    process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
-    options: { readonly name: string; readonly concurrency: number },
-  ) => Worker<Data, Result, string>
-  /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
-  readonly publishWorkerCount: (count: number) => Promise<unknown>
-  /** Removes the published number. */
-  readonly clearWorkerCount: () => Promise<unknown>
-  /** The number that the driver published in the last 5 s; undefined without a driver. */
-  readonly readWorkerCount: () => Promise<number | undefined>
-  /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
-  readonly close: (isHurried: boolean) => Promise<void>
-}
+/** The queues of a fleet. Their keys start with its prefix and the version of this program: versions differ in their job data. */
+export type Queues = ReturnType<typeof createQueues>
 
 /** All share one connection; BullMQ opens another one for each blocking client. */
-export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages): Queues => {
+export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages) => {
   const prefix = `${name}-${version}`
   const countKey = `${prefix}:workers`
   const base = { connection: redis, prefix }
@@ -59,31 +42,40 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
   }
   return {
     prefix,
-    queue: (stream) =>
-      getOrAdd(queues, stream, () => ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_EVENTS } } }))),
-    events: (stream) => getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
-    worker: (queue, process, options) => {
+    queue: (stream: string): ItemQueue =>
+      getOrAdd(queues, stream, () =>
+        ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_QUEUE_EVENTS } } })),
+      ),
+    events: (stream: string): QueueEvents => getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
+    worker: <Data, Result>(
+      queue: string,
+      process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
+      options: { readonly name: string; readonly concurrency: number },
+    ): Worker<Data, Result, string> => {
       const worker = ignoreErrors(
-        new bullmq.Worker(queue, (job, token = '') => process(job, token), {
+        new bullmq.Worker<Data, Result, string>(queue, (job, token = '') => process(job, token), {
           ...base,
           ...options,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_CHECK_MS,
           maxStalledCount: MAX_STALLED,
           drainDelay: POLL_S,
-          limiter: NO_LIMIT,
+          limiter: NO_RATE_LIMIT,
         }),
       )
       workers.push(worker)
       return worker
     },
-    publishWorkerCount: (count) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
+    /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
+    publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
     clearWorkerCount: () => redis.del(countKey),
-    readWorkerCount: async () => {
+    /** The number that the driver published in the last 5 s; undefined without a driver. */
+    readWorkerCount: async (): Promise<number | undefined> => {
       const count = await redis.get(countKey)
       return count === null ? undefined : Number(count)
     },
-    close: async (isHurried) => {
+    /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
+    close: async (isHurried: boolean): Promise<void> => {
       await Promise.all(workers.map((worker) => worker.close(isHurried)))
       await Promise.all([...events.values(), ...queues.values()].map((client) => client.close()))
     },
@@ -93,17 +85,13 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
 const CHECK_MS = 250
 
 /** Detects that this process was stalled, or disconnected from Redis. */
-export interface StallDetector {
-  /** Checks now instead of at the next interval. */
-  readonly check: () => void
-  readonly stop: () => void
-}
+export type StallDetector = ReturnType<typeof createStallDetector>
 
 /**
  * A process that was stopped, swapped out or disconnected for longer than `limitMs` may have lost its items to other workers without
  * knowing. `onStall` is called then, before any code continues that calls `check` first.
  */
-export const createStallDetector = (limitMs: number, isConnected: () => boolean, onStall: () => void): StallDetector => {
+export const createStallDetector = (limitMs: number, isConnected: () => boolean, onStall: () => void) => {
   let last = performance.now()
   const check = (): void => {
     const now = performance.now()
@@ -113,14 +101,14 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
   }
   const checks = interval(CHECK_MS).subscribe(check)
   return {
-    check: () => {
+    /** Checks now instead of at the next interval. */
+    check: (): void => {
       if (performance.now() - last > limitMs) check()
     },
     stop: () => checks.unsubscribe(),
   }
 }
 
-/** Removes queues with all their jobs. */
 export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
   const clear = (name: string): Promise<void> => queues.queue(name).obliterate({ force: true })
   // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no

@@ -16,10 +16,10 @@ const CLIENT_OPTIONS = {
 }
 
 /** Replies of a server that is up but cannot serve: out of memory or disk, without replicas, a replica, still loading. */
-const REFUSAL = /^(?:EXECABORT|OOM|READONLY|MISCONF|NOREPLICAS|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN)\b/
+const REFUSED_REPLY = /^(?:EXECABORT|OOM|READONLY|MISCONF|NOREPLICAS|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN)\b/
 const REFUSED_RETRY_MS = 500
 
-export const isRefusal = (error: unknown): boolean => error instanceof Error && REFUSAL.test(error.message)
+export const isRefusal = (error: unknown): boolean => error instanceof Error && REFUSED_REPLY.test(error.message)
 
 /**
  * Sends each command again that the server refuses, as the client does while the server is down: a refused command has changed nothing. After
@@ -144,29 +144,10 @@ export interface Packages {
   readonly Redis: typeof import('ioredis').Redis
 }
 
-const MISSING = 'a fleet needs two packages that are not installed'
 const INSTALL = 'bullmq@6 ioredis@6'
 
-/** The oldest version that the tests of the fleet passed with, and the first major version that they were not run with. */
-const SUPPORTED = { bullmq: [5, 81, 7], ioredis: [5, 11, 7] } as const
-
-/** @throws UsageError if a package is not installed, or if its version is not supported */
-export const loadPackages = async (): Promise<Packages> => {
-  const { Redis } = requireSupported<typeof import('ioredis')>('ioredis')
-  return { bullmq: requireSupported('bullmq'), Redis }
-}
-
-const requireSupported = <Module>(name: keyof typeof SUPPORTED): Module => {
-  const { version } = requireOptional<{ readonly version: string }>(`${name}/package.json`, MISSING, INSTALL)
-  checkVersion(name, version)
-  return requireOptional(name, MISSING, INSTALL)
-}
-
-/** @throws UsageError with what to install if a package is older or newer than those that work */
-export const checkVersion = (name: keyof typeof SUPPORTED, version: string): void => {
-  const [oldest, minor, end] = SUPPORTED[name]
-  const [major = 0, its = 0] = version.split('.').map(Number)
-  if (major < end && (major > oldest || (major === oldest && its >= minor))) return
-  const wanted = `${oldest}.${minor} or newer, below ${end}`
-  throw new UsageError(`a fleet needs ${name} ${wanted}; ${version} is installed: npm install ${INSTALL}`, { code: 'missing-package' })
+/** @throws UsageError if a package is not installed */
+export const loadPackages = (): Packages => {
+  const load = <Module>(name: string): Module => requireOptional(name, 'a fleet needs two packages that are not installed', INSTALL)
+  return { bullmq: load('bullmq'), Redis: load<typeof import('ioredis')>('ioredis').Redis }
 }

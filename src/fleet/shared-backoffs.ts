@@ -4,7 +4,6 @@ import { ignoreError } from './ignore-error.js'
 
 /** The back-off of a host, for the whole fleet. */
 export interface HostBackoff {
-  /** The base address of the host. */
   readonly address: string
   /**
    * Grows with each back-off, even after Redis has forgotten the last one. A 429 to a request of an earlier generation is a late reply: it
@@ -18,24 +17,7 @@ export interface HostBackoff {
 }
 
 /** The back-offs of hosts, shared by all workers of a fleet through Redis. */
-export interface SharedBackoffs {
-  /** The known state of a host. */
-  readonly find: (address: string) => HostBackoff
-  /** Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one it doubles each time. */
-  readonly onRefused: (
-    address: string,
-    generation: number,
-    retryAfterMs: number | undefined,
-    settings: SharedBackoffSettings,
-  ) => Promise<HostBackoff>
-  /** Reads the back-off of a host that started before this process did. */
-  readonly load: (address: string) => Promise<void>
-  /** Reports a successful request of a generation: it resets the back-off. */
-  readonly onServed: (address: string, generation: number) => void
-  readonly close: () => void
-}
-
-type SharedBackoffSettings = Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>
+export type SharedBackoffs = ReturnType<typeof createSharedBackoffs>
 
 // The scripts use the clock of the server, because the clocks of the machines may differ.
 const REFUSED_SCRIPT = `
@@ -82,11 +64,7 @@ interface KnownBackoff extends Omit<HostBackoff, 'ms'> {
 }
 
 /** Stores the back-offs in Redis and gets those of other workers by pub/sub; `onChange` is called for each. */
-export const createSharedBackoffs = (
-  redis: Redis,
-  prefix: string,
-  onChange: (backoff: HostBackoff) => void = () => undefined,
-): SharedBackoffs => {
+export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (backoff: HostBackoff) => void = () => undefined) => {
   const known = new Map<string, KnownBackoff>()
   const channel = `${prefix}:backoffs`
   const toKey = (address: string): string => `${prefix}:backoff:${address}`
@@ -112,18 +90,25 @@ export const createSharedBackoffs = (
     for (const address of known.keys()) void readBackoff(address).catch(ignoreError('read a back-off'))
   })
   return {
-    find: (address) => {
+    find: (address: string): HostBackoff => {
       const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
       return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
     },
-    onRefused: async (address, generation, retryAfterMs = -1, rules) => {
-      const { throttleMs, throttleMaxMs, throttleGiveUpMs } = rules
+    /** Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one it doubles each time. */
+    onRefused: async (
+      address: string,
+      generation: number,
+      retryAfterMs: number | undefined = -1,
+      { throttleMs, throttleMaxMs, throttleGiveUpMs }: Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
+    ): Promise<HostBackoff> => {
       const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
       const [now, ms, final] = (await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args)) as [number, number, number]
       return learn({ address, generation: now, ms, isFinal: final === 1 })
     },
+    /** Reads the back-off of a host that started before this process did. */
     load: readBackoff,
-    onServed: (address, generation) => {
+    /** Reports a successful request of a generation: it resets the back-off. */
+    onServed: (address: string, generation: number): void => {
       const before = known.get(address)
       if (before === undefined || !before.isActive || before.generation !== generation || before.until > performance.now()) return
       known.set(address, { ...before, isActive: false })

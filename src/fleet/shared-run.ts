@@ -16,7 +16,7 @@ import { ignoreError } from './ignore-error.js'
 const RUN_FILE = 'run.json'
 
 /** The facts of a run that workers need. The file contains no header values and no notification: each machine has its own credentials. */
-const RunFacts = z.object({
+const SharedRunFacts = z.object({
   run: z.string(),
   asOf: z.number(),
   accept: z.array(z.enum(refusalCodes)),
@@ -24,11 +24,11 @@ const RunFacts = z.object({
   /** Names of the headers in the settings of the driver. */
   headers: z.array(z.string()),
 })
-export type RunFacts = Readonly<z.output<typeof RunFacts>>
+export type SharedRunFacts = Readonly<z.output<typeof SharedRunFacts>>
 
-export const writeRunFile = ({ settings, ...run }: Omit<RunFacts, 'headers'>, blobs: BlobStore): Promise<void> => {
+export const writeRunFile = ({ settings, ...run }: Omit<SharedRunFacts, 'headers'>, blobs: BlobStore): Promise<void> => {
   const { notify: _notify, notifySecret: _secret, ...shared } = settings
-  const facts: RunFacts = { ...run, settings: withHeaders(shared, { headers: {}, hosts: {} }), headers: listHeaderNames(settings) }
+  const facts: SharedRunFacts = { ...run, settings: withHeaders(shared, { headers: {}, hosts: {} }), headers: listHeaderNames(settings) }
   return blobs.write(`${run.run}/${RUN_FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
 
@@ -59,14 +59,14 @@ export const readEdition = async (run: string, blobs: BlobStore): Promise<number
  * Reads the facts of a run, with the headers of this machine.
  * @throws UsageError if the run is not in the shared folder, or this machine lacks a header
  */
-export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders): Promise<RunFacts> => {
+export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders): Promise<SharedRunFacts> => {
   const text = await blobs.read(`${run}/${RUN_FILE}`).catch((error: unknown) => {
     throw new UsageError(
       `run ${run} is not in ${blobs.toFolder('')}, which must be the shared folder of the driver: ${(error as Error).message}`,
       { code: 'unknown-run', cause: error },
     )
   })
-  const facts = RunFacts.parse(JSON.parse(text.toString()))
+  const facts = SharedRunFacts.parse(JSON.parse(text.toString()))
   const known = listHeaderNames(own).map((name) => name.toLowerCase())
   const missing = facts.headers.filter((name) => !known.includes(name.toLowerCase()))
   if (missing.length > 0)
@@ -106,7 +106,7 @@ const shareFile = async (from: string, to: string): Promise<void> => {
   const share = (): Promise<void> =>
     disk.link(from, to).catch((error: unknown) => {
       if (getErrorCode(error) === 'ENOENT') throw error
-      return replaceFile(from, to)
+      return replaceSharedFile(from, to)
     })
   await share()
     .catch(async (error: unknown) => {
@@ -118,7 +118,7 @@ const shareFile = async (from: string, to: string): Promise<void> => {
 }
 
 /** Replaces a file of an earlier driver; copies it if the folders are on different disks. */
-const replaceFile = async (from: string, to: string): Promise<void> => {
+const replaceSharedFile = async (from: string, to: string): Promise<void> => {
   const temporary = join(dirname(to), `.${randomUUID()}.tmp`)
   try {
     await disk.link(from, temporary).catch(() => copyFileWithTimes(from, temporary))

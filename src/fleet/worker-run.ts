@@ -28,7 +28,7 @@ export interface WorkerRunOptions {
   readonly own: OwnHeaders
 }
 
-interface OpenRun {
+interface OpenedRun {
   readonly run: string
   readonly edition: number
   readonly workerRun: Promise<WorkerRun>
@@ -38,12 +38,12 @@ const EDITION_CHECK_MS = 1_000
 
 /** Opens the runs of a worker. The current one is the latest, in the latest edition of its file. */
 export const createWorkerRuns = (options: WorkerRunOptions) => {
-  let current: OpenRun | undefined
+  let current: OpenedRun | undefined
   /** Its items may still be active. */
-  let previous: OpenRun | undefined
+  let previous: OpenedRun | undefined
   let checkedAt = Number.NEGATIVE_INFINITY
   let checking: Promise<unknown> = Promise.resolve()
-  const close = async (one: OpenRun | undefined): Promise<void> => {
+  const close = async (one: OpenedRun | undefined): Promise<void> => {
     // A run that failed to open has nothing to close, and its items have reported the error.
     await one?.workerRun.then((run) => run.close()).catch(ignoreError(`close run ${one.run}`))
   }

@@ -102,7 +102,7 @@ const connectWorker = async (
 ): Promise<ConnectedWorker> => {
   const { streams, headers, hosts = {}, name, version } = options
   const address = readFleetAddress(options.address)
-  const packages = await loadPackages()
+  const packages = loadPackages()
   const redis = await connectToRedis(address, packages, options)
   const queues = createQueues(redis, address, version, packages)
   const blobs = createBlobStore(options.blobs)
@@ -129,7 +129,6 @@ const connectWorker = async (
   }
 }
 
-/** Takes the jobs of one stream from its queue. */
 const openStreamWorker = (
   stream: StreamDefinition,
   connected: ConnectedWorker,

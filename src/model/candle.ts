@@ -15,7 +15,7 @@ export interface Candles extends RowList<Candle> {
   at(index: 0 | -1): Candle | undefined
 }
 
-const price = (sql: string) => column(z.number(), { about: 'rupees, or points of an index', sql })
+const priceColumn = (sql: string) => column(z.number(), { about: 'rupees, or points of an index', sql })
 
 /** A line of a candle file, its columns in their order. `Timestamp` is midnight in India in epoch seconds. */
 export const CandleRow = row({
@@ -28,10 +28,10 @@ export const CandleRow = row({
       value: (epoch) => toDay(Number(epoch) * 1_000),
     },
   }),
-  Open: price('open'),
-  High: price('high'),
-  Low: price('low'),
-  Close: price('close'),
+  Open: priceColumn('open'),
+  High: priceColumn('high'),
+  Low: priceColumn('low'),
+  Close: priceColumn('close'),
   Volume: column(z.int(), {
     about: 'shares traded',
     sql: 'volume',

@@ -3,12 +3,12 @@ import { environmentNames, type Host, isBuiltInHost, listEndpointHosts, Settings
 import { findClosest, findNearMatch } from './text.js'
 
 /** Streams, as far as their endpoints name hosts. */
-type Streams = readonly { readonly endpoints: readonly { readonly host: Host }[] }[]
+type HostUsers = readonly { readonly endpoints: readonly { readonly host: Host }[] }[]
 
-type Environment = Readonly<Record<string, string | undefined>>
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** The settings in environment variables; empty variables do not count. */
-export const readEnvironment = (env: Environment, streams: Streams): Row => {
+export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): Row => {
   const values: Record<string, unknown> = {}
   for (const [setting, variable] of Object.entries(environmentNames)) {
     const text = env[variable]?.trim() ?? ''
@@ -25,7 +25,7 @@ export const readEnvironment = (env: Environment, streams: Streams): Row => {
   }
 }
 
-const listStreamHosts = (streams: Streams): readonly Host[] => listEndpointHosts(streams.flatMap(({ endpoints }) => endpoints))
+const listStreamHosts = (streams: HostUsers): readonly Host[] => listEndpointHosts(streams.flatMap(({ endpoints }) => endpoints))
 
 const defaults: Row = Settings.parse({})
 
@@ -35,7 +35,7 @@ const parseValue = (setting: string, text: string): unknown => {
   if (setting === 'headers' || setting === 'watchlists' || setting === 'watch') return parseJson(text)
   if (setting === 'streams' || setting === 'with') return splitTrimmed(text, ',')
   if (typeof usual === 'boolean') return parseBoolean(text)
-  if (typeof usual === 'number') return parseNumber(text)
+  if (typeof usual === 'number') return parseNumberText(text)
   if (isRow(usual)) return parsePairs(text)
   return text
 }
@@ -45,14 +45,14 @@ const splitTrimmed = (text: string, separator: string): readonly string[] => tex
 const parseBoolean = (text: string): boolean | string =>
   /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
 
-const parseNumber = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+const parseNumberText = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
 /** Reads `market-news=10,all-ohlcv=8`. */
 const parsePairs = (text: string): Row =>
   Object.fromEntries(
     splitTrimmed(text, ',')
       .map((pair) => splitTrimmed(pair, '='))
-      .map(([name = '', value = '']) => [name, parseNumber(value)]),
+      .map(([name = '', value = '']) => [name, parseNumberText(value)]),
   )
 
 const parseJson = (text: string): unknown => {
@@ -67,7 +67,7 @@ const parseJson = (text: string): unknown => {
 const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPSTREAM_|_/g, '')
 
 /** A warning for each variable that looks like a misspelt one of ours. */
-export const findMisspeltVariables = (env: Environment, streams: Streams): readonly string[] => {
+export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUsers): readonly string[] => {
   const known = [
     ...Object.values(environmentNames),
     ...listStreamHosts(streams).map(toAddressVariable),

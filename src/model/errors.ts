@@ -66,8 +66,8 @@ export interface UsageIssue {
   readonly suggestion?: string
 }
 
-export interface UsageOptions<Code> extends ErrorOptions {
-  readonly code?: Code | undefined
+interface UsageOptions extends ErrorOptions {
+  readonly code?: UsageCode | undefined
   readonly issues?: readonly UsageIssue[] | undefined
 }
 
@@ -343,24 +343,17 @@ export class UsageError extends CollectError {
   /** Each wrong setting; empty if the error is about something else. */
   readonly issues: readonly UsageIssue[]
 
-  constructor(message: string, { code = 'usage', issues = [], ...options }: UsageOptions<UsageCode> = {}) {
+  constructor(message: string, { code = 'usage', issues = [], ...options }: UsageOptions = {}) {
     super(message, options)
     this.code = code
     this.issues = issues
   }
 }
 
-/** The fields of an error of Node's network calls. */
-interface NetworkError {
-  readonly code?: string
-  readonly address?: string
-  readonly port?: number
-  readonly hostname?: string
-}
-
 /** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
 export const describeNetworkError = (error: unknown): string => {
-  const { code = '', address = '', port, hostname } = (error ?? {}) as NetworkError
+  const fields = (error ?? {}) as { readonly code?: string; readonly address?: string; readonly port?: number; readonly hostname?: string }
+  const { code = '', address = '', port, hostname } = fields
   const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
   if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`

@@ -1,4 +1,5 @@
-import type { ErrorCode, FailureCause, Status } from './errors.js'
+import type { ErrorCode } from './errors.js'
+import type { ItemOutcome } from './outcome.js'
 import type { AsOfSession, FleetState, RunReport, ScriptOutcome, WrongSymbol } from './report.js'
 import type { Host } from './settings.js'
 
@@ -35,25 +36,13 @@ export type RunEvent =
   | { readonly type: 'rate-limited'; readonly stream: string }
   /** `item`: for which the request is sent again; absent if another machine sends it. */
   | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
-  | {
+  | (Pick<ItemOutcome, 'status' | 'degraded' | 'remark' | 'newest' | 'reason' | 'code' | 'causes' | 'isTemporary'> & {
       readonly type: 'item-finished'
       readonly stream: string
       readonly item: string
-      readonly status: Status
       /** The item was resumed from the journal of an unfinished run, without a request. */
       readonly isTakenOver?: boolean
-      readonly degraded?: string
-      readonly remark?: string
-      /** The newest session of the item: a day in India. */
-      readonly newest?: string
-      readonly reason?: string
-      /** The `CollectError.code` of `reason` or `degraded`. */
-      readonly code?: ErrorCode
-      /** The `CollectError.causes` of the same failure. */
-      readonly causes?: readonly FailureCause[]
-      /** The failure may be gone later. */
-      readonly isTemporary?: boolean
-    }
+    })
   /** This many items of a stream failed for a temporary reason. They are tried once more when all streams of the phase have finished their first pass. */
   | { readonly type: 'items-deferred'; readonly stream: string; readonly items: number }
   /** This many items of a stream failed for a temporary reason and are tried once more. None of them has an outcome yet. */

@@ -12,7 +12,7 @@ export interface FieldDescription {
   readonly fields: Readonly<Record<string, z.core.$ZodType>> | undefined
 }
 
-const KINDS: Partial<Record<z.core.$ZodTypeDef['type'], Kind>> = {
+const KIND_OF_TYPE: Partial<Record<z.core.$ZodTypeDef['type'], Kind>> = {
   string: 'text',
   enum: 'text',
   number: 'number',
@@ -29,7 +29,7 @@ const FORMATS = { day: 'text', millis: 'number' } as const
 export const describeField = (schema: z.core.$ZodType): FieldDescription => {
   const facts = findFacts(schema)
   const options = listOptions(schema)
-  const own = [...new Set([...options.map(toKind), ...(facts.or === undefined ? [] : [facts.or])])]
+  const own = [...new Set([...options.map(readKind), ...(facts.or === undefined ? [] : [facts.or])])]
   const { format } = facts
   return {
     kinds: own,
@@ -41,8 +41,8 @@ export const describeField = (schema: z.core.$ZodType): FieldDescription => {
   }
 }
 
-const toKind = ({ _zod: { def } }: z.core.$ZodType): Kind => {
-  const kind = KINDS[def.type]
+const readKind = ({ _zod: { def } }: z.core.$ZodType): Kind => {
+  const kind = KIND_OF_TYPE[def.type]
   if (kind === undefined) throw new TypeError(`a row schema cannot contain ${def.type}; use text, numbers, flags, lists or records`)
   return kind
 }

@@ -18,13 +18,18 @@ export interface SampleStock extends Stock {
   readonly Mcap: number
   /** Last traded price in rupees. */
   readonly Ltp: number
+  /** Its earnings are `Mcap / pe` crore rupees a year, `Ltp / pe` rupees a share. */
+  readonly pe: number
+  readonly sector: string
+  /** How far its price may move in a session, in percent; undefined without a limit. */
+  readonly band: number | undefined
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
   readonly split?: SampleSplit
   /** Only in a market with planned events: its place among all stocks that were ever listed, 0 for the first. */
   readonly rank?: number
   /** The planned events that it has had so far, in the order of their planning; splits and bonuses from their announcement on. */
-  readonly events?: readonly StockEvent[]
+  readonly events?: readonly PlannedStockEvent[]
 }
 
 /** A split or bonus. From the opening of that day on, all earlier candles are served divided by the factor. */
@@ -46,7 +51,7 @@ export type MarketEvent =
  * An event of one stock. `day` is the first session whose answers show it, from 09:15 in India on; of splits and bonuses it is the ex-date.
  * `symbol` and `isin` are those before the event.
  */
-export type StockEvent = {
+export type PlannedStockEvent = {
   readonly day: string
   readonly symbol: string
   readonly isin: string
@@ -74,7 +79,7 @@ export type StockEvent = {
 )
 
 /** What happened in a simulated market. */
-export type PlantedEvent = MarketEvent | StockEvent
+export type PlantedEvent = MarketEvent | PlannedStockEvent
 
 /** An index of the simulated market. */
 export interface SampleIndex {

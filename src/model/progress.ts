@@ -130,11 +130,11 @@ const updateTrack = (track: Track, stream: StreamStats, { now, isPaused }: { rea
   const { time } = track
   if (time - (samples.at(-1)?.time ?? 0) >= SAMPLE_MS) samples.push({ time, done })
   while (samples.length > 2 && time - (samples[1]?.time ?? time) >= RATE_WINDOW_MS) samples.shift()
-  track.perSecond = measureRate(track, done)
+  track.perSecond = measureItemRate(track, done)
   track.endsAt = isPaused ? undefined : estimateEnd(track, stream)
 }
 
-const measureRate = ({ samples: [first], time }: Track, done: number): number | undefined => {
+const measureItemRate = ({ samples: [first], time }: Track, done: number): number | undefined => {
   if (first === undefined || time - first.time < MIN_SAMPLE.ms || done - first.done < MIN_SAMPLE.items) return undefined
   return ((done - first.done) * 1_000) / (time - first.time)
 }

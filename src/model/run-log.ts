@@ -9,7 +9,7 @@ import { repairJson } from './text.js'
 export const RUN_LOG = 'runs.ndjson'
 
 /** How many failed items of a stream an entry names. */
-const MAX_NAMED = 200
+const MAX_NAMED_ITEMS = 200
 
 /** The failed items of a stream: all of them, or those named here, out of `count`. */
 export interface FailedCount {
@@ -43,31 +43,26 @@ export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string,
   const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, stale, drift = [] } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)
   const unaccepted = drift.filter(isSignificant).length
-  return {
-    ...{ run, asOf, startedAt, finishedAt, durationMs, outcome, stocks },
-    ...(error === undefined ? {} : { error }),
-    scripts: Object.fromEntries(
-      Object.entries(scripts).flatMap(([name, script]) => (hasRun(script) ? [[name, toLoggedScript(script)]] : [])),
-    ),
-    ...(missing.length === 0 ? {} : { missing: Object.fromEntries(missing) }),
-    ...(stale === undefined ? {} : { stale }),
-    ...(unaccepted === 0 ? {} : { drift: unaccepted }),
-  }
+  const logged = Object.entries(scripts).flatMap(([name, script]) => (hasRun(script) ? [[name, toLoggedScript(script)] as const] : []))
+  return omitUndefined({
+    ...{ run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error },
+    scripts: Object.fromEntries(logged),
+    missing: missing.length === 0 ? undefined : Object.fromEntries(missing),
+    ...{ stale, drift: unaccepted || undefined },
+  })
 }
 
 const countFailed = (items: readonly string[] | 'all'): FailedCount =>
-  items === 'all' ? { count: items } : { count: items.length, items: items.slice(0, MAX_NAMED) }
+  items === 'all' ? { count: items } : { count: items.length, items: items.slice(0, MAX_NAMED_ITEMS) }
 
 const hasRun = ({ outcome, requests }: ScriptReport): boolean => requests > 0 || outcome === 'failed' || outcome === 'partial'
 
 const toLoggedScript = (script: ScriptReport): LoggedScript => {
   const { outcome, durationMs, requests, retries, rateLimited, items, files, bytes, degraded, error, problems } = script
-  return {
-    ...{ outcome, durationMs, requests, retries, rateLimited, items, files, bytes },
-    ...(degraded === 0 ? {} : { degraded }),
-    ...(error === undefined ? {} : { error }),
-    ...(problems.length === 0 ? {} : { problems: problems.map(({ item, status, reason }) => ({ item, status, reason })) }),
-  } as LoggedScript
+  return omitUndefined({
+    ...{ outcome, durationMs, requests, retries, rateLimited, items, files, bytes, degraded: degraded || undefined, error },
+    problems: problems.length === 0 ? undefined : problems.map(({ item, status, reason }) => omitUndefined({ item, status, reason })),
+  })
 }
 
 /** A run of the log as a report, without what the log does not have. */
@@ -81,20 +76,20 @@ export const toRunReport = ({ scripts, missing = {}, drift: _, ...entry }: RunLo
       Object.keys(missing).length === 0 ? undefined : Object.fromEntries(Object.entries(missing).map(([name, { count }]) => [name, count])),
   })
 
-const count = z.number().default(0)
+const countField = z.number().default(0)
 const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
 const missingCount = z.union([z.number(), z.literal('all')])
 const problems = z.array(z.looseObject({ reason: z.string() }))
 
 /** What a report and its line in the log have in common. Each reader depends on it; other fields pass through. */
 const runShape = {
-  ...{ run: z.string(), asOf: instant, startedAt: instant, finishedAt: instant, durationMs: count, stocks: count },
+  ...{ run: z.string(), asOf: instant, startedAt: instant, finishedAt: instant, durationMs: countField, stocks: countField },
   outcome: z.enum(['complete', 'partial', 'failed', 'interrupted']),
   error: z.string().optional(),
 }
 const scriptShape = {
   outcome: z.enum(['success', 'partial', 'failed', 'skipped', 'disabled']),
-  ...{ durationMs: count, requests: count, retries: count, rateLimited: count, files: count, bytes: count },
+  ...{ durationMs: countField, requests: countField, retries: countField, rateLimited: countField, files: countField, bytes: countField },
   items: z.record(z.string(), z.number()).default({}),
   error: z.string().optional(),
 }
@@ -112,7 +107,7 @@ const ReportShape = z.looseObject({
   scripts: z.record(
     z.string(),
     z.looseObject({
-      ...{ ...scriptShape, degraded: count, takenOver: count, problems: problems.default([]) },
+      ...{ ...scriptShape, degraded: countField, takenOver: countField, problems: problems.default([]) },
       ...{ rewritten: rows.optional(), causes: rows.optional() },
     }),
   ),

@@ -276,19 +276,15 @@ const deriveOutcome = (streams: readonly StreamStats[]): RunOutcome =>
 export const NOT_STARTED = 'the run ended before this stream started'
 
 /** A stream that was still running when the run ended counts as failed; one that had not started, as skipped with that reason. */
-const createScriptReport = (stats: StreamStats, now: number): ScriptReport => ({
-  outcome: stats.state === 'running' ? 'failed' : stats.state === 'waiting' ? 'skipped' : stats.state,
-  durationMs: stats.startedAt === undefined ? 0 : (stats.finishedAt ?? now) - stats.startedAt,
-  requests: stats.requests,
-  retries: stats.retries,
-  rateLimited: stats.rateLimited,
-  items: { ...stats.items },
-  degraded: stats.degraded,
-  takenOver: stats.takenOver,
-  files: stats.files,
-  bytes: stats.bytes,
-  problems: [...stats.failures, ...stats.warnings],
-  ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
-  ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),
-  ...omitUndefined({ error: stats.state === 'waiting' ? NOT_STARTED : stats.error, code: stats.code }),
-})
+const createScriptReport = (stats: StreamStats, now: number): ScriptReport => {
+  const { state, startedAt, finishedAt = now, requests, retries, rateLimited, degraded, takenOver, files, bytes } = stats
+  return {
+    outcome: state === 'running' ? 'failed' : state === 'waiting' ? 'skipped' : state,
+    durationMs: startedAt === undefined ? 0 : finishedAt - startedAt,
+    ...{ requests, retries, rateLimited, items: { ...stats.items }, degraded, takenOver, files, bytes },
+    problems: [...stats.failures, ...stats.warnings],
+    ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
+    ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),
+    ...omitUndefined({ error: state === 'waiting' ? NOT_STARTED : stats.error, code: stats.code }),
+  }
+}

@@ -38,7 +38,7 @@ export const createSettingsError = (issues: readonly SettingsIssue[]): UsageErro
 }
 
 /** Whether a setting contains base addresses. */
-export const isAddress = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
+export const isAddressSetting = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
 
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
   if (issue.code === 'unrecognized_keys')
@@ -53,7 +53,7 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
   const [setting = '', ...names] = issue.path.map(String)
   const isName = issue.code === 'invalid_key'
   const given = isName ? names.at(-1) : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
-  const inside = names.slice(isAddress(setting) ? 1 : 0).filter((name) => name !== 'url')
+  const inside = names.slice(isAddressSetting(setting) ? 1 : 0).filter((name) => name !== 'url')
   const where = inside.length > 0 && !isName ? `(${inside.join('.')}) ` : ''
   const isHidden = isConfidential(setting) || names.includes('headers')
   const shown = isHidden ? ' (value not shown)' : `, but is ${formatValue(given, setting)}`
@@ -62,7 +62,7 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
   const [setting = '', host] = path.map(String)
-  return isAddress(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
+  return isAddressSetting(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
 }
 
 /** Whether the value of a setting may identify the user: it is not shown. */
@@ -71,7 +71,7 @@ export const isConfidential = (setting: string): boolean =>
 
 const formatValue = (given: unknown, setting: string): string => {
   const text = JSON.stringify(given)
-  return isAddress(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
+  return isAddressSetting(setting) ? text.replace(/^.*@/s, '"…@').replace(/[?#].*(?=")/s, '?…') : text
 }
 
 /** What names may be: the word for one, and all of them. */

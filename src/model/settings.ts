@@ -30,6 +30,10 @@ const integerSchema = (least: number, most: number) => {
   const error = `must be a whole number from ${least} to ${most}`
   return z.int({ error }).min(least, { error }).max(most, { error })
 }
+const oneOrMoreTexts = (error: string) => {
+  const text = z.string().min(1)
+  return z.union([text.transform((one) => [one]), z.array(text)], error).default([])
+}
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
 const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
@@ -117,32 +121,10 @@ export const Settings = z.strictObject({
   headers: Headers.default({}).describe(
     'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
   ),
-  with: z
-    .union(
-      [
-        z
-          .string()
-          .min(1)
-          .transform((name) => [name]),
-        z.array(z.string().min(1)),
-      ],
-      'must be the name of a stream or a list of names',
-    )
-    .default([])
-    .describe('optional streams that run, too: `exchange-daily`, `index-members`'),
-  streams: z
-    .union(
-      [
-        z
-          .string()
-          .min(1)
-          .transform((path) => [path]),
-        z.array(z.string().min(1)),
-      ],
-      'must be a path or a list of paths',
-    )
-    .default([])
-    .describe('modules with streams of your own, for the command'),
+  with: oneOrMoreTexts('must be the name of a stream or a list of names').describe(
+    'optional streams that run, too: `exchange-daily`, `index-members`',
+  ),
+  streams: oneOrMoreTexts('must be a path or a list of paths').describe('modules with streams of your own, for the command'),
   watchlists: z
     .record(
       z.string().regex(/^[\w-]+$/, 'must have names of letters, digits, _ and -'),

@@ -86,7 +86,7 @@ const fold = (name: string): string => name.normalize('NFC').toLowerCase()
  * `-` is first replaced by `_`.
  */
 export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = false } = {}): readonly string[] => {
-  const plain = entries.map(({ key }) => toPlainName(key, mayReplace))
+  const plain = entries.map(({ key }) => toPortableName(key, mayReplace))
   const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${toSafeName(key)}~${id}` : undefined))
   const plainOwners = findOwners(plain, entries)
   const idOwners = findOwners(withId, [])
@@ -107,7 +107,7 @@ const findOwners = (forms: readonly (string | undefined)[], entries: readonly Na
   return new Set(owners)
 }
 
-const toPlainName = (key: string, mayReplace: boolean): string | undefined => {
+const toPortableName = (key: string, mayReplace: boolean): string | undefined => {
   const name = toSafeName(key)
   const isKept = mayReplace ? key.length <= MAX_LENGTH : name === key
   return isKept && name !== '' && !/^[. ]|[. ]$/.test(name) ? name : undefined

@@ -51,7 +51,7 @@ export const escapeUnprintable = (json: string): string =>
 
 const BROKEN = /\\u(?:d[89a-f]|0000)/i
 // One match for each escape, a whole pair of surrogates included, so that `\\ud83d` (a backslash and letters) stays.
-const ESCAPE = /\\(?:u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2}|0000)|.)/gis
+const JSON_ESCAPE = /\\(?:u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2}|0000)|.)/gis
 const LONE_LENGTH = '\\u0000'.length
 
 /**
@@ -59,7 +59,7 @@ const LONE_LENGTH = '\\u0000'.length
  * which ends an SQL statement and which workbooks refuse. In decoded UTF-8 both exist as escapes only, so nearly all texts need one search.
  */
 export const repairJson = (json: string): string =>
-  json.includes('\\u') && BROKEN.test(json) ? json.replace(ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
+  json.includes('\\u') && BROKEN.test(json) ? json.replace(JSON_ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
 
 /** `2,775`. */
 export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')

@@ -41,12 +41,13 @@ export const toRequestError = (error: unknown): unknown => {
   const { cause } = error
   if (error.name === 'TimeoutError') return new TransportError('deadline', error.message, { cause: error })
   const hasBegun = error instanceof TypeError && BODY_ENDED.test(error.message)
-  if (hasBegun || (error instanceof TypeError && FETCH_FAILED.test(error.message))) return toTransportError(cause ?? error, hasBegun, error)
+  if (hasBegun || (error instanceof TypeError && FETCH_FAILED.test(error.message)))
+    return wrapInTransportError(cause ?? error, hasBegun, error)
   const { code } = error as { readonly code?: unknown }
   return typeof code === 'string' && (Object.hasOwn(REASONS, code) || NETWORK_CODE.test(code))
-    ? toTransportError(error, false, error)
+    ? wrapInTransportError(error, false, error)
     : error
 }
 
-const toTransportError = (why: unknown, hasBegun: boolean, cause: Error): TransportError =>
+const wrapInTransportError = (why: unknown, hasBegun: boolean, cause: Error): TransportError =>
   new TransportError(toTransportReason(why, hasBegun), describeNetworkError(why), { cause, hasBegun })

@@ -1,14 +1,14 @@
+import { createHash } from 'node:crypto'
 import { filter } from 'rxjs'
 import type { PlantedEvent } from '../model/market.js'
 import { type Day, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
 import type { Change } from '../tables/diff/change.js'
 import { readDiffAndRecord } from './diff-and-record.js'
-import { type DailyRun, findLosses, invariants, isSame } from './invariants.js'
+import { type DailyRun, findLosses, haveSameBytes, invariants } from './invariants.js'
 import { NETWORK_FAULTS } from './network.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
-import type { Totals } from './totals.js'
-import { createWorld, describeEnd, type Files, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
+import { createWorld, describeRunEnd, type Files, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [
@@ -46,6 +46,27 @@ interface Simulation {
   readonly totals: Totals
 }
 
+/** What is counted over all daily runs. */
+export const createTotals = () => ({
+  ...{ runs: 0, kills: 0, requests: 0, hash: createHash('sha256') },
+  faults: {} as Record<string, number>,
+  codes: {} as Record<string, number>,
+  checks: {} as Record<string, number>,
+})
+type Totals = ReturnType<typeof createTotals>
+
+const increase = (counts: Record<string, number>, name: string, by = 1): void => {
+  counts[name] = (counts[name] ?? 0) + by
+}
+
+const countRun = (totals: Totals, { end, requests, report }: SimulatedRun): void => {
+  totals.runs += 1
+  totals.kills += end === 'killed' ? 1 : 0
+  totals.requests += requests
+  const problems = Object.values(report?.scripts ?? {}).flatMap((script) => script.problems)
+  for (const { code = 'none' } of problems) increase(totals.codes, code)
+}
+
 /** The machine of a seed, and what can happen to it. */
 type SeedContext = ReturnType<typeof createSeedContext>
 
@@ -70,7 +91,7 @@ const createSeedContext = (seed: number, { scenario, faults, totals }: Simulatio
     if (!areOn || call.startsWith('close')) return undefined
     const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(1 / 500)
     if (!isShort && !(kinds.has('disk') && random.chance(1 / 1_500))) return undefined
-    totals.countFault(isShort ? 'short-write' : 'disk')
+    increase(totals.faults, isShort ? 'short-write' : 'disk')
     return isShort ? 'short' : random.pick(DISK_ERRORS)
   }
   const { time, streams, settings } = scenario
@@ -107,7 +128,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
     ...{ expected: expectedDays.map(({ files }) => files), violations: network.violations },
   })
   const assert = (name: string, wrong: readonly string[]): void => {
-    totals.countCheck(name)
+    increase(totals.checks, name)
     if (wrong.length > 0) throw new SimulationError(seed, describe(), name, wrong)
   }
   assert(
@@ -129,8 +150,8 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       const seconds: string[] = []
       const pauseMs = plan.int(1, 600) * 1_000
       const run = await world.run(network, { kill, pauseMs, interventions: planInterventions(context, scenario, { network, seconds }) })
-      totals.countRun(run)
-      log?.(`seed ${seed} ${day}: ${describeEnd(run)}, ${run.requests} requests`)
+      countRun(totals, run)
+      log?.(`seed ${seed} ${day}: ${describeRunEnd(run)}, ${run.requests} requests`)
       assert('a folder is used by one run at a time', seconds)
       runs.push(run)
       kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
@@ -163,7 +184,7 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   assertAll()
   network.stopFaults()
   for (let tries = 3; tries > 0 && !isComplete(); tries -= 1) await start()
-  assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeEnd(runs.at(-1))])
+  assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeRunEnd(runs.at(-1))])
   assertAll()
   const known = await readDiffAndRecord(world, day)
   // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
@@ -184,13 +205,12 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   }
   if (isWhole) assert('each list is recorded as it is without faults', compareRecords(known.record, expectedDays, day))
   const [files, wasStale, again] = [filesOf(world), isStale(), await start()]
-  const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChanged(files, filesOf(world))
+  const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChangedFiles(files, filesOf(world))
   if (!wasStale) assert('a complete folder is left as it is', wrong)
-  simulation.totals.digest(network.digest())
-  for (const [kind, count] of network.faults) simulation.totals.countFault(kind, count)
+  simulation.totals.hash.update(network.digest())
+  for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
 }
 
-/** Clock jumps and further starts while a run lasts. */
 const planInterventions = (
   { world, plan, kinds }: SeedContext,
   { time }: Scenario,
@@ -216,8 +236,8 @@ const planKill = ({ kinds, plan }: SeedContext): Kill | undefined => {
   return plan.chance(0.7) ? { kind, afterCalls: plan.int(1, 1_500) } : { kind, afterMs: plan.int(1, 5_000) }
 }
 
-const listChanged = (before: Files, after: Files): readonly string[] =>
-  [...new Set([...before.keys(), ...after.keys()])].filter((file) => !isSame(before.get(file), after.get(file)))
+const listChangedFiles = (before: Files, after: Files): readonly string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter((file) => !haveSameBytes(before.get(file), after.get(file)))
 
 /** The lists of a day that are recorded otherwise than without faults. */
 const compareRecords = (record: ReadonlyMap<string, string>, expectedDays: readonly ExpectedDay[], day: Day): readonly string[] => {

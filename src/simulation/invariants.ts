@@ -25,7 +25,8 @@ export interface DailyRun {
 }
 
 const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !file.startsWith('.scripstream/'))
-export const isSame = (one: Buffer | undefined, other: Buffer | undefined): boolean => (one && other ? one.equals(other) : one === other)
+export const haveSameBytes = (one: Buffer | undefined, other: Buffer | undefined): boolean =>
+  one && other ? one.equals(other) : one === other
 
 /** The failed items as the folder itself lists them. */
 const readFailed = (files: Files): FailedItems => {
@@ -54,12 +55,12 @@ const isNamed = (file: string, failed: FailedItems, dailyRun: DailyRun): boolean
 }
 
 /** The outputs that are not as expected. */
-const findDifferences = ({ after, expected }: DailyRun): readonly string[] =>
+const findWrongOutputs = ({ after, expected }: DailyRun): readonly string[] =>
   [...new Set([after, ...expected].flatMap(outputsIn))].filter(
-    (file) => !expected.some((files) => isSame(after.get(file), files.get(file))),
+    (file) => !expected.some((files) => haveSameBytes(after.get(file), files.get(file))),
   )
 
-const isComplete = ({ runs }: DailyRun): boolean => runs.at(-1)?.report?.outcome === 'complete'
+const endsComplete = ({ runs }: DailyRun): boolean => runs.at(-1)?.report?.outcome === 'complete'
 
 /** What must be true of every daily run, in the order in which it is checked: a name, and a check that returns what is wrong. */
 export const invariants: readonly (readonly [name: string, check: (dailyRun: DailyRun) => readonly string[]])[] = [
@@ -82,8 +83,8 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
   [
     'each output is that of a run without faults, or named as missing',
     (dailyRun) => {
-      const failed = isComplete(dailyRun) ? {} : readFailed(dailyRun.after)
-      return findDifferences(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
+      const failed = endsComplete(dailyRun) ? {} : readFailed(dailyRun.after)
+      return findWrongOutputs(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
     },
   ],
   [
@@ -110,7 +111,7 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
         /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(file),
       )
       // Journals without a record are ignored, and deleted by the next run.
-      const journals = isComplete(dailyRun) ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
+      const journals = endsComplete(dailyRun) ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
       return [...held, ...names, ...journals]
     },
   ],
@@ -125,24 +126,24 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
 
 /** What was there before the last start, is right, and is gone. */
 export const findLosses = (dailyRun: DailyRun): readonly string[] =>
-  findDifferences(dailyRun).flatMap((file) => {
-    const lost = dailyRun.expected.every((files) => files.has(file)) ? countLost(file, dailyRun) : 0
+  findWrongOutputs(dailyRun).flatMap((file) => {
+    const lost = dailyRun.expected.every((files) => files.has(file)) ? countLostRecords(file, dailyRun) : 0
     return lost > 0 ? [`${file} lost ${lost}`] : []
   })
 
 /** How many records a file has lost that were there before and are still right. */
-const countLost = (file: string, { after, expected, before }: DailyRun): number => {
+const countLostRecords = (file: string, { after, expected, before }: DailyRun): number => {
   const was = before.get(file)
   const now = after.get(file)
-  if (was === undefined || isSame(was, now)) return 0
-  const [kept, right] = [listRecords(now), expected.map((files) => listRecords(files.get(file)))]
-  return [...listRecords(was)].filter((record) => !kept.has(record) && right.every((records) => records.has(record))).length
+  if (was === undefined || haveSameBytes(was, now)) return 0
+  const [kept, right] = [readRecordSet(now), expected.map((files) => readRecordSet(files.get(file)))]
+  return [...readRecordSet(was)].filter((record) => !kept.has(record) && right.every((records) => records.has(record))).length
 }
 
 /** The same files, of a run without faults or of the start before, are read for many starts. */
 const recordsOf = new WeakMap<Buffer, ReadonlySet<string>>()
 const NO_RECORDS: ReadonlySet<string> = new Set()
-const listRecords = (bytes: Buffer | undefined): ReadonlySet<string> => {
+const readRecordSet = (bytes: Buffer | undefined): ReadonlySet<string> => {
   const records = bytes && (recordsOf.get(bytes) ?? new Set(readTexts(bytes)))
   if (bytes && records) recordsOf.set(bytes, records)
   return records ?? NO_RECORDS

@@ -190,7 +190,6 @@ const createDescriptors = (volume: Volume) => {
   return { open, find, calls }
 }
 
-/** The calls that read or write whole files. */
 const createContentCalls = ({ find, calls: { openSync, writeSync, closeSync } }: Descriptors, generation: number) => {
   const withFile = <T>(file: string | number, flags: string, act: (fd: number) => T): T => {
     if (typeof file === 'number') return act(file)
@@ -228,41 +227,10 @@ const setTime = (node: Node, mtime: number | Date): void => {
   node.mtimeMs = Math.round(Number(mtime) * (mtime instanceof Date ? 1 : 1_000))
 }
 
-const toStats = (node: Node): FileStats => new Stats(node)
-
-class Stats implements FileStats {
-  readonly size: number
-  readonly mtimeMs: number
-  readonly dev = 1
-  readonly ino: number
-  private readonly isFolder: boolean
-
-  constructor(node: Node) {
-    this.size = node.bytes?.length ?? 0
-    this.mtimeMs = node.mtimeMs
-    this.ino = node.ino
-    this.isFolder = node.names !== undefined
-  }
-
-  get atime(): Date {
-    return new Date(this.mtimeMs)
-  }
-
-  get mtime(): Date {
-    return this.atime
-  }
-
-  get ctimeMs(): number {
-    return this.mtimeMs
-  }
-
-  isFile(): boolean {
-    return !this.isFolder
-  }
-
-  isDirectory(): boolean {
-    return this.isFolder
-  }
+const toStats = ({ bytes, names, ino, mtimeMs }: Node): FileStats => {
+  const mtime = new Date(mtimeMs)
+  const times = { mtime, atime: mtime, mtimeMs, ctimeMs: mtimeMs }
+  return { ...times, dev: 1, ino, size: bytes?.length ?? 0, isFile: () => names === undefined, isDirectory: () => names !== undefined }
 }
 
 const createPathCalls = (volume: Volume) => ({

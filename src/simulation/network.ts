@@ -6,7 +6,7 @@ import { TransportError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import type { Random, SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
-import { createAnswerCache } from '../simulator/answers.js'
+import { buildAnswer } from '../simulator/answers.js'
 import { createRateLimits } from '../simulator/conditions.js'
 import { createRouter } from '../simulator/router.js'
 import { falsify, WRONG_ANSWERS, type WrongAnswer } from './wrong-answers.js'
@@ -36,13 +36,12 @@ type NetworkFault = (typeof NETWORK_FAULTS)[number]
 /** The provider as one run sees it. */
 export type Network = ReturnType<typeof createNetwork>
 
-interface NetworkOptions {
+export interface NetworkOptions {
   readonly random: Random
   readonly hosts: readonly Host[]
   readonly answer: ReturnType<typeof createAnswers>
   /** The most requests at once, by endpoint. */
   readonly limits: ReadonlyMap<string, number>
-  /** The kinds of faults that occur. */
   readonly kinds: ReadonlySet<string>
   /** The share of requests that something happens to. */
   readonly share: number
@@ -59,19 +58,18 @@ const reply = (status: number, body: string | Buffer = '', more: Partial<HttpRep
   body: typeof body === 'string' ? Buffer.from(body) : body,
 })
 
-const fail = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
+const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
 export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket) => {
   const route = createRouter(endpoints)
-  const answer = createAnswerCache(0)
   const create = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
-    const { status, body: bytes, broken } = answer(request.endpoint, request.key, request.input, market)
+    const { status, body: bytes, broken } = buildAnswer(request.endpoint, request.input, market)
     if (broken !== undefined) throw new Error(broken)
     return { reply: reply(status, bytes), endpoint: request.endpoint.name }
   }
@@ -92,12 +90,12 @@ const damage = (
     case 'throttled':
       return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
     case 'reset':
-      return timer(ms).pipe(mergeMap(() => fail('reset')))
+      return timer(ms).pipe(mergeMap(() => failTransport('reset')))
     case 'torn':
-      return timer(ms).pipe(mergeMap(() => fail('reset', true)))
+      return timer(ms).pipe(mergeMap(() => failTransport('reset', true)))
     case 'dns':
     case 'tls':
-      return timer(ms).pipe(mergeMap(() => fail(kind)))
+      return timer(ms).pipe(mergeMap(() => failTransport(kind)))
     case 'not-found':
       return later(reply(404))
     case 'interim':
@@ -129,7 +127,7 @@ const arrive = ({ arrived }: HttpRequest, reply$: Observable<HttpReply>): Observ
 
 const respondInOutage = (kind: (typeof OUTAGES)[number], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
-  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? fail('connect') : of(reply(503)))))
+  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? failTransport('connect') : of(reply(503)))))
 }
 
 const planOutages = (now: number, hosts: readonly Host[], random: Random) => {
@@ -233,7 +231,6 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     })
   return {
     transport,
-    /** How many faults of each kind it has made. */
     faults,
     /** Requests that no run may send: too many at once, or before a pause is over. */
     violations: requestCheck.violations,

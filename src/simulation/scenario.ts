@@ -5,12 +5,12 @@ import { type Day, toInstant } from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
-import { createAnswers, createNetwork, type Network } from './network.js'
+import { createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
-import { createWorld, describeEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
+import { createWorld, describeRunEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 const MARKET_SEED = 1
-const FIRST_DAY: Day = '2026-02-12'
+const FIRST_SESSION: Day = '2026-02-12'
 
 /** What a run without faults leaves at the end of a session: its files, and what diff and the record say. */
 export interface ExpectedDay extends DiffAndRecord {
@@ -22,8 +22,6 @@ export interface ExpectedDay extends DiffAndRecord {
 /** The market, and what the daily runs of a simulation have in common. */
 export type Scenario = ReturnType<typeof createScenario>
 
-type NetworkOptions = Parameters<typeof createNetwork>[0]
-
 interface ScenarioOptions {
   readonly time: VirtualTime
   readonly streams: readonly StreamDefinition[]
@@ -33,13 +31,13 @@ interface ScenarioOptions {
 
 /** When the data of a session is complete. */
 export const instantOf = (day: Day): number => toInstant(day, '20:30')
-export const FIRST_INSTANT = instantOf(FIRST_DAY)
+export const FIRST_INSTANT = instantOf(FIRST_SESSION)
 
 /** Builds the market and its daily runs without faults, each when it is first needed. */
 export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions) => {
   const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
   const marketAt = createTimeline({ ...options, events: days > 1 })
-  const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_DAY, '2029-12-31').slice(0, days)
+  const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const hosts = listEndpointHosts(endpoints)
   const { sheet } = marketAt(FIRST_INSTANT)
@@ -48,8 +46,8 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
   }
   const limits = countWorkers(streams)
-  const planted = marketAt.plan(FIRST_DAY, sessions.at(-1) ?? FIRST_DAY)
-  const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_DAY))
+  const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
+  const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
   let last: { readonly session: number; readonly answer: NetworkOptions['answer'] } | undefined
   const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network => {
     if (last?.session !== session) last = { session, answer: createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day))) }
@@ -65,7 +63,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
         const known = isWhole
           ? await readDiffAndRecord(world, sessions[next])
-          : { changes: [], record: new Map(), problem: describeEnd(end) }
+          : { changes: [], record: new Map(), problem: describeRunEnd(end) }
         expectedDays.push({ files: filesOf(world), ...known })
       }
       return expectedDays[session] as ExpectedDay
@@ -75,7 +73,6 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     ...{ time, streams, sessions, settings },
     /** What was planted, by the day from which on the answers show it. */
     planted,
-    /** The provider of a session. */
     open,
     expect: create(0),
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
@@ -101,5 +98,4 @@ const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string,
   return limits
 }
 
-/** The files of the output folder. */
 export const filesOf = ({ disk }: World): Files => disk.files(ROOT)

@@ -1,10 +1,10 @@
 import { streams as allStreams } from '../../streams/registry.js'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
-import { SIMULATED_FAULTS, type SimulatedFault, simulateDailyRuns } from './daily-run.js'
+import type { PlantedEvent } from '../model/market.js'
+import { createTotals, SIMULATED_FAULTS, type SimulatedFault, simulateDailyRuns } from './daily-run.js'
 import type { DailyRun } from './invariants.js'
 import { createScenario, FIRST_INSTANT } from './scenario.js'
-import { createTotals, type SimulationResult } from './totals.js'
 import { startVirtualTime } from './virtual-time.js'
 
 /** What is simulated, and how often. Only `seed` is required. */
@@ -25,6 +25,25 @@ export interface SimulationOptions {
   readonly check?: ((dailyRun: DailyRun) => readonly string[]) | undefined
   /** Receives a line about each run. */
   readonly log?: ((line: string) => void) | undefined
+}
+
+/** What a simulation did. */
+export interface SimulationResult {
+  readonly seeds: number
+  readonly runs: number
+  readonly kills: number
+  readonly requests: number
+  /** How many faults of each kind there were. */
+  readonly faults: Readonly<Record<string, number>>
+  /** How many items and streams failed with each code. */
+  readonly codes: Readonly<Record<string, number>>
+  /** How often each invariant was checked. */
+  readonly checks: Readonly<Record<string, number>>
+  /** The events of the market. */
+  readonly planted: readonly PlantedEvent[]
+  readonly virtualMs: number
+  /** Of every request with its instant: two simulations with the same options have the same one. */
+  readonly digest: string
 }
 
 /** State of the module on purpose: what a simulation replaces belongs to the process. */
@@ -53,7 +72,8 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   try {
     const scenario = createScenario({ time, streams, days, stocks })
     for (let one = seed; one < seed + seeds; one += 1) await simulateDailyRuns(one, { scenario, faults, totals, check, log })
-    return totals.result({ seeds, virtualMs: time.elapsed(), planted: scenario.planted })
+    const { hash, ...counts } = totals
+    return { ...counts, seeds, planted: scenario.planted, virtualMs: time.elapsed(), digest: hash.digest('hex') }
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     time.restore()

@@ -81,7 +81,6 @@ class TimerQueue {
     return this.timers.filter(isPending).length
   }
 
-  /** Forgets all timers, as the end of a process does. */
   clear(): void {
     for (const timer of this.timers) this.cancel(timer)
     this.timers = []
@@ -123,7 +122,6 @@ export const startVirtualTime = (startAt: number) => {
   Date.now = now
   performance.now = () => queue.elapsed
   return {
-    /** The wall clock, epoch milliseconds. */
     now,
     /** Milliseconds since the begin of the simulation, whatever the wall clock says. */
     elapsed: () => queue.elapsed,
@@ -152,7 +150,6 @@ export const startVirtualTime = (startAt: number) => {
     clear: () => queue.clear(),
     pending: () => queue.countPending(),
     takePeak: () => queue.takePeak(),
-    /** Gives the process its own timers and clock back. */
     restore: (): void => {
       Object.assign(globalThis, real)
       Date.now = realNow

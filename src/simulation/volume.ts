@@ -4,7 +4,6 @@ interface DiskError extends Error {
   readonly code: string
 }
 
-/** The error of a call as Node throws it. */
 export const fail = (code: string, call: string, path = ''): DiskError =>
   Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path })
 

@@ -33,7 +33,6 @@ export interface SimulatedRun {
   readonly journaled?: ReadonlyMap<string, number>
   /** The files of the history that are gone or differ from those before. */
   readonly overwritten: readonly string[]
-  /** How many calls of the disk failed. */
   readonly diskFaults: number
   /** What the process still holds after its end; nothing if it was killed. */
   readonly left: { readonly timers: number; readonly descriptors: number }
@@ -51,11 +50,10 @@ export interface Kill {
 /** One machine with its disk and its process. */
 export type World = ReturnType<typeof createWorld>
 
-interface RunOptions {
+interface StartOptions {
   readonly kill?: Kill | undefined
   /** What happens meanwhile, and when, in milliseconds after the start. */
   readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined
-  /** The time until the next start. */
   readonly pauseMs?: number
 }
 
@@ -64,7 +62,6 @@ interface WorldOptions {
   readonly random: Random
   readonly streams: readonly StreamDefinition[]
   readonly settings: SettingsInput
-  /** What the disk does to a call. */
   readonly fault?: Parameters<typeof createMemoryDisk>[0]['fault']
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
@@ -93,12 +90,11 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
   /** The command, started in the present process. */
   const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
   const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
-  /** Runs the command once, and lets time pass. */
-  const run = async (network: Network, { kill: planned, interventions = [], pauseMs = 0 }: RunOptions = {}): Promise<SimulatedRun> => {
+  const run = async (network: Network, { kill: planned, interventions = [], pauseMs = 0 }: StartOptions = {}): Promise<SimulatedRun> => {
     network.connect()
     time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
-    const [before, records] = [network.requests(), listRecords(disk)]
+    const [before, records] = [network.requests(), listHistoryFiles(disk)]
     ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
     const running = new Subscription()
     try {
@@ -107,7 +103,7 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
-      const overwritten = listOverwritten(records, listRecords(disk))
+      const overwritten = listOverwritten(records, listHistoryFiles(disk))
       const mostTimers = time.takePeak()
       const journaled = killed ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) : undefined
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
@@ -191,15 +187,13 @@ const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, reado
   )
 }
 
-/** The files of all records of the history, by path. */
-const listRecords = ({ files }: MemoryDisk): Files =>
+const listHistoryFiles = ({ files }: MemoryDisk): Files =>
   new Map([...files(`${ROOT}/.scripstream/history`)].filter(([path]) => /^\d/.test(path)))
 
 const listOverwritten = (before: Files, after: Files): readonly string[] =>
   [...before].flatMap(([path, bytes]) => (after.get(path)?.equals(bytes) ? [] : [path]))
 
-/** Describes how a start ended, with its problems. */
-export const describeEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {
+export const describeRunEnd = ({ error, report, end }: Partial<SimulatedRun> = {}): string => {
   const problems = Object.entries(report?.scripts ?? {}).flatMap(([name, script]) =>
     script.problems.map(({ reason }) => `${name}: ${reason}`),
   )

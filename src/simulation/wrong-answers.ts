@@ -9,26 +9,22 @@ export const WRONG_ANSWERS = [
 ] as const
 export type WrongAnswer = (typeof WRONG_ANSWERS)[number]
 
-/** What a wrong answer is made of. */
 interface AnswerParts {
   readonly endpoint: string
-  /** The body of the request. */
   readonly request: string
   readonly text: string
   /** The answer to the request before it, of another stock, to the same endpoint. */
   readonly other?: string | undefined
-  /** Whether there are files of an earlier session. */
   readonly isFollowing: boolean
   /** The symbols whose earlier candles the provider changes, or that have none: a history of theirs is compared with nothing. */
   readonly unsteady: ReadonlySet<string>
 }
 
-/** Lists that state their total. */
 const COUNTED = ['master', 'indices', 'deal']
 /** Lists that are compared with the stored one. Only that of the past actions is. */
 const COMPARED_ENDPOINTS = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']
 /** A shorter list may have been as short the day before. */
-const MIN_COMPARED = 5
+const MIN_COMPARED_RECORDS = 5
 const WITHOUT_COPIES = ['company_filings', 'lodr', 'circuit', 'eq_band_changes', 'master', 'indices', ...COMPARED_ENDPOINTS]
 const WITH_ISIN = ['fundamental', 'indicator', 'company_filings', 'lodr']
 const CANDLES = ['ohlcv', 'index_ohlcv']
@@ -42,7 +38,7 @@ export const falsify = (kind: WrongAnswer, parts: AnswerParts): string | undefin
     case 'cut': {
       const isCompared = isFollowing && COMPARED_ENDPOINTS.includes(endpoint) && !request.includes('"GT"')
       if (!COUNTED.includes(endpoint) && !isCompared) return undefined
-      return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED ? list : list.slice(0, list.length / 4)))
+      return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED_RECORDS ? list : list.slice(0, list.length / 4)))
     }
     case 'doubled':
       return WITHOUT_COPIES.includes(endpoint) ? changeList(text, (list) => list.flatMap((record) => [record, record])) : undefined

@@ -2,7 +2,6 @@ import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
 
-/** A complete answer, ready to send. */
 export interface SimulatedAnswer {
   readonly status: number
   readonly type: string
@@ -17,33 +16,8 @@ export const createJsonAnswer = (status: number, value: unknown): SimulatedAnswe
   body: Buffer.from(JSON.stringify(value)),
 })
 
-/**
- * Answers from an endpoint's sample, with a cache of up to `maxBytes`. A full cache evicts nothing: a repeated run sends the same requests
- * in the same order, and a cache that evicts the oldest would miss every time. A new `asOf` empties it.
- */
-export const createAnswerCache = (maxBytes: number) => {
-  let cache = new Map<string, SimulatedAnswer>()
-  let bytes = 0
-  let asOf: number | undefined
-  return (endpoint: AnyEndpoint, key: string, input: unknown, market: SampleMarket): SimulatedAnswer => {
-    if (market.asOf !== asOf) {
-      cache = new Map()
-      bytes = 0
-      asOf = market.asOf
-    }
-    const id = `${endpoint.name}\u0000${key}`
-    const cached = cache.get(id)
-    if (cached) return cached
-    const answer = buildAnswer(endpoint, input, market)
-    if (bytes + answer.body.length <= maxBytes) {
-      cache.set(id, answer)
-      bytes += answer.body.length
-    }
-    return answer
-  }
-}
-
-const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
+/** The answer of an endpoint's sample. */
+export const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
   try {
     if (endpoint.sample === undefined) return createJsonAnswer(501, { message: `${endpoint.name} has no sample` })
     const sample = endpoint.sample(input, market)

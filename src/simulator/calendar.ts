@@ -3,13 +3,7 @@ import { type Day, SESSION_START, toDay, toInstant } from '../model/trading-day.
 import { createRandom } from './random.js'
 
 /** The trading days of the market, past and future, oldest first. */
-export interface TradingCalendar {
-  readonly days: readonly Day[]
-  /** Midnight in India of each day, epoch seconds: the time of its candle. */
-  readonly times: readonly number[]
-  /** The index of the last day that has opened (09:15 in India) at an instant (epoch milliseconds); -1 before the first. */
-  lastOpened(instantMs: number): number
-}
+export type TradingCalendar = ReturnType<typeof createTradingCalendar>
 
 const FIRST_DAY: Day = '1994-11-03'
 const LAST_YEAR = 2060
@@ -18,14 +12,16 @@ const LAST_YEAR = 2060
  * A plausible calendar of Indian sessions from November 1994 to 2060. The seed moves the religious holidays, not the national ones. With
  * `weekends` there is a Muhurat session on a weekend in each year, and another session on a weekend in spring.
  */
-export const createTradingCalendar = (seed: number, weekends = false): TradingCalendar => {
+export const createTradingCalendar = (seed: number, weekends = false) => {
   const years = Array.from({ length: LAST_YEAR - 1993 }, (_, i) => 1994 + i)
   const days = years.flatMap((year) => listSessions(year, seed, weekends)).filter((day) => day >= FIRST_DAY)
   const times = days.map((day) => toInstant(day) / 1_000)
   return {
-    days,
-    times,
-    lastOpened: (instantMs) => {
+    days: days as readonly Day[],
+    /** Midnight in India of each day, epoch seconds: the time of its candle. */
+    times: times as readonly number[],
+    /** The index of the last day that has opened (09:15 in India) at an instant (epoch milliseconds); -1 before the first. */
+    lastOpened: (instantMs: number): number => {
       const today = toDay(instantMs)
       const index = lowerBound(days, today)
       return days[index] === today && instantMs >= toInstant(today, SESSION_START) ? index : index - 1

@@ -3,9 +3,6 @@ import { SESSION_END, SESSION_START, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
 
-/** Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds). */
-export type CandleReader = (sid: string, start: number, end: number, asOf: number) => CandleColumns
-
 interface CandleOptions {
   readonly seed: number
   readonly calendar: TradingCalendar
@@ -19,10 +16,13 @@ interface CandleOptions {
 const MAX_CACHED_CANDLES = 10_000_000
 const FURTHER_DAYS = 250
 
-/** The candles of a market. The candle of the current day changes until the close; a day that has not opened has none. */
-export const createCandleReader = ({ seed, calendar, anchor, listingOf }: CandleOptions): CandleReader => {
+/**
+ * Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds). The candle of
+ * the current day changes until the close; a day that has not opened has none.
+ */
+export const createCandleReader = ({ seed, calendar, anchor, listingOf }: CandleOptions) => {
   const historyOf = createHistoryCache((sid, listing, last) => simulatePrices(seed, sid, listing, anchor, Math.max(anchor, last)))
-  return (sid, start, end, asOf) => {
+  return (sid: string, start: number, end: number, asOf: number): CandleColumns => {
     const last = calendar.lastOpened(asOf)
     const listing = listingOf(sid, last, asOf)
     const from = Math.max(lowerBound(calendar.times, start), listing?.first ?? 0)
@@ -115,7 +115,6 @@ export interface Scale {
   readonly from: number
   readonly to: number
   readonly divisor: number
-  /** Multiplies the volume. */
   readonly shares: number
 }
 

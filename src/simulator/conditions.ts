@@ -14,7 +14,6 @@ type Limit = Readonly<z.output<typeof RateLimit>>
 /** The rate limit of each host, by its prefix; `*` is for each of the other hosts. A request over the limit is answered with 429. */
 export type Limits = Readonly<Record<string, Limit | undefined>>
 
-/** The schema of the limits of the hosts of these endpoints. */
 export const createLimitsSchema = (endpoints: readonly AnyEndpoint[]): z.ZodType<Limits> =>
   z.partialRecord(z.enum([...listEndpointHosts(endpoints), '*']), RateLimit)
 
@@ -50,7 +49,6 @@ export type Fault = Readonly<z.output<typeof Fault>>
 
 /** A request, as far as faults select by it. */
 interface FaultTarget {
-  /** Name of the endpoint. */
   readonly name: string
   /** Identifies the item among the requests of one endpoint. */
   readonly key: string
@@ -63,7 +61,7 @@ const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTa
   const hits = new Map<string, number>()
   return (target) => {
     for (const [index, fault] of faults.entries()) {
-      if (!isAimedAt(fault, target) || !isSelected(seed, fault, target)) continue
+      if (!isAimedAt(fault, target) || !isItemHit(seed, fault, target)) continue
       if (fault.times === undefined) return fault
       const item = [index, target.name, target.key].join('\u0000')
       const before = hits.get(item) ?? 0
@@ -78,16 +76,9 @@ const createFaults = (seed: number, faults: readonly Fault[]): ((target: FaultTa
 const isAimedAt = ({ on, items }: Fault, { name, texts }: FaultTarget) =>
   (on === '*' || on === name) && (items === undefined || items.some((item) => texts.includes(item)))
 
-const isSelected = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
+const isItemHit = (seed: number, { rate = 1, mode }: Fault, { name, key }: FaultTarget) =>
   rate >= 1 || createRandom(seed, 'fault', mode, name, key).next() < rate
 
-const LatencySchema = z.union([z.number().min(0), z.strictObject({ min: z.number().min(0), max: z.number().min(0) })], {
-  error: 'must be milliseconds, or an object with min and max',
-})
-/** Milliseconds before each answer; a plain number varies by a quarter up and down. */
-export type Latency = Readonly<z.output<typeof LatencySchema>>
-
-/** The schema of a list of faults of these endpoints. */
 export const createFaultsSchema = (endpoints: readonly { readonly name: string }[]): z.ZodType<readonly Fault[]> =>
   z.array(Fault.extend({ on: z.enum([...new Set(endpoints.map(({ name }) => name)), '*']) })).readonly()
 
@@ -95,7 +86,8 @@ export const createFaultsSchema = (endpoints: readonly { readonly name: string }
 export const createControlSchema = (endpoints: readonly AnyEndpoint[]) =>
   z.strictObject({
     faults: createFaultsSchema(endpoints).optional(),
-    latencyMs: LatencySchema.optional(),
+    /** Milliseconds before each answer; varies by a quarter up and down. */
+    latencyMs: z.number({ error: 'must be milliseconds' }).min(0).optional(),
     /** The rate limit of each host from now on; the token buckets start full. */
     limits: createLimitsSchema(endpoints).optional(),
     /** The market's "now" from now on: epoch milliseconds, or ISO 8601 with an offset. */
@@ -108,7 +100,7 @@ export type Control = Readonly<z.input<ReturnType<typeof createControlSchema>>>
 
 interface ConditionOptions {
   readonly seed: number
-  readonly latencyMs: Latency
+  readonly latencyMs: number
   readonly faults: readonly Fault[]
   readonly limits: Limits
   readonly asOf: number | (() => number)
@@ -122,7 +114,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
   let takeToken = createRateLimits(given.limits, Date.now)
   let market = marketAt(resolveAsOf(asOf))
   return {
-    /** The market now. A running clock is rounded down to whole minutes, so that answers can be cached for one minute. */
+    /** The market now. A running clock is rounded down to whole minutes, so that answers agree for a minute. */
     market: (): SampleMarket => {
       const now = resolveAsOf(asOf)
       if (market.asOf !== now) market = marketAt(now)
@@ -132,10 +124,8 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
     findExceededLimit: (host: string) => takeToken(host),
     /** Depends on the request alone: the same request always has the same latency. */
-    computeLatency: (...key: readonly (string | number)[]): number => {
-      const { min, max } = typeof latencyMs === 'number' ? { min: latencyMs * 0.75, max: latencyMs * 1.25 } : latencyMs
-      return max === 0 ? 0 : min + (max - min) * createRandom(seed, 'latency', ...key).next()
-    },
+    computeLatency: (...key: readonly (string | number)[]): number =>
+      latencyMs === 0 ? 0 : latencyMs * (0.75 + createRandom(seed, 'latency', ...key).next() / 2),
     change: (control: z.output<ReturnType<typeof createControlSchema>>): void => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf

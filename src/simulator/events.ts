@@ -1,4 +1,4 @@
-import type { PlantedEvent, Random, SampleStock, StockEvent } from '../model/market.js'
+import type { PlannedStockEvent, PlantedEvent, Random, SampleStock } from '../model/market.js'
 import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
@@ -9,15 +9,14 @@ const ownKinds = [
   ...['split', 'bonus', 'rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing'],
   ...['surveillance-entry', 'rewritten-history'],
 ] as readonly OwnKind[]
-type OwnKind = Exclude<StockEvent['kind'], 'isin-change' | 'surveillance-exit'>
+type OwnKind = Exclude<PlannedStockEvent['kind'], 'isin-change' | 'surveillance-exit'>
 
 /** Kinds of events that follow another one. */
-const followers: Partial<Record<StockEvent['kind'], StockEvent['kind']>> = {
+const followers: Partial<Record<PlannedStockEvent['kind'], PlannedStockEvent['kind']>> = {
   split: 'isin-change',
   'surveillance-entry': 'surveillance-exit',
 }
 
-/** Every kind of event. */
 export const eventKinds = [
   ...ownKinds,
   ...(['isin-change', 'surveillance-exit', 'holiday', 'weekend-session', 'frozen-provider'] as const),
@@ -38,31 +37,18 @@ interface Listed {
   readonly bySid: ReadonlyMap<string, SampleStock>
 }
 
-export interface EventPlan {
-  /** The listed stocks as of the session with this index in the calendar. */
-  listedAt(session: number): Listed
-  /** The instant as of which the candles are answered. */
-  candlesAsOf(asOf: number): number
-  /** The first ISIN of the company that has this one now; another text is returned as it is. */
-  toFirstIsin<T extends string | number>(text: T): T | string
-  /** The events of the days from `from` to `to`, oldest first. */
-  plan(from: Day, to: Day): readonly PlantedEvent[]
-}
-
 interface PlanOptions {
   readonly seed: number
   readonly calendar: TradingCalendar
   /** The index of the session before the first one with events. */
   readonly anchor: number
-  /** The stocks before the first event. */
   readonly stocks: readonly SampleStock[]
-  /** Absent for a market without events. */
   readonly events?: EventOptions | undefined
 }
 
 /** An event that is to happen in a session from `from` on, to a certain stock if it follows another event. */
 interface Due {
-  readonly kind: StockEvent['kind']
+  readonly kind: PlannedStockEvent['kind']
   readonly from: number
   readonly rank?: number | undefined
 }
@@ -78,7 +64,7 @@ const STAYING_STOCKS = 5
  * The events of a market, planned session by session from the seed alone: the same options give the same plan in every process, whatever
  * was requested before. No event of a stock becomes visible while the provider is frozen.
  */
-export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions): EventPlan => {
+export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions) => {
   const { kinds = eventKinds, perSession = DEFAULT_PER_SESSION } = events ?? { kinds: [] }
   const own = ownKinds.filter((kind) => [kind, followers[kind]].some((one) => one !== undefined && kinds.includes(one)))
   const period = Math.max(1, Math.round(own.length / perSession))
@@ -112,13 +98,17 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
     return sessions[place] as Listed
   }
   return {
+    /** The listed stocks as of the session with this index in the calendar. */
     listedAt,
-    candlesAsOf: (asOf) => {
+    /** The instant as of which the candles are answered. */
+    candlesAsOf: (asOf: number): number => {
       const freeze = findFreeze(calendar.lastOpened(asOf))
       return freeze ? toInstant(days[freeze.first - 1] ?? '', SESSION_END) : asOf
     },
+    /** The first ISIN of the company that has this one now; another text is returned as it is. */
     toFirstIsin: planter.toFirstIsin,
-    plan: (from, to) => {
+    /** The events of the days from `from` to `to`, oldest first. */
+    plan: (from: Day, to: Day): readonly PlantedEvent[] => {
       const [start, end] = [lowerBound(days, from), lowerBound(days, `${to}~`)]
       listedAt(end - 1)
       const freezes = days.slice(start, end).flatMap((day, place) => {
@@ -135,7 +125,6 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
 interface PlanterOptions {
   readonly seed: number
   readonly days: readonly Day[]
-  /** How many stocks were listed before the first event. */
   readonly count: number
   readonly kinds: readonly PlantedEvent['kind'][]
   readonly findFreeze: ReturnType<typeof createFreezes>
@@ -144,7 +133,7 @@ interface PlanterOptions {
 /** Chooses the stock and the numbers of each event, and changes the stocks. */
 const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions) => {
   const nextLive = (session: number): number => (findFreeze(session) === undefined ? session : nextLive(session + 1))
-  const planted: StockEvent[] = []
+  const planted: PlannedStockEvent[] = []
   const firstIsins = new Map<string, string>()
   const quietUntil = new Map<number, number>()
   const details = createDetails(days, nextLive)
@@ -158,14 +147,14 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
     const candidates = stocks.filter((stock) => stock.listedOn <= old && isQuiet(stock) && isEligible(kind, stock))
     return candidates[createRandom(seed, 'event-stock', kind, session).int(0, candidates.length - 1)]
   }
-  const findFollower = (event: StockEvent, session: number, rank: number): Due | undefined => {
+  const findFollower = (event: PlannedStockEvent, session: number, rank: number): Due | undefined => {
     const kind = followers[event.kind]
     if (kind === undefined || !kinds.includes(kind)) return undefined
     const wait = createRandom(seed, 'event-follower', kind, session)
     return { kind, from: kind === 'isin-change' ? lowerBound(days, event.day) + wait.int(0, 2) : session + wait.int(20, 60), rank }
   }
   return {
-    planted: planted as readonly StockEvent[],
+    planted: planted as readonly PlannedStockEvent[],
     toFirstIsin: <T extends string | number>(text: T): T | string => firstIsins.get(String(text)) ?? text,
     plant: (due: Due, session: number, stocks: readonly SampleStock[]) => {
       const stock = chooseStock(due, session, stocks)
@@ -173,13 +162,13 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
       const base = { kind: due.kind, day: days[session] ?? '', symbol: stock.Symbol, isin: stock.ISIN }
       const random = createRandom(seed, 'event-details', due.kind, session)
       const isTaken = (text: string) => firstIsins.has(text) || stocks.some((one) => one.ISIN === text || one.Symbol === text)
-      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as StockEvent
+      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as PlannedStockEvent
       planted.push(event)
       const end = lowerBound(days, 'adjustedOn' in event && event.adjustedOn ? event.adjustedOn : event.day)
       if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
       const isin = firstIsins.get(stock.ISIN) ?? stock.ISIN
       if (event.kind === 'isin-change') firstIsins.set(isin, isin).set(event.newIsin, isin)
-      return { stocks: applyEvent(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
+      return { stocks: applyToStocks(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
     },
   }
 }
@@ -216,12 +205,12 @@ const createListings = (seed: number, count: number) => {
   }
 }
 
-const isEligible = (kind: StockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
+const isEligible = (kind: PlannedStockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
   const isWatched = events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
   return (kind !== 'delisting' && kind !== 'surveillance-entry') || (rank >= STAYING_STOCKS && !isWatched)
 }
 
-const applyEvent = (event: StockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
+const applyToStocks = (event: PlannedStockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,
@@ -261,10 +250,10 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
     filedAt: `${dayAt(session - age)} 18:30:00`,
     newsId: `${isin.toLowerCase()}-${kind}-${dayAt(session)}`,
   })
-  return (kind: StockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
+  return (kind: PlannedStockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
     const count = counts.get(kind) ?? 0
     counts.set(kind, count + 1)
-    const details: Readonly<Record<StockEvent['kind'], () => Details>> = {
+    const details: Readonly<Record<PlannedStockEvent['kind'], () => Details>> = {
       split: () => createSplit(random.pick([2, 5, 10]), random, session, count),
       bonus: () => createSplit(2, random, session, count + 1),
       rename: () => ({ newSymbol: createNewSymbol(stock.Symbol, isTaken) }),

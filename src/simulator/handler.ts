@@ -1,25 +1,20 @@
 import type { ServerResponse } from 'node:http'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
-import { createAnswerCache, createJsonAnswer, type SimulatedAnswer } from './answers.js'
+import { buildAnswer, createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import type { createConditions, Fault } from './conditions.js'
 import type { createRequestLog } from './request-log.js'
 import { collectTexts, createRouter, type IncomingRequest, type RouteResult } from './router.js'
 
-interface HandlerOptions {
-  readonly endpoints: readonly AnyEndpoint[]
-  readonly cacheBytes: number
-  readonly conditions: ReturnType<typeof createConditions>
-  readonly requestLog: ReturnType<typeof createRequestLog>
-}
-
 type Accepted = Extract<RouteResult, { kind: 'accepted' }>
 type Done = (status: number | string) => void
 
-/** Answers the requests of a collector, and records each one. */
-export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }: HandlerOptions) => {
+export const createHandler = (
+  endpoints: readonly AnyEndpoint[],
+  conditions: ReturnType<typeof createConditions>,
+  requestLog: ReturnType<typeof createRequestLog>,
+) => {
   const route = createRouter(endpoints)
-  const findAnswer = createAnswerCache(cacheBytes)
 
   const begin = (name: string, key: string, response: ServerResponse): Done => {
     const done = requestLog.begin(name, key)
@@ -27,12 +22,10 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }:
     return done
   }
   const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
-    const answer = findAnswer(endpoint, key, input, conditions.market())
+    const answer = buildAnswer(endpoint, input, conditions.market())
     if (answer.broken) requestLog.violation(answer.broken)
     respond({ response, answer, done }, conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }))
   }
-  const refuse = ({ retryAfter }: { retryAfter?: number | string | undefined }, response: ServerResponse, done: Done) =>
-    respond({ response, answer: createJsonAnswer(429, {}), done }, { on: '*', mode: 'status', status: 429, retryAfter })
 
   /** An input schema that throws is a bug of the endpoint: it is reported, and the simulator goes on. */
   const routeSafely = (request: IncomingRequest): RouteResult => {
@@ -56,21 +49,25 @@ export const createHandler = ({ endpoints, cacheBytes, conditions, requestLog }:
       const done = begin(routed.endpoint.name, routed.key, response)
       const limit = conditions.findExceededLimit(routed.endpoint.host)
       runAfter(response, conditions.computeLatency(routed.endpoint.name, routed.key), () =>
-        limit ? refuse(limit, response, done) : reply(routed, request.url, response, done),
+        limit
+          ? respond(
+              { response, answer: createJsonAnswer(429, {}), done },
+              { on: '*', mode: 'status', status: 429, retryAfter: limit.retryAfter },
+            )
+          : reply(routed, request.url, response, done),
       )
     }
   }
 }
 
-interface Reply {
+interface PendingReply {
   readonly response: ServerResponse
   readonly answer: SimulatedAnswer
   /** Called once, right before the last byte of the answer is written or the connection is destroyed. */
   readonly done?: Done
 }
 
-/** Sends the answer, or what the fault turns it into. */
-export const respond = (reply: Reply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
+export const respond = (reply: PendingReply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
 
 /** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
 const runAfter = (response: ServerResponse, ms: number, run: () => void): void => {
@@ -85,7 +82,7 @@ const runAfter = (response: ServerResponse, ms: number, run: () => void): void =
   }
 }
 
-const send = ({ response, answer, done }: Reply) => {
+const send = ({ response, answer, done }: PendingReply) => {
   writeHead(response, answer)
   done?.(answer.status)
   response.end(answer.body)
@@ -94,9 +91,10 @@ const send = ({ response, answer, done }: Reply) => {
 const writeHead = (response: ServerResponse, { status, type, body }: SimulatedAnswer) =>
   response.writeHead(status, { 'content-type': type, 'content-length': body.length })
 
-const sendText = (reply: Reply, type: string, text: string) => send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
+const sendText = (reply: PendingReply, type: string, text: string) =>
+  send({ ...reply, answer: { status: 200, type, body: Buffer.from(text) } })
 
-const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void> = {
+const faultResponses: Record<Fault['mode'], (reply: PendingReply, fault: Fault) => void> = {
   status: (reply, { status = 500, retryAfter }) => {
     if (retryAfter !== undefined) reply.response.setHeader('retry-after', String(retryAfter))
     send({ ...reply, answer: createJsonAnswer(status, { message: `status ${status}` }) })
@@ -129,7 +127,7 @@ const faultResponses: Record<Fault['mode'], (reply: Reply, fault: Fault) => void
   slow: (reply, { ms = 1_000 }) => runAfter(reply.response, ms, () => send(reply)),
 }
 
-const drip = (reply: Reply, ms: number, sent: number) => {
+const drip = (reply: PendingReply, ms: number, sent: number) => {
   const { response, answer, done } = reply
   const next = sent + 1
   if (next < answer.body.length) {

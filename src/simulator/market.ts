@@ -105,12 +105,12 @@ const listScales = ({ split, events = [] }: SampleStock, { days }: TradingCalend
   return isSplit ? [{ ...whole, divisor: split.factor, shares: split.factor }, ...scales] : scales
 }
 
-const YEAR_MS = 365 * 86_400_000
+const ISSUE_MS = 365 * 86_400_000
 
 /** The newest of the instants that lie whole years of 365 days from a given one, and are not after `asOf`. */
 const findIssue = (at: number, asOf: number) => {
-  const years = Math.floor((asOf - at) / YEAR_MS)
-  return { at: at + years * YEAR_MS, issue: years === 0 ? '' : `-${years}` }
+  const years = Math.floor((asOf - at) / ISSUE_MS)
+  return { at: at + years * ISSUE_MS, issue: years === 0 ? '' : `-${years}` }
 }
 
 // Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is

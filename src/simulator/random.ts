@@ -7,7 +7,7 @@ export const createRandom = (seed: number, ...key: readonly (string | number)[])
   return {
     next,
     int,
-    decimal: (min, max, digits = 2) => toDecimal(next(), min, max, 10 ** digits),
+    decimal: (min, max, digits = 2) => drawDecimal(next(), min, max, 10 ** digits),
     pick: (list) => list[int(0, list.length - 1)] ?? list[0],
     chance: (probability) => next() < probability,
   }
@@ -21,7 +21,7 @@ export const createPermutation = (size: number, offset: number): ((position: num
 }
 
 // Counts in whole steps, so that the result is neither below `min` nor rounded up to `max`.
-const toDecimal = (share: number, min: number, max: number, scale: number) => {
+const drawDecimal = (share: number, min: number, max: number, scale: number) => {
   const first = Math.ceil(min * scale - 1e-9)
   const end = Math.ceil(max * scale - 1e-9)
   return (first + Math.floor(share * Math.max(0, end - first))) / scale

@@ -1,3 +1,5 @@
+import { getOrAdd } from '../model/map.js'
+
 /** Requests to one endpoint. `statuses` counts HTTP statuses, and `reset`, `truncated` and `closed` (by the client, before the answer). */
 export interface EndpointStats {
   requests: number
@@ -17,24 +19,23 @@ export interface SimulatorStats {
   readonly unknown: readonly string[]
 }
 
-/** Limit of each list: violations, and unknown requests. */
-const MAX_NOTES = 1_000
+const MAX_LISTED = 1_000
 
-/** Counts requests and their outcomes. */
 export const createRequestLog = () => {
   const endpoints = new Map<string, EndpointStats>()
   const violations: string[] = []
   const unknown: string[] = []
-  const note = (list: string[], text: string) => void (list.length < MAX_NOTES && list.push(text))
-  const statsOf = (name: string): EndpointStats => {
-    const stats = endpoints.get(name) ?? { requests: 0, inFlight: 0, maxInFlight: 0, statuses: {}, items: {} }
-    endpoints.set(name, stats)
-    return stats
-  }
+  const note = (list: string[], text: string) => void (list.length < MAX_LISTED && list.push(text))
   return {
     /** Counts the start of a request; the returned function counts its end, once. */
     begin: (name: string, key: string): ((status: number | string) => void) => {
-      const stats = statsOf(name)
+      const stats = getOrAdd<string, EndpointStats>(endpoints, name, () => ({
+        requests: 0,
+        inFlight: 0,
+        maxInFlight: 0,
+        statuses: {},
+        items: {},
+      }))
       stats.requests += 1
       stats.inFlight += 1
       stats.maxInFlight = Math.max(stats.maxInFlight, stats.inFlight)

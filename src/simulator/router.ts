@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { AnyEndpoint } from '../http/endpoint.js'
 
-/** A request as it arrived. */
 export interface IncomingRequest {
   readonly method: string
   /** From the path on, the host's prefix first. */
@@ -32,20 +31,19 @@ export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: Inco
     const [first] = found
     if (first === undefined) return { kind: 'unknown' }
     if (request.method === 'GET') return chooseEndpoint(found, request, request.url)
-    const body = readBody(request)
-    if ('wrong' in body) return createRefusal(first.endpoint, request.url, body.wrong)
+    const body = parseBody(request)
+    if ('wrong' in body) return refuseRequest(first.endpoint, request.url, body.wrong)
     const posted = found.map(({ endpoint }) => ({ endpoint, values: body.json }))
     return chooseEndpoint(posted, request, JSON.stringify(body.json))
   }
 }
 
-/** All strings and numbers in an input, as strings. */
 export const collectTexts = (input: unknown): readonly string[] => {
   if (typeof input === 'string' || typeof input === 'number') return [String(input)]
   return typeof input === 'object' && input !== null ? Object.values(input).flatMap(collectTexts) : []
 }
 
-const readBody = ({ headers, body }: IncomingRequest): { readonly json: unknown } | { readonly wrong: string } => {
+const parseBody = ({ headers, body }: IncomingRequest): { readonly json: unknown } | { readonly wrong: string } => {
   const type = headers['content-type']
   if (!/^application\/json\b/i.test(type ?? '')) return { wrong: `content-type: must be application/json, not ${type ?? 'absent'}` }
   try {
@@ -65,13 +63,13 @@ const chooseEndpoint = (
     const parsed = endpoint.input.safeParse(values)
     if (parsed.success) {
       const wrong = findWrongHeader(endpoint, request.headers)
-      return wrong ? createRefusal(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
+      return wrong ? refuseRequest(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
     }
     const issues = listIssues(parsed.error)
     if (closest === undefined || issues.length < closest.issues.length) closest = { endpoint, issues }
   }
   const issue = closest?.issues[0]
-  return closest && issue ? createRefusal(closest.endpoint, key, issue) : { kind: 'unknown' }
+  return closest && issue ? refuseRequest(closest.endpoint, key, issue) : { kind: 'unknown' }
 }
 
 const listIssues = (error: z.ZodError): readonly string[] =>
@@ -86,7 +84,7 @@ const findWrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): s
   return undefined
 }
 
-const createRefusal = (endpoint: AnyEndpoint, key: string, what: string): RouteResult => ({
+const refuseRequest = (endpoint: AnyEndpoint, key: string, what: string): RouteResult => ({
   kind: 'refused',
   name: endpoint.name,
   key,

@@ -8,7 +8,7 @@ import type { SampleMarket } from '../model/market.js'
 import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type Settings, toAddressVariable } from '../model/settings.js'
 import { checkOptionNames, parseOptions } from '../model/settings-issues.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
-import { type Control, createConditions, createControlSchema, type Fault, type Latency, type Limits } from './conditions.js'
+import { type Control, createConditions, createControlSchema, type Fault, type Limits } from './conditions.js'
 import { type EventOptions, eventKinds } from './events.js'
 import { createHandler, respond } from './handler.js'
 import { createTimeline, type Timeline } from './market.js'
@@ -20,7 +20,8 @@ export interface SimulatorOptions {
   /** Number of listed stocks; 500 if absent. */
   readonly stocks?: number | undefined
   readonly seed?: number | undefined
-  readonly latencyMs?: Latency | undefined
+  /** Milliseconds before each answer, varied by a quarter up and down; 0 if absent. */
+  readonly latencyMs?: number | undefined
   readonly faults?: readonly Fault[] | undefined
   /** The rate limit of each host; unlimited if absent. */
   readonly limits?: Limits | undefined
@@ -32,8 +33,6 @@ export interface SimulatorOptions {
   readonly candleDays?: number | undefined
   /** Plans events such as splits, renames and late filings; `true` for all kinds. */
   readonly events?: boolean | EventOptions | undefined
-  /** Size limit of the answer cache; 256 MB if absent. */
-  readonly cacheBytes?: number | undefined
 }
 
 /** A running simulator of the provider, until it is closed. */
@@ -90,7 +89,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     'GET /__stats': () => createJsonAnswer(200, requestLog.read()),
     'POST /__control': (body) => applyControl(control, body),
   }
-  const handle = createHandler({ endpoints: options.endpoints, cacheBytes: options.cacheBytes ?? 256e6, conditions, requestLog })
+  const handle = createHandler(options.endpoints, conditions, requestLog)
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const { method = '', url = '', headers } = request
     const answerOwn = own[`${method} ${url}`]
@@ -121,7 +120,7 @@ const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape }
   const events = z.union([z.boolean(), z.strictObject({ kinds, perSession: z.number().positive().max(10).optional() })]).optional()
   const schema = z.object({
     ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional(), events },
-    ...{ stocks: count, seed: count, port: count, candleDays: count, cacheBytes: count },
+    ...{ stocks: count, seed: count, port: count, candleDays: count },
   })
   checkOptionNames(options, schema.shape)
   parseOptions(schema, options, 'the simulator has invalid options')

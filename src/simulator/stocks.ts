@@ -4,6 +4,8 @@ import { createPermutation, createRandom } from './random.js'
 
 const MIN_SID = 1_001
 const STOCK_SID_COUNT = 100_000
+/** The largest stocks have a band: lists of stocks at a limit begin with them. */
+const LIMITED_STOCKS = 10
 /** Stocks with this market capitalisation (crore rupees) or more have derivatives: about the two hundred largest. */
 const MIN_DERIVATIVES_MCAP = 17_000
 
@@ -25,6 +27,10 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
       FnoFlag: Mcap >= MIN_DERIVATIVES_MCAP ? 1 : 0,
       Mcap,
       Ltp: Math.round(1_000 * 400 ** figures.next()) / 100,
+      pe: figures.decimal(4, 90),
+      sector: company.sector,
+      // Not narrower than the largest daily move that the candles have.
+      band: rank < LIMITED_STOCKS ? figures.pick([10, 20, 40]) : figures.pick([10, 20, 40, undefined]),
       listedOn: listedOn(rank),
       ...createSplit(seed, rank),
     }
@@ -49,21 +55,27 @@ const createSplit = (seed: number, rank: number): { readonly split?: SampleSplit
   }
 }
 
+interface Company {
+  readonly symbol: string
+  readonly name: string
+  readonly sector: string
+}
+
 /** Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A longer list starts like a shorter one. */
-const createCompanies = (seed: number, count: number): readonly { readonly symbol: string; readonly name: string }[] => {
-  const companies = realCompanies.slice(0, count).map(([symbol, name]) => ({ symbol, name }))
+const createCompanies = (seed: number, count: number): readonly Company[] => {
+  const companies: Company[] = realCompanies.slice(0, count).map(([symbol, name, sector]) => ({ symbol, name, sector }))
   const usedSymbols = new Set(realCompanies.map(([symbol]) => symbol))
   const order = createPermutation(combinations, createRandom(seed, 'companies').int(0, combinations - 1))
   for (let index = 0; companies.length < count; index++) {
     const words = pickWords(order(index))
     const symbol = createUniqueSymbol(words, usedSymbols)
     usedSymbols.add(symbol)
-    companies.push({ symbol, name: words.join(' ') })
+    companies.push({ symbol, name: words.join(' '), sector: sectorOf.get(words[1]) ?? '' })
   }
   return companies
 }
 
-const createUniqueSymbol = ([family, trade, form]: Words, usedSymbols: ReadonlySet<string>) => {
+const createUniqueSymbol = ([family, trade, form]: NameWords, usedSymbols: ReadonlySet<string>) => {
   const stem = `${family.slice(0, 6)}${trade.slice(0, 4)}`.toUpperCase()
   const longer = `${family.slice(0, 5)}${trade.slice(0, 3)}${form.slice(0, 2)}`.toUpperCase()
   let symbol = usedSymbols.has(stem) ? longer : stem
@@ -73,61 +85,83 @@ const createUniqueSymbol = ([family, trade, form]: Words, usedSymbols: ReadonlyS
 
 // Symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits.
 const awkwardCompanies = [
-  ['M&M', 'Mahindra & Mahindra'],
-  ['BAJAJ-AUTO', 'Bajaj Auto'],
-  ['360ONE', '360 One WAM'],
-  ['M&MFIN', 'Mahindra & Mahindra Financial Services'],
-  ['J&KBANK', 'Jammu & Kashmir Bank'],
-  ['20MICRONS', '20 Microns'],
-  ['NAM-INDIA', 'Nippon Life India AMC'],
-  ['ARE&M', 'Amara Raja Energy & Mobility'],
-  ['GVT&D', 'GE Vernova T&D'],
-  ['3MINDIA', '3M India'],
-  ['63MOONS', '63 Moons Technologies'],
+  ['M&M', 'Mahindra & Mahindra', 'Automobile and Auto Components'],
+  ['BAJAJ-AUTO', 'Bajaj Auto', 'Automobile and Auto Components'],
+  ['360ONE', '360 One WAM', 'Financial Services'],
+  ['M&MFIN', 'Mahindra & Mahindra Financial Services', 'Financial Services'],
+  ['J&KBANK', 'Jammu & Kashmir Bank', 'Financial Services'],
+  ['20MICRONS', '20 Microns', 'Metals & Mining'],
+  ['NAM-INDIA', 'Nippon Life India AMC', 'Financial Services'],
+  ['ARE&M', 'Amara Raja Energy & Mobility', 'Automobile and Auto Components'],
+  ['GVT&D', 'GE Vernova T&D', 'Capital Goods'],
+  ['3MINDIA', '3M India', 'Diversified'],
+  ['63MOONS', '63 Moons Technologies', 'Information Technology'],
 ] as const
 
 /** Symbols that people type when they try something out. Their data is as simulated as that of all others. */
 const knownCompanies = [
-  ['RELIANCE', 'Reliance Industries'],
-  ['TCS', 'Tata Consultancy Services'],
-  ['HDFCBANK', 'HDFC Bank'],
-  ['INFY', 'Infosys'],
-  ['ICICIBANK', 'ICICI Bank'],
-  ['SBIN', 'State Bank of India'],
-  ['BHARTIARTL', 'Bharti Airtel'],
-  ['ITC', 'ITC'],
-  ['LT', 'Larsen & Toubro'],
-  ['HINDUNILVR', 'Hindustan Unilever'],
-  ['WIPRO', 'Wipro'],
-  ['MARUTI', 'Maruti Suzuki India'],
-  ['SUNPHARMA', 'Sun Pharmaceutical Industries'],
-  ['TATASTEEL', 'Tata Steel'],
-  ['AXISBANK', 'Axis Bank'],
-  ['KOTAKBANK', 'Kotak Mahindra Bank'],
-  ['ADANIENT', 'Adani Enterprises'],
-  ['ASIANPAINT', 'Asian Paints'],
-  ['TITAN', 'Titan Company'],
-  ['ZOMATO', 'Zomato'],
+  ['RELIANCE', 'Reliance Industries', 'Oil Gas & Consumable Fuels'],
+  ['TCS', 'Tata Consultancy Services', 'Information Technology'],
+  ['HDFCBANK', 'HDFC Bank', 'Financial Services'],
+  ['INFY', 'Infosys', 'Information Technology'],
+  ['ICICIBANK', 'ICICI Bank', 'Financial Services'],
+  ['SBIN', 'State Bank of India', 'Financial Services'],
+  ['BHARTIARTL', 'Bharti Airtel', 'Telecommunication'],
+  ['ITC', 'ITC', 'Fast Moving Consumer Goods'],
+  ['LT', 'Larsen & Toubro', 'Construction'],
+  ['HINDUNILVR', 'Hindustan Unilever', 'Fast Moving Consumer Goods'],
+  ['WIPRO', 'Wipro', 'Information Technology'],
+  ['MARUTI', 'Maruti Suzuki India', 'Automobile and Auto Components'],
+  ['SUNPHARMA', 'Sun Pharmaceutical Industries', 'Healthcare'],
+  ['TATASTEEL', 'Tata Steel', 'Metals & Mining'],
+  ['AXISBANK', 'Axis Bank', 'Financial Services'],
+  ['KOTAKBANK', 'Kotak Mahindra Bank', 'Financial Services'],
+  ['ADANIENT', 'Adani Enterprises', 'Metals & Mining'],
+  ['ASIANPAINT', 'Asian Paints', 'Consumer Durables'],
+  ['TITAN', 'Titan Company', 'Consumer Durables'],
+  ['ZOMATO', 'Zomato', 'Consumer Services'],
 ] as const
 
-const realCompanies: readonly (readonly [symbol: string, name: string])[] = [...awkwardCompanies, ...knownCompanies]
+const realCompanies: readonly (readonly [symbol: string, name: string, sector: string])[] = [...awkwardCompanies, ...knownCompanies]
 
 const familyNames =
   'Aarohan Abhinav Adarsh Akshaya Amrit Anand Ankur Apex Arihant Ashoka Avanti Balaji Bharat Bhaskar Brahma Chandra Coromandel Deccan Devika Dhanuka Divya Eastern Ekta Everest Ganga Garuda Girnar Godavari Gokul Gujarat Himalaya Hindustan Indus Jagat Janaki Jaya Jindal Kalyani Kamal Kaveri Kerala Kiran Konark Krishna Lakshmi Madhav Mahavir Malabar Manas Maratha Meghna Mithila Mysore Nalanda Nandi Narmada Navin Nilgiri Omkar Orissa Padma Pallava Prakash Punjab Rajdhani Ratna Royal Sagar Sahyadri Sankalp Saraswati Shakti Shiva Sonata Surya Swastik Tamil Triveni Udaipur Ujjwal Vaibhav Vardhman Vijay Vindhya'.split(
     ' ',
   )
-const tradeNames =
-  'Agro Alloys Apparel Auto Bearings Biotech Breweries Cables Capital Castings Cements Ceramics Chemicals Coatings Cold Cotton Dairy Diagnostics Distilleries Electricals Energy Explosives Fasteners Fertilisers Finance Foods Forgings Gases Glass Granites Healthcare Hotels Housing Infra Jewels Laminates Leather Logistics Metals Minerals Motors Organics Packaging Paints Papers Petro Pharma Pipes Plastics Polymers Power Realty Rubber Securities Shipping Silks Software Spinning Steels Sugars Telecom Textiles Tools Tyres Wires'.split(
-    ' ',
-  )
+/** The trades in the names of companies, by sector. */
+const tradesBySector = {
+  'Automobile and Auto Components': 'Auto Bearings Motors Tyres',
+  'Capital Goods': 'Cables Castings Electricals Fasteners Forgings Packaging Pipes Tools Wires',
+  Chemicals: 'Chemicals Coatings Explosives Fertilisers Gases Organics Plastics Polymers Rubber',
+  Construction: 'Infra',
+  'Construction Materials': 'Cements Granites',
+  'Consumer Durables': 'Ceramics Glass Jewels Laminates Leather Paints',
+  'Consumer Services': 'Hotels',
+  'Fast Moving Consumer Goods': 'Agro Breweries Dairy Distilleries Foods Sugars',
+  'Financial Services': 'Capital Finance Securities',
+  'Forest Materials': 'Papers',
+  Healthcare: 'Biotech Diagnostics Healthcare Pharma',
+  'Information Technology': 'Software',
+  'Metals & Mining': 'Alloys Metals Minerals Steels',
+  'Oil Gas & Consumable Fuels': 'Petro',
+  Power: 'Energy Power',
+  Realty: 'Housing Realty',
+  Services: 'Cold Logistics Shipping',
+  Telecommunication: 'Telecom',
+  Textiles: 'Apparel Cotton Silks Spinning Textiles',
+} as const
+const sectorOf = new Map(
+  Object.entries(tradesBySector).flatMap(([sector, trades]) => trades.split(' ').map((trade) => [trade, sector] as const)),
+)
+const tradeNames = [...sectorOf.keys()].sort()
 const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
 
-type Words = readonly [family: string, trade: string, form: string]
+type NameWords = readonly [family: string, trade: string, form: string]
 
 const combinations = familyNames.length * tradeNames.length * companyForms.length
 export const MAX_COMPANIES = 50_000
 
-const pickWords = (number: number): Words => {
+const pickWords = (number: number): NameWords => {
   const family = familyNames[number % familyNames.length] ?? ''
   const trade = tradeNames[Math.floor(number / familyNames.length) % tradeNames.length] ?? ''
   const form = companyForms[Math.floor(number / (familyNames.length * tradeNames.length))] ?? ''

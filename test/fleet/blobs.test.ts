@@ -76,7 +76,7 @@ describe('storing and loading an outcome', () => {
 
 describe('encoding rows', () => {
   it('decodes what it encoded, and rejects a wrong number of rows', () => {
-    const { format: form, bytes } = encodeRows(ROWS)
+    const { form, bytes } = encodeRows(ROWS)
     expect(form).toBe('json')
     expect(decodeRows(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
     expect(() => decodeRows(Buffer.from(bytes), form, 3)).toThrow('the file has 2 rows instead of 3')

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readFleetAddress } from '../../src/fleet/options.js'
-import { checkVersion, connectToRedis, loadPackages } from '../../src/fleet/redis.js'
+import { connectToRedis, loadPackages } from '../../src/fleet/redis.js'
 import { StorageError } from '../../src/model/errors.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
@@ -33,7 +33,7 @@ const serverWith = async (facts: Readonly<Record<string, string>>): Promise<numb
 
 const connecting = async (port: number, allowVolatile = false): Promise<void> => {
   const address = readFleetAddress(`redis://:secret@127.0.0.1:${port}`)
-  const redis = await connectToRedis(address, await loadPackages(), { allowVolatile })
+  const redis = await connectToRedis(address, loadPackages(), { allowVolatile })
   redis.disconnect()
 }
 
@@ -80,19 +80,8 @@ describe('the check of a Redis server', () => {
 describe.skipIf(noRedis)(markNeedsRedis('a Redis server that requires a password'), () => {
   it('is reported with its error, without the given password', async () => {
     const address = readFleetAddress(`${SERVER.replace('//', '//nobody:secret@')}`)
-    const reaching = connectToRedis(address, await loadPackages(), { allowVolatile: true })
+    const reaching = connectToRedis(address, loadPackages(), { allowVolatile: true })
     await expect(reaching).rejects.toThrow(/cannot be used \(WRONGPASS/)
     await expect(reaching).rejects.not.toThrow('secret')
   })
-})
-
-describe('the packages of a fleet', () => {
-  it.each(['5.81.0', '5.81.5', '6.0.0', '6.7.0'])('work with bullmq %s', (version) =>
-    expect(() => checkVersion('bullmq', version)).not.toThrow(),
-  )
-  it.each(['4.99.0', '5.80.9', '7.0.0', 'next'])('are refused with bullmq %s, with what to install', (version) =>
-    expect(() => checkVersion('bullmq', version)).toThrow(
-      `a fleet needs bullmq 5.81 or newer, below 7; ${version} is installed: npm install bullmq@6 ioredis@6`,
-    ),
-  )
 })

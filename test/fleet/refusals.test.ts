@@ -58,7 +58,7 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
     control.on('error', () => undefined)
     await control.ping()
     const address = readFleetAddress(`redis://127.0.0.1:${port}/0?prefix=test`)
-    const packages = await loadPackages()
+    const packages = loadPackages()
     const redis = await connectToRedis(address, packages, {})
     const readRefusal = waitOutRefusals(redis, { limitMs, shown: address.shown })
     const queues = createQueues(redis, address, '1.0.0', packages)

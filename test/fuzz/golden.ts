@@ -3,7 +3,7 @@ import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { Transport } from '../../src/http/transport.js'
-import { createAnswerCache } from '../../src/simulator/answers.js'
+import { buildAnswer } from '../../src/simulator/answers.js'
 import { createMarket } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
@@ -23,14 +23,13 @@ const market = createMarket({ seed: 1, stocks: 8, asOf: EVENING, exchange: 'NSE'
 /** Collects every whole answer of a run in which the named endpoints fail. */
 const answersWithout = async (failing: readonly string[]): Promise<readonly Golden[]> => {
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
   const golden: Golden[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     const { hostname, pathname, search } = new URL(url)
     const routed = route({ method, url: `/${hostname}${pathname}${search}`, headers, body })
     if (routed.kind !== 'accepted') throw new Error(`${method} ${url} is ${routed.kind}`)
-    const { endpoint, key, input } = routed
-    const reply = answer(endpoint, key, input, market)
+    const { endpoint, input } = routed
+    const reply = buildAnswer(endpoint, input, market)
     const status = failing.includes(endpoint.name) ? 404 : reply.status
     if (status === 200) golden.push({ endpoint, input, text: reply.body.toString() })
     return of({ status, body: reply.body })

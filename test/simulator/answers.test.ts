@@ -40,6 +40,40 @@ describe('simulated answers', () => {
     }
   })
 
+  it('have the change of a stock at a limit that its price band has', () => {
+    const bands = new Map(
+      String(answer('sec_list', { date: '11022026' }))
+        .split('\n')
+        .map((line) => [line.split(',')[0], line.split(',')[3]] as const),
+    )
+    for (const [field, sign] of [['LiveData.UpperCircuitBreak', 1] as const, ['LiveData.LowerCircuitBreak', -1] as const])
+      for (const { Sym, PPerchange } of rowsOf(answer('circuit', { data: { params: [{ field }] } })))
+        expect(Number(PPerchange) * sign).toBe(Number(bands.get(String(Sym))))
+  })
+
+  it('have earnings that fit the price, the P/E, the market cap and the sector of the stock', () => {
+    const master = new Map(rowsOf(answer('master', undefined)).map((row) => [row.Isin, row]))
+    const records = market.stocks.flatMap((stock) =>
+      rowsOf(answer('fundamental', { data: { isin: stock.ISIN } })).map(
+        (record) => [stock, record as Record<string, Record<string, string>>] as const,
+      ),
+    )
+    for (const [stock, { incomeStat_cq, TTM_cy, CV }] of records) {
+      const pe = Number(CV?.PE)
+      const addUp = (key: string): number =>
+        (incomeStat_cq?.[key] ?? '')
+          .split('|')
+          .slice(0, 4)
+          .reduce((sum, figure) => sum + Number(figure), 0)
+      expect([pe, null]).toContain(master.get(stock.ISIN)?.Pe)
+      expect(Number(TTM_cy?.EPS)).toBeCloseTo(stock.Ltp / pe, 2)
+      expect(Math.abs(addUp('EPS') - stock.Ltp / pe)).toBeLessThan(0.03)
+      expect(Math.abs(addUp('NET_PROFIT') - stock.Mcap / pe)).toBeLessThan(0.03)
+      expect(CV?.SECTOR).toBe(stock.sector)
+    }
+    expect(new Set(market.stocks.map(({ sector }) => sector)).size).toBeGreaterThan(15)
+  })
+
   it('have no times in the future', () => {
     const now = '2026-02-12 09:20:00'
     for (const { ISIN: isin } of market.stocks) {

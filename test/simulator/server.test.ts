@@ -118,7 +118,7 @@ describe('the simulator', () => {
   })
 
   it('counts requests, items and the maximum in flight', async () => {
-    const simulator = await serve({ latencyMs: { min: 20, max: 25 } })
+    const simulator = await serve({ latencyMs: 25 })
     await Promise.all([0, 1, 2, 2].map((rank) => requestNote(simulator, rank)))
     await requestNote(simulator, 0)
     const key = (rank: number) => JSON.stringify({ data: { isin: simulator.market.stocks[rank]?.ISIN } })
@@ -192,7 +192,7 @@ describe('an option of the simulator', () => {
   it.each([
     [{ events: { kinds: ['splits'] } }, /events/],
     [{ latncyMs: 5 }, 'unknown option: "latncyMs" (did you mean latencyMs?)'],
-    [{ latencyMs: 'x' }, 'latencyMs must be milliseconds, or an object with min and max'],
+    [{ latencyMs: 'x' }, 'latencyMs must be milliseconds'],
     [{ stocks: -1 }, 'stocks must be 0 or more'],
     [{ asOf: 'today' }, 'asOf must be epoch milliseconds, or a function'],
     [{ faults: [{ on: 'nots', mode: 'hang' }] }, /faults\.0\.on must be one of note, .* \(did you mean note\?\)/],

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
-import { createAnswerCache } from '../../src/simulator/answers.js'
+import { buildAnswer } from '../../src/simulator/answers.js'
 import { createMarket } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
@@ -15,14 +15,13 @@ const ZONES = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Pacific/Kiritimati']
 const runAt = async (asOf: number): Promise<unknown> => {
   const market = createMarket({ seed: 1, stocks: 5, asOf, exchange: 'NSE', candleDays: 5 })
   const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
-  const answer = createAnswerCache(Number.POSITIVE_INFINITY)
   const requests: string[] = []
   const transport: Transport = ({ method, url, headers, body = '' }) => {
     requests.push(`${url} ${body}`)
     const { hostname, pathname, search } = new URL(url)
     const routed = route({ method, url: `/${hostname}${pathname}${search}`, headers, body })
     if (routed.kind !== 'accepted') throw new Error(`${method} ${url} is ${routed.kind}`)
-    const { status, body: bytes } = answer(routed.endpoint, routed.key, routed.input, market)
+    const { status, body: bytes } = buildAnswer(routed.endpoint, routed.input, market)
     return of({ status, body: bytes })
   }
   const files: MemoryFiles = new Map()
