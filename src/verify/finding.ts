@@ -125,15 +125,8 @@ export interface ExceededLimit {
   readonly found: number
 }
 
-/** A check as data: `verify` makes all of them in one loop. */
-export interface Check<Facts> {
-  readonly names: readonly CheckName[]
-  /** What it reads. Without any candle or recorded day, `verify` says so once for all checks of them. */
-  readonly reads: 'files' | 'lists' | 'candles' | 'recorded days'
-  readonly find?: (facts: Facts) => readonly Finding[] | Promise<readonly Finding[]>
-  /** What it cannot find, the missing input, and how to get it. */
-  readonly lacks?: (facts: Facts) => string | undefined | false
-}
+/** Checks that lack an input: what cannot be found, the missing input, and how to get it; `false` if it is there. */
+export type MissingInput = readonly [checks: readonly CheckName[], text: string | false]
 
 /** How much of a year the candles of the stocks cover. */
 export interface YearCoverage {

@@ -12,10 +12,9 @@ import {
   selectFolderSymbols,
 } from '../tables/output-folder.js'
 import { countCoverage } from './calendar.js'
-import { CANDLE_CHECKS, mergeCandleFindings, readMarket } from './candle-checks.js'
+import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readMarket } from './candle-checks.js'
 import {
   type Acceptance,
-  type Check,
   type CheckName,
   checkNames,
   countFindings,
@@ -25,9 +24,17 @@ import {
   sortFindings,
   type Verification,
 } from './finding.js'
-import { HISTORY_CHECKS, verifyHistory } from './history-checks.js'
+import { describeMissingDays, verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import { checkDigests, FILE_CHECKS, findStreamFiles, LIST_DAMAGED, mergePerFile, readRecordedFiles } from './output-files.js'
+import {
+  checkDigests,
+  checkFiles,
+  findStreamFiles,
+  LIST_DAMAGED,
+  listMissingFiles,
+  mergePerFile,
+  readRecordedFiles,
+} from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
@@ -73,7 +80,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   const isSelected = createFilter(options, stocks, selection.wanted)
   const facts = await readFacts(root, options, stocks)
   const { report, files, calendar, history } = facts
-  const { found: others, unchecked } = await makeChecks(facts)
+  const others = await makeChecks(facts)
   const found = list === undefined ? mergePerFile([LIST_DAMAGED, ...others]) : others
   const lastDay = calendar.last === undefined ? undefined : numberToDay(calendar.last)
   const tradedValues = new Map(facts.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue]))
@@ -97,7 +104,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
     notes: [
       ...(list === undefined ? ['all checks but "files": the master list is damaged'] : []),
       ...describeUnlisted(selection),
-      ...new Set(unchecked.filter(({ names }) => names.some((name) => only.includes(name))).map(({ text }) => text)),
+      ...describeUnchecked(facts, only),
       ...notes,
     ],
     counts: countFindings(fresh, only),
@@ -139,30 +146,26 @@ const readFacts = async (
 
 type Facts = Awaited<ReturnType<typeof readFacts>>
 
-const CHECK_LIST: readonly Check<Facts>[] = [
-  ...FILE_CHECKS,
-  { names: ['duplicate-records', 'stray-records'], reads: 'lists', find: ({ lists }) => lists.findings },
-  ...CANDLE_CHECKS,
-  { names: ['witness'], reads: 'candles', find: ({ lists, ...market }) => findContradictions({ ...market, trades: lists.trades }) },
-  ...HISTORY_CHECKS,
-  // Last: a file without a digest is no error, but it may have one.
-  { names: ['files'], reads: 'files', find: ({ root, files, written, isDeep }) => (isDeep ? checkDigests(root, files, written) : []) },
-]
-
-const NO_CANDLES = 'prices and sessions: no candles of stocks; fetch all-ohlcv'
-
 /** Makes all checks: some need the results of others, so a selection of checks would save little. */
-const makeChecks = async (facts: Facts) => {
-  const found: Finding[] = []
-  const unchecked: { readonly names: readonly CheckName[]; readonly text: string }[] = []
-  const hasCandles = facts.stocks.length > 0
-  for (const { names, reads, find, lacks } of CHECK_LIST) {
-    found.push(...((await find?.(facts)) ?? []))
-    const text = reads === 'candles' && !hasCandles ? NO_CANDLES : lacks?.(facts)
-    if (text) unchecked.push({ names, text })
-  }
-  return { found: mergePerFile(mergeCandleFindings(found, facts)), unchecked }
+const makeChecks = async (facts: Facts): Promise<readonly Finding[]> => {
+  const { root, files, written, isDeep, lists, history } = facts
+  const found = [
+    ...(await checkFiles(facts)),
+    ...lists.findings,
+    ...checkCandles(facts),
+    ...findContradictions({ ...facts, trades: lists.trades }),
+    ...history.findings,
+    // Last: a file without a digest is no error, but it may have one.
+    ...(isDeep ? await checkDigests(root, files, written) : []),
+  ]
+  return mergePerFile(mergeCandleFindings(found, facts))
 }
+
+/** What some checks could not find, and why. */
+const describeUnchecked = (facts: Facts, only: readonly CheckName[]): readonly string[] =>
+  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), describeMissingDays(facts.history.range)].flatMap(([checks, text]) =>
+    text && checks.some((name) => only.includes(name)) ? [text] : [],
+  )
 
 const createFilter = (
   options: VerifyOptions,
