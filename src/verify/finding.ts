@@ -1,9 +1,11 @@
+import type { StreamDefinition } from '../engine/define-stream.js'
 import type { Day } from '../model/trading-day.js'
+import type { SymbolOptions } from '../tables/output-folder.js'
+
+export const severities = ['error', 'warning', 'info'] as const
 
 /** `error`: wrong data; `warning`: data to review; `info`: good to know. */
-export type Severity = 'error' | 'warning' | 'info'
-
-export const severities: readonly Severity[] = ['error', 'warning', 'info']
+export type Severity = (typeof severities)[number]
 
 /** All checks with what they find, in the order of the summary. */
 export const CHECKS = {
@@ -125,6 +127,27 @@ export interface ExceededLimit {
   readonly found: number
 }
 
+/** `symbols`: only findings about these stocks. */
+export interface VerifyOptions extends SymbolOptions {
+  readonly streams: readonly StreamDefinition[]
+  readonly exchange: string
+  /** Only these checks; all if absent. */
+  readonly only?: readonly CheckName[] | undefined
+  /** Only findings about this day or later, and those without a day. */
+  readonly since?: Day | undefined
+  /** Also reads every output and compares it with the digest of what a run wrote. */
+  readonly deep?: boolean | undefined
+  readonly limits: FindingLimits
+  /** Reads every byte of the record of all days, and compares it with its digests. */
+  readonly history?: boolean | undefined
+  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
+  readonly accept?: Acceptance | undefined
+  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
+  readonly isReport?: boolean | undefined
+  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
+  readonly isSettled?: (() => Promise<boolean>) | undefined
+}
+
 /** Checks that lack an input: what cannot be found, the missing input, and how to get it; `false` if it is there. */
 export type MissingInput = readonly [checks: readonly CheckName[], text: string | false]
 
@@ -140,13 +163,6 @@ export interface YearCoverage {
   readonly share: number
 }
 
-/** Recorded days: how many can be read, and the first and the last of them. */
-export interface HistoryRange {
-  readonly days: number
-  readonly first?: Day
-  readonly last?: Day
-}
-
 /** The result of the verification of a folder. */
 export interface Verification {
   readonly folder: string
@@ -158,8 +174,8 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
-  /** The recorded days on which the checks of the history rest. */
-  readonly history: HistoryRange
+  /** The recorded days on which the checks of the history rest: how many can be read, and the first and the last of them. */
+  readonly history: { readonly days: number; readonly first?: Day; readonly last?: Day }
   /** The coverage by the stocks' candles, the newest year first. */
   readonly coverage: readonly YearCoverage[]
   /** What could not be checked, and why. */

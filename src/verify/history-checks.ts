@@ -13,7 +13,7 @@ import { createListReader } from '../storage/history/lists.js'
 import { type History, openHistory } from '../storage/history/record.js'
 import { readRunRecords } from '../storage/run-records.js'
 import { createRecordReader, digestRows } from '../storage/table-rows.js'
-import type { Finding, HistoryRange, MissingInput } from './finding.js'
+import type { Finding, MissingInput, Verification } from './finding.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
@@ -54,7 +54,7 @@ export const verifyHistory = async (
   return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range }
 }
 
-export const describeMissingDays = ({ days }: HistoryRange): MissingInput => [
+export const describeMissingDays = ({ days }: Verification['history']): MissingInput => [
   ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams'],
   days < MIN_DAYS && `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`,
 ]

@@ -7,7 +7,15 @@ import { type Day, readDay, toDay } from '../model/trading-day.js'
 import { readTextFile, toStorageError, writeFileAtomically } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
 import { findRenames } from '../tables/output-folder.js'
-import { type Acceptance, type AcceptedFinding, CHECKS, type Finding, severities, type TrackedFinding } from './finding.js'
+import {
+  type Acceptance,
+  type AcceptedFinding,
+  CHECKS,
+  type Finding,
+  severities,
+  type TrackedFinding,
+  type VerifyOptions,
+} from './finding.js'
 
 export const toBaselinePath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
 
@@ -110,6 +118,12 @@ const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open
 
 const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
+interface Life {
+  readonly run: string
+  readonly day: Day | undefined
+  readonly isDeep: boolean
+}
+
 /**
  * The life of findings. All checks of the files of one run tell the same, however often they are made: a finding is new in the files of the first
  * run that had it, open in those of later ones, and gone in those of the first that no longer has it. A report counts only earlier reports: to it,
@@ -118,7 +132,7 @@ const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typ
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  { run, day, isDeep, isSelected, isReport }: CheckedRun,
+  { run, day, isDeep, isSelected, isReport }: Pick<EarlierFindings, 'isSelected' | 'isReport'> & Life,
 ) => {
   // What comes back in a later run is another finding.
   const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
@@ -132,10 +146,7 @@ const trackFindings = (
   const left = entries.filter((entry) => !byKey.has(toFindingKey(entry)))
   const isLeft = (entry: OpenFinding): boolean => isSelected(entry) && (isDeep || !entry.isDeep)
   const gone = left.filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run).map((entry) => ({ ...entry, goneIn: run }))
-  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...life }: OpenFinding, state: TrackedFinding['state']) => ({
-    ...life,
-    state,
-  })
+  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...of }: OpenFinding, state: TrackedFinding['state']) => ({ ...of, state })
   return {
     // Without a report there is no run, and all findings are new.
     tracked: found.map((entry) => describe(entry, (isReport ? entry.reportedIn : entry.run) === run || run === '' ? 'new' : 'open')),
@@ -144,22 +155,11 @@ const trackFindings = (
   }
 }
 
-interface CheckedRun extends Pick<EarlierFindings, 'isSelected' | 'isReport'> {
-  readonly run: string
-  readonly day: Day | undefined
-  readonly isDeep: boolean
-}
-
-interface EarlierFindings {
+interface EarlierFindings extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep' | 'history'> {
   /** Whether the checks would have found a finding. */
   readonly isSelected: (finding: Finding) => boolean
   readonly report: RunReport | undefined
   readonly stocks: readonly Stock[]
-  readonly isReport?: boolean | undefined
-  readonly accept?: Acceptance | undefined
-  readonly isSettled?: (() => Promise<boolean>) | undefined
-  readonly deep?: boolean | undefined
-  readonly history?: boolean | undefined
 }
 
 /** Compares the findings with the accepted and the open ones. Accepts them if wanted, and remembers the rest. */

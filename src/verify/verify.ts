@@ -1,28 +1,25 @@
-import { listTables, MASTER, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { listTables, MASTER, toFilePath } from '../engine/define-stream.js'
 import { numberToDay } from '../market/candle-file.js'
 import { type Stock, toStockItems } from '../model/stock.js'
-import type { Day } from '../model/trading-day.js'
 import {
   checkFolder,
   describeUnlisted,
   type FolderSymbols,
   readReport,
   readStocksIfIntact,
-  type SymbolOptions,
   selectFolderSymbols,
 } from '../tables/output-folder.js'
 import { countCoverage } from './calendar.js'
 import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readMarket } from './candle-checks.js'
 import {
-  type Acceptance,
   type CheckName,
   checkNames,
   countFindings,
   type Finding,
-  type FindingLimits,
   findExceededLimits,
   sortFindings,
   type Verification,
+  type VerifyOptions,
 } from './finding.js'
 import { describeMissingDays, verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
@@ -39,27 +36,6 @@ import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
 import { findContradictions } from './witness.js'
-
-/** `symbols`: only findings about these stocks. */
-export interface VerifyOptions extends SymbolOptions {
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-  /** Only these checks; all if absent. */
-  readonly only?: readonly CheckName[] | undefined
-  /** Only findings about this day or later, and those without a day. */
-  readonly since?: Day | undefined
-  /** Also reads every output and compares it with the digest of what a run wrote. */
-  readonly deep?: boolean | undefined
-  readonly limits: FindingLimits
-  /** Reads every byte of the record of all days, and compares it with its digests. */
-  readonly history?: boolean | undefined
-  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
-  readonly accept?: Acceptance | undefined
-  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
-  readonly isReport?: boolean | undefined
-  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
-  readonly isSettled?: (() => Promise<boolean>) | undefined
-}
 
 /**
  * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
