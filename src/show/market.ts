@@ -3,7 +3,7 @@ import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Panel } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
-import { INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
+import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface MarketTables {
@@ -12,10 +12,10 @@ interface MarketTables {
   readonly indices: readonly (Omit<IndexRow, 'key'> & { readonly sid: string })[]
 }
 
-const SESSIONS = 60
+const SHOWN_SESSIONS = 60
 /** Stocks that did not trade for longer do not decide what the newest session is. */
 const RECENT_DAYS = 10
-const WITH = [
+const MARKET_WITH = [
   `prices AS MATERIALIZED (
     SELECT price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM screener
   )`,
@@ -24,7 +24,7 @@ const WITH = [
   'traded AS (SELECT * FROM prices WHERE price_day = (SELECT day FROM session))',
 ]
 
-const PARTS: Readonly<Record<keyof MarketTables, string>> = {
+const MARKET_PARTS: Readonly<Record<keyof MarketTables, string>> = {
   breadth:
     rowOf(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
     count(*) FILTER (change_pct = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
@@ -33,14 +33,14 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
   // All slow columns are named, because the rows of a whole view are stored.
   sessions: listOf(
     `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
-        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SESSIONS})
+        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SHOWN_SESSIONS})
       QUALIFY stocks * 2 >= max(stocks) OVER ()`,
     'r.day',
   ),
   indices: listOf(
     `SELECT i.symbol, i.sid, i.name, price_day AS day, close_inr AS close, change_pct AS "changePct", closes FROM index_prices AS i JOIN (
       SELECT symbol, sid, list(close ORDER BY date) AS closes FROM (
-        SELECT symbol, sid, date, close FROM index_candles QUALIFY row_number() OVER (PARTITION BY symbol, sid ORDER BY date DESC) <= ${SESSIONS}
+        SELECT symbol, sid, date, close FROM index_candles QUALIFY row_number() OVER (PARTITION BY symbol, sid ORDER BY date DESC) <= ${SHOWN_SESSIONS}
       ) GROUP BY symbol, sid
     ) AS c ON c.symbol = i.symbol AND c.sid = i.sid`,
     'r.symbol, r.sid',
@@ -50,7 +50,7 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
 /** What the market did on the newest session. */
 export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, { with: WITH })
+  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, MARKET_PARTS, { with: MARKET_WITH })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),
@@ -77,7 +77,7 @@ const toIndexPanel = (
     const item = items.get(`${index.symbol}\n${sid}`)
     return item === undefined ? [] : [{ ...index, key: item.fileName, name: nameIndex(item) }]
   })
-  const listed = describeAbout(runs, INDICES, list)
+  const listed = describeAbout(runs, INDEX_STREAM, list)
   const candles = describeAbout(
     runs,
     'indices-ohlcv',

@@ -11,7 +11,7 @@ export interface WholeList {
 }
 
 /** Against the row after, which is the period before; NULL after a loss. */
-const growth = (column: string): string =>
+const growthOfRow = (column: string): string =>
   `100 * (${column} / if(lead(${column}) OVER (ORDER BY place) > 0, lead(${column}) OVER (ORDER BY place), NULL) - 1)`
 const item = (name: string): string => `max(value) FILTER (item = '${name}')`
 
@@ -24,13 +24,13 @@ const STOCK_LISTS: Readonly<Record<string, WholeList>> = {
       facets: [],
       streams: ['fundamental-data'],
     },
-    sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, ${growth('sales_cr')} AS sales_qoq_pct, net_profit_cr, net_profit_yoy_pct,
-      ${growth('net_profit_cr')} AS net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
+    sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, ${growthOfRow('sales_cr')} AS sales_qoq_pct, net_profit_cr, net_profit_yoy_pct,
+      ${growthOfRow('net_profit_cr')} AS net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
       FROM (SELECT * FROM quarters WHERE {own} QUALIFY basis = min(basis) OVER ()) ORDER BY place`,
   },
   years: {
     ...{ title: 'Years', about: 'Results and balance sheet by year', facets: [], streams: ['fundamental-data'] },
-    sql: `SELECT year, y.day, sales_cr, ${growth('sales_cr')} AS sales_yoy_pct, net_profit_cr, ${growth('net_profit_cr')} AS net_profit_yoy_pct, opm_pct, eps_inr,
+    sql: `SELECT year, y.day, sales_cr, ${growthOfRow('sales_cr')} AS sales_yoy_pct, net_profit_cr, ${growthOfRow('net_profit_cr')} AS net_profit_yoy_pct, opm_pct, eps_inr,
       total_assets_cr, total_equity_cr, basis FROM (
         SELECT basis, place, year, day, ${item('sales')} AS sales_cr, ${item('net_profit')} AS net_profit_cr, ${item('opm')} AS opm_pct, ${item('eps')} AS eps_inr
         FROM years WHERE {own} GROUP BY basis, place, year, day QUALIFY basis = min(basis) OVER ()
@@ -75,7 +75,7 @@ const STOCK_LISTS: Readonly<Record<string, WholeList>> = {
 }
 
 /** A list of one stock by `NAME/SYMBOL`; undefined for an unknown one. */
-export const findStockList = (name: string): WholeList | undefined => {
+export const findListOfStock = (name: string): WholeList | undefined => {
   const [, kind = '', symbol = ''] = /^(\w+)\/(.+)$/.exec(name) ?? []
   const list = Object.hasOwn(STOCK_LISTS, kind) ? STOCK_LISTS[kind] : undefined
   return (

@@ -52,7 +52,7 @@ export const LIST_STREAMS = {
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */
-export const PRICE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
+export const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
   returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
 
 /** Reads what the tables say about a stock; its own files only. */
@@ -66,7 +66,7 @@ export const readStockTables = (
     source,
     {
       facts:
-        rowOf(`SELECT ${PRICE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
+        rowOf(`SELECT ${PRICE_LINE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
         market_cap_cr AS "marketCapCr", pe_ttm AS "peTtm", pe, roe_pct AS "roePct", roce_pct AS "rocePct", dividend_yield_pct AS "dividendYieldPct", band,
         asm_stage AS asm, gsm_stage AS gsm, circuit,
         (SELECT any_value({ price: price, changePct: change_percent }) FROM circuits WHERE symbol = ${quoteText(symbol)} AND side = circuit) AS "atLimit"
@@ -96,12 +96,12 @@ export const readStockTables = (
 
 /** The events of the page, newest first: corporate actions may lie ahead. */
 export const toStockEvents = ({ events = [], deals = [] }: Partial<StockTables>): readonly StockEvent[] => {
-  const all = [...events.flatMap(toEvent), ...deals.map(toDeal)]
+  const all = [...events.flatMap(toStockEvent), ...deals.map(toDeal)]
   const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
   return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
 }
 
-const toEvent = ({ day, time, kind, title, detail, value, unit, url, summary }: EventRow): readonly StockEvent[] => {
+const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summary }: EventRow): readonly StockEvent[] => {
   const event = { day, time, title, detail }
   switch (kind) {
     case 'filing':

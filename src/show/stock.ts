@@ -10,7 +10,7 @@ import type { About, CandlesAnswer, IndexAnswer, PriceFacts, StockAnswer, StockF
 import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
-import { EVENT_STREAMS, findBandChange, LIST_STREAMS, PRICE, readStockTables, toStockEvents } from './stock-tables.js'
+import { EVENT_STREAMS, findBandChange, LIST_STREAMS, PRICE_LINE, readStockTables, toStockEvents } from './stock-tables.js'
 import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
@@ -96,7 +96,7 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   const found = await findIndex(folder, key)
   if (found === undefined) return undefined
   const { item, about } = found
-  const row = `SELECT ${PRICE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
+  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
   const { answer, problem } = await readAnswer<{ facts: { price: Partial<PriceFacts> } }>(folder, { facts: rowOf(row) })
   return omitUndefined({
     ...{ key, symbol: item.key, name: nameIndex(item) },
@@ -121,7 +121,7 @@ interface FoundFile {
 
 /** What `verify` finds in the candles of one stock. Checks that compare with other stocks need the whole market, and are left out. */
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
-  const known = await readPriceActions(folder)
+  const known = await readActionLists(folder)
   const actions = known.bySymbol.get(symbol) ?? []
   const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
   const accepted = await tellUnreadable(readBaseline(folder.root))
@@ -137,7 +137,7 @@ const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown
 }
 
 /** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
-const readPriceActions = ({ root, remember }: MarketFolder) =>
+const readActionLists = ({ root, remember }: MarketFolder) =>
   remember('price actions', ACTION_FILES, async () => {
     const lists = await Promise.all(ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))))
     return { bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])), problems: lists.flatMap(({ problems }) => problems) }

@@ -16,7 +16,7 @@ export interface StockNames {
 /** Reads the master list, and what is known of former symbols. */
 export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
   folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
-    const items = toStockItems((await readStoredStocks(folder)).rows)
+    const items = toStockItems((await readListedStocks(folder)).rows)
     const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
     const byIsin = new Map(items.toReversed().map((item) => [item.value.ISIN, item]))
     const former = new Map(
@@ -28,7 +28,7 @@ export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
     return { items, former, find: (symbol) => bySymbol.get(symbol) ?? former.get(symbol) }
   })
 
-const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
+const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
   readList(folder, MASTER_MAP, (rows) =>
     rows.flatMap(({ Symbol: symbol, ISIN, Name, Sid, FnoFlag }) =>
       typeof symbol === 'string' && typeof ISIN === 'string'
@@ -38,12 +38,12 @@ const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
   )
 
 /** The stream that lists the indices. */
-export const INDICES = 'all-indices'
+export const INDEX_STREAM = 'all-indices'
 export const INDEX_LIST = 'all_indices_list.json'
 
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
-  const offers = folder.streams.find(({ name }) => name === INDICES)?.offers
+  const offers = folder.streams.find(({ name }) => name === INDEX_STREAM)?.offers
   return readList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
 }
 

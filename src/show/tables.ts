@@ -61,7 +61,7 @@ export const readUndamaged = async <Answer>(
     try {
       return { answer: await read(new Set(damage.keys())), damage }
     } catch (error) {
-      if (error instanceof CollectError && MISSING.includes(error.code)) {
+      if (error instanceof CollectError && UNANSWERABLE.includes(error.code)) {
         const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
         return { answer: nothing, damage, problem }
       }
@@ -72,7 +72,7 @@ export const readUndamaged = async <Answer>(
   }
 }
 
-const MISSING: readonly unknown[] = ['missing-package', 'no-outputs']
+const UNANSWERABLE: readonly unknown[] = ['missing-package', 'no-outputs']
 
 /** The table and the path of the file that an error names. */
 const findNamedFile = async (message: string, folder: TableFolder, tables: readonly Table[]) => {

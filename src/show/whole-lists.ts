@@ -6,7 +6,7 @@ import type { ListTable } from './answers.js'
 import { isUpToRun } from './feed.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { findStockList, type WholeList } from './stock-lists.js'
+import { findListOfStock, type WholeList } from './stock-lists.js'
 import { readIndices, readSid } from './stocks.js'
 import { NAMES, readUndamaged } from './tables.js'
 import { RESULT_DAYS } from './today.js'
@@ -14,10 +14,10 @@ import { RESULT_DAYS } from './today.js'
 /** The names of stocks, for lists without them. */
 const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
-const DAYS = 7
+const DOCUMENT_DAYS = 7
 
 /** The rows of the last days that have any, up to the day of the run. */
-const newest = (
+const selectNewest = (
   days: number,
   table: string,
   { day, rows }: { readonly day: string; readonly rows: string },
@@ -38,7 +38,7 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
 const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
 
-const LISTS: Readonly<Record<string, WholeList>> = {
+const MARKET_LISTS: Readonly<Record<string, WholeList>> = {
   stocks: {
     title: 'Stocks',
     about: 'Every stock of the market, the most traded first',
@@ -102,21 +102,21 @@ const LISTS: Readonly<Record<string, WholeList>> = {
     about: 'The filings of the last seven days that have some, each document once, the newest first',
     facets: ['day', 'descriptor'],
     streams: ['company-filings'],
-    sql: `${newest(DAYS, 'filings_unique', { day: 'day', rows: 'symbol, name, day, filed_at, caption, descriptor, category, url' })} ORDER BY filed_at DESC, symbol`,
+    sql: `${selectNewest(DOCUMENT_DAYS, 'filings_unique', { day: 'day', rows: 'symbol, name, day, filed_at, caption, descriptor, category, url' })} ORDER BY filed_at DESC, symbol`,
   },
   news: {
     title: 'News',
     about: 'The news of the newest day, the newest first',
     facets: ['sentiment', 'source'],
     streams: ['market-news'],
-    sql: `${newest(1, 'news_unique', { day: 'day', rows: 'symbol, m.name, published_at, title, lower(sentiment) AS sentiment, source' })} ORDER BY published_at DESC, symbol`,
+    sql: `${selectNewest(1, 'news_unique', { day: 'day', rows: 'symbol, m.name, published_at, title, lower(sentiment) AS sentiment, source' })} ORDER BY published_at DESC, symbol`,
   },
   announcements: {
     title: 'Announcements',
     about: 'The announcements of the last seven days that have some, the newest first',
     facets: ['day', 'kind'],
     streams: ['new-announcements'],
-    sql: `${newest(DAYS, 'announcements', { day: 'CAST(announced_at AS DATE)', rows: 'symbol, m.name, CAST(announced_at AS DATE) AS day, announced_at, kind, event' })} ORDER BY announced_at DESC, symbol`,
+    sql: `${selectNewest(DOCUMENT_DAYS, 'announcements', { day: 'CAST(announced_at AS DATE)', rows: 'symbol, m.name, CAST(announced_at AS DATE) AS day, announced_at, kind, event' })} ORDER BY announced_at DESC, symbol`,
   },
   actions: {
     title: 'Corporate actions to come',
@@ -145,17 +145,17 @@ const LISTS: Readonly<Record<string, WholeList>> = {
   },
 }
 
-export const LIST_NAMES = Object.keys(LISTS)
+export const LIST_NAMES = Object.keys(MARKET_LISTS)
 
-const MAX_ROWS = 20_000
-const TIME_LIMIT_MS = 60_000
+const MAX_LIST_ROWS = 20_000
+const LIST_TIME_MS = 60_000
 
 /**
  * Reads a whole list, or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
  * @throws UsageError if no record answers for the day
  */
 export const readWholeList = async (folder: MarketFolder, name: string): Promise<ListTable | undefined> => {
-  const list = Object.hasOwn(LISTS, name) ? LISTS[name] : findStockList(name)
+  const list = Object.hasOwn(MARKET_LISTS, name) ? MARKET_LISTS[name] : findListOfStock(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: raw, streams: own, ...about } = list
@@ -164,7 +164,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   // A statement over tables alone has no variables.
   const known = listTables(streams).some(({ name: table }) => table === 'index_spells') ? raw : raw.replace(MEMBERS, NO_MEMBERS)
   const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
-  const limits = { rows: MAX_ROWS, timeMs: TIME_LIMIT_MS }
+  const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
   const { answer, damage, problem } = await readUndamaged({ root, tables: listTables(streams) }, read, {

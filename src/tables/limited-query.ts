@@ -69,7 +69,7 @@ const runToEnd = async (
   const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
   try {
     const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }
-    return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
+    return { ...(await collectRows(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   } catch (error) {
     throw toQueryError(error)
   } finally {
@@ -111,7 +111,7 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
 }
 
 /** Decodes row by row, so that no more is in memory than the limits permit. */
-const collect = async (
+const collectRows = async (
   result: DuckDBResult,
   { rows: limit, characters = Number.POSITIVE_INFINITY }: QueryLimits,
 ): Promise<Pick<LimitedResult, 'columns' | 'rows' | 'isCut'>> => {

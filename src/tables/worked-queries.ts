@@ -8,7 +8,7 @@ export interface NamedQuery {
 const NEWEST = 'QUALIFY price_day = max(price_day) OVER ()'
 
 /** A name and what it answers, then the statement. */
-const TEXT = `near-highs: stocks within 5 % of their 52-week high, with more volume than usual first
+const WORKED_TEXT = `near-highs: stocks within 5 % of their 52-week high, with more volume than usual first
 SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct, price_day FROM screener WHERE from_high_52w_pct > -5 ${NEWEST} ORDER BY rvol DESC, symbol LIMIT 50
 
 breakouts: closes above the highs of the 20 sessions before, by relative volume
@@ -76,7 +76,7 @@ universe: stocks of the NIFTY 500 by delivery against their average; as of a day
 SELECT symbol, close_inr, change_pct, delivery_pct, delivery_avg_20_pct, delivery_x FROM screener WHERE isin IN (SELECT isin FROM index_members WHERE index = 'NIFTY 500') ORDER BY delivery_x DESC NULLS LAST, symbol LIMIT 50`
 
 /** Worked statements: to run by name, and to start from. */
-export const workedQueries: readonly NamedQuery[] = TEXT.split('\n\n').map((text) => {
+export const workedQueries: readonly NamedQuery[] = WORKED_TEXT.split('\n\n').map((text) => {
   const [, name = '', about = '', sql = ''] = /^(\S+): ([^\n]*)\n(.*)$/s.exec(text) ?? []
   return { name, about, sql }
 })

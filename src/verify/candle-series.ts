@@ -64,12 +64,12 @@ export interface RecentCandles {
 
 const RECENT_CANDLES = 30
 const YEAR_CANDLES = 251
-const YEAR = 365
+const DAYS_OF_YEAR = 365
 
 export const getRecent = (candles: CandleArrays): RecentCandles => {
   const { day, close, length } = candles
   const count = Math.min(length, RECENT_CANDLES)
-  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - YEAR)
+  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - DAYS_OF_YEAR)
   const indices = Array.from({ length: count }, (_, index) => length - count + index)
   const start = Math.max(0, length - YEAR_CANDLES)
   return {

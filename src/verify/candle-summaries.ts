@@ -31,7 +31,7 @@ export interface Summaries {
   readonly count: number
 }
 
-const FILES_PER_TURN = 20
+const CANDLE_FILES_PER_TURN = 20
 
 /** Reads all candle files, one at a time. Of files of what is not listed, only the defects are found. */
 export const summarizeCandles = async (root: string, all: readonly StreamFiles[], facts: ListFacts): Promise<Summaries> => {
@@ -59,7 +59,7 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
       if (item !== undefined) add(file, item, stream.work.of === MASTER, parsed)
       else if (parsed.fault !== undefined) findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
       filesRead += 1
-      if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
+      if (filesRead % CANDLE_FILES_PER_TURN === 0) await yieldTurn()
     }
   return { findings, stocks, indices, prints, count }
 }

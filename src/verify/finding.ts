@@ -215,7 +215,7 @@ export const sortFindings = (
   const now = Date.parse(last ?? '')
   const weigh = ({ symbol, day }: Finding): number => {
     const value = symbol === undefined ? MARKET_VALUE : (tradedValues.get(symbol) ?? 0)
-    const age = (now - Date.parse(day ?? '')) / YEAR_MS
+    const age = (now - Date.parse(day ?? '')) / MS_OF_YEAR
     return Math.log10(1 + value) - (Number.isNaN(age) ? 0 : age)
   }
   const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + severities.indexOf(severity)
@@ -226,7 +226,7 @@ export const sortFindings = (
     .map(({ finding }) => finding)
 }
 
-const YEAR_MS = 365.25 * 86_400_000
+const MS_OF_YEAR = 365.25 * 86_400_000
 
 export const countFindings = (findings: readonly Finding[], checks: readonly CheckName[]): Verification['counts'] =>
   Object.fromEntries(

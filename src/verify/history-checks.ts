@@ -82,7 +82,7 @@ const verifyList = async (
   for (const { record, list } of days) {
     try {
       for (const [file, { records, rows }] of toRecords(await read(list))) {
-        const { checks, contents } = files.get(file) ?? { checks: createChecks(file, recorded), contents: [] }
+        const { checks, contents } = files.get(file) ?? { checks: createListChecks(file, recorded), contents: [] }
         files.set(file, { checks, contents })
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
@@ -111,7 +111,7 @@ const LIST_CHECKS: readonly (readonly [create: (file: string) => ListCheck, tabl
   [(file) => checkMembers(file, 'info'), 'surveillance'],
 ]
 
-const createChecks = (file: string, { table }: RecordedTable): readonly ListCheck[] =>
+const createListChecks = (file: string, { table }: RecordedTable): readonly ListCheck[] =>
   LIST_CHECKS.flatMap(([create, name = table.name]) => (name === table.name ? [create(file)] : []))
 
 /** Days in a row without success that are reported. */

@@ -25,10 +25,10 @@ export const toBaselinePath = (root: string): string => join(statePaths(root).fo
  * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next `--accept` would replace it
  */
 export const readBaseline = (root: string): Promise<readonly AcceptedFinding[]> =>
-  readEntries(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
+  readFindings(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
 
 /** A list of findings; none without a file. */
-const readEntries = async <T extends Finding>(
+const readFindings = async <T extends Finding>(
   path: string,
   remedy: string,
   isEntry: (entry: unknown) => entry is T,
@@ -116,7 +116,7 @@ interface OpenFinding extends Omit<TrackedFinding, 'state'> {
 
 const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open-findings.json')
 
-const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
+const isOpenFinding = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
 interface Life {
   readonly run: string
@@ -172,7 +172,7 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     return []
   }
   const listed = await readBaseline(root)
-  const open = await readEntries(toOpenPath(root), 'all findings are new, and the list begins anew', isOpen).catch(note)
+  const open = await readFindings(toOpenPath(root), 'all findings are new, and the list begins anew', isOpenFinding).catch(note)
   const renames = await findRenames(
     root,
     stocks,

@@ -185,14 +185,14 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
 
-interface FileFacts {
+interface FilesContext {
   readonly root: string
   readonly files: readonly StreamFiles[]
   readonly written: RecordedFiles
 }
 
 /** Files that are missing or have another size than the last run wrote, leftovers of interrupted writes, and files of what is no longer listed. */
-export const checkFiles = async ({ root, files, written }: FileFacts): Promise<readonly Finding[]> => {
+export const checkFiles = async ({ root, files, written }: FilesContext): Promise<readonly Finding[]> => {
   const left = written.isRunning ? [] : await listInterrupted(root, files)
   return [
     ...files.flatMap((stream) => checkFileSizes(stream, written, left)),
@@ -201,7 +201,7 @@ export const checkFiles = async ({ root, files, written }: FileFacts): Promise<r
   ]
 }
 
-export const listMissingFiles = ({ root, files, written }: FileFacts): readonly MissingInput[] => {
+export const listMissingFiles = ({ root, files, written }: FilesContext): readonly MissingInput[] => {
   const empty = files.filter(({ stream, files: own }) => own.length === 0 && !stream.optional).map(({ stream }) => stream.name)
   const isUnfinished = statFile(statePaths(root).run.record) !== undefined
   return [

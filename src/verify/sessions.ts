@@ -83,7 +83,7 @@ export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }:
 
 /** Days before the last one, on which a series is compared with the market. */
 const COMPARED_DAYS = 400
-const MIN_COMPARED = 20
+const MIN_COMPARED_DAYS = 20
 /** A series that is a day off has candles on one day a week without a session. */
 const MAX_OFF_SHARE = 0.1
 
@@ -96,7 +96,7 @@ export const findShiftedSeries = (
   for (let day = Math.max(first, last - COMPARED_DAYS); day <= last; day += 1) if (has(day)) own.push(day)
   const countOff = (by: number): number => own.filter((day) => !isSession(day - by)).length
   const off = countOff(0)
-  if (own.length < MIN_COMPARED || off <= MAX_OFF_SHARE * own.length) return []
+  if (own.length < MIN_COMPARED_DAYS || off <= MAX_OFF_SHARE * own.length) return []
   const by = [1, -1].find((days) => countOff(days) * 2 < off)
   if (by === undefined) return []
   const word = by === 1 ? 'late' : 'early'

@@ -54,7 +54,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   const options: VerifyOptions = list === undefined ? { ...given, only: ['files'], symbols: undefined, since: undefined } : given
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
-  const facts = await readFacts(root, options, stocks)
+  const facts = await readFolderFacts(root, options, stocks)
   const { report, files, calendar, history } = facts
   const others = await makeChecks(facts)
   const found = list === undefined ? mergePerFile([LIST_DAMAGED, ...others]) : others
@@ -96,7 +96,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   }
 }
 
-const readFacts = async (
+const readFolderFacts = async (
   root: string,
   options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'>,
   stocks: readonly Stock[],
@@ -120,10 +120,10 @@ const readFacts = async (
   return { ...market, root, report, files, written, isDeep, lists, history }
 }
 
-type Facts = Awaited<ReturnType<typeof readFacts>>
+type FolderFacts = Awaited<ReturnType<typeof readFolderFacts>>
 
 /** Makes all checks: some need the results of others, so a selection of checks would save little. */
-const makeChecks = async (facts: Facts): Promise<readonly Finding[]> => {
+const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
   const { root, files, written, isDeep, lists, history } = facts
   const found = [
     ...(await checkFiles(facts)),
@@ -138,7 +138,7 @@ const makeChecks = async (facts: Facts): Promise<readonly Finding[]> => {
 }
 
 /** What some checks could not find, and why. */
-const describeUnchecked = (facts: Facts, only: readonly CheckName[]): readonly string[] =>
+const describeUnchecked = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
   [...listMissingFiles(facts), ...listMissingMarketInputs(facts), describeMissingDays(facts.history.range)].flatMap(([checks, text]) =>
     text && checks.some((name) => only.includes(name)) ? [text] : [],
   )

@@ -7,8 +7,8 @@ import {
   type RowChunk,
   type RowChunks,
   readChunks,
-  toJson,
   type Value,
+  valueToJson,
 } from '../../tables/result-values.js'
 import type { ProcessIo } from '../dependencies.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
@@ -55,7 +55,7 @@ async function* formatRows(
 ): AsyncIterable<string> {
   const names = numberDuplicates(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
   const toObject = (row: readonly Value[]): string =>
-    `{${row.map((value, index) => `${names[index]}:${toJson(value, columns[index]?.isJson)}`).join(',')}}`
+    `{${row.map((value, index) => `${names[index]}:${valueToJson(value, columns[index]?.isJson)}`).join(',')}}`
   const toLine = (row: readonly Value[]): string =>
     how === 'csv' ? `${row.map((value, index) => formatCsvCell(value, columns[index])).join(',')}\n` : `${toObject(row)}\n`
   if (how === 'csv') yield `${columns.map(({ name }) => quoteCell(escapeFormula(name))).join(',')}\n`

@@ -69,7 +69,7 @@ export const compareStocks = (
   after: readonly Stock[],
   returned: ReadonlySet<string> = new Set(),
 ): readonly Change[] => {
-  const [old, now] = [indexStocks(before), indexStocks(after)]
+  const [old, now] = [indexListings(before), indexListings(after)]
   const changes = after.flatMap(({ Symbol: symbol, ISIN, Name }): readonly Change[] => {
     if (old.pairs.has(`${symbol} ${ISIN}`)) return []
     const renamed = old.byIsin.get(ISIN)?.find((earlier) => !now.pairs.has(`${earlier.Symbol} ${ISIN}`))
@@ -94,7 +94,7 @@ export const compareStocks = (
   return [...changes, ...left]
 }
 
-const indexStocks = (stocks: readonly Stock[]) => ({
+const indexListings = (stocks: readonly Stock[]) => ({
   byIsin: groupBy(stocks, ({ ISIN }) => ISIN),
   bySymbol: groupBy(stocks, ({ Symbol: symbol }) => symbol),
   pairs: new Set(stocks.map(({ Symbol: symbol, ISIN }) => `${symbol} ${ISIN}`)),

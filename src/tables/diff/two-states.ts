@@ -36,8 +36,8 @@ export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs 
     read: async (file, earlier = file) => {
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {
-        const after = readDocument(join(root, file))
-        return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
+        const after = readRepairedJson(join(root, file))
+        return after === undefined ? undefined : { before: readRepairedJson(join(earlierRoot, earlier)), after }
       })
     },
     notes,
@@ -45,7 +45,7 @@ export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs 
 }
 
 /** A JSON file, its broken texts repaired; undefined without one. */
-export const readDocument = (path: string): unknown =>
+export const readRepairedJson = (path: string): unknown =>
   statFile(path) === undefined ? undefined : JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
 
 /** The result, or undefined with a note if the file is not valid JSON. */

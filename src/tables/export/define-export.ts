@@ -72,7 +72,7 @@ export const defineExport = ({ name, ...options }: ExportTarget, load: Load): Ex
     }),
 })
 
-const AS_OF: ShownColumn = {
+const AS_OF_COLUMN: ShownColumn = {
   name: 'as_of',
   type: 'DATE',
   comment: 'day as of which the row was loaded; a database keeps it while the row is the same',
@@ -99,7 +99,7 @@ const openTables = async (
   for (const one of chosen) {
     const { name, comment, shape } = one
     const key = 'key' in one ? one.key : undefined
-    const columns = [...listColumns(one).map(addTimeZone), AS_OF]
+    const columns = [...listColumns(one).map(addTimeZone), AS_OF_COLUMN]
     const values = listColumns(one).map((column) => quoteName(column.name))
     const file = asOf === undefined ? stored.get(name) : undefined
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
@@ -145,7 +145,7 @@ const toExportError = (error: unknown, name: string): unknown => {
 }
 
 /** Loads one table after another until the export is stopped. `load` returns the number of rows. */
-export const loadTables = async (
+export const loadEach = async (
   { connection, tables, isStopped }: ExportContext,
   load: (table: ExportedTable) => Promise<number>,
 ): Promise<readonly LoadedTable[]> => {

@@ -7,7 +7,7 @@ import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { countRows, defineExport, type ExportContext, type ExportedTable, loadTables } from './define-export.js'
+import { countRows, defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 import { createWriteError } from './replace-file.js'
 
@@ -23,7 +23,7 @@ export interface PostgresOptions extends ExportOptions {
   readonly schema?: string | undefined
 }
 
-const TYPES: Readonly<Record<SqlType, string>> = {
+const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
   VARCHAR: 'text',
   DOUBLE: 'double precision',
   BIGINT: 'bigint',
@@ -51,7 +51,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
       return await sql.begin(async (transaction) => {
         await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
         await transaction.unsafe(`CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`)
-        return await loadTables(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
+        return await loadEach(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
@@ -118,7 +118,7 @@ const loadPostgresTable = async (
 
 /** The statements that create a table, or add missing columns to a table of an older version. */
 const createTableStatements = (target: string, { key = [], columns, comment }: ExportedTable): readonly string[] => {
-  const all = columns.map(({ name, type }) => `${quoteName(name)} ${TYPES[type]}`)
+  const all = columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
   return [
     `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : [])].join(', ')})`,
     ...all.map((column) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${column}`),

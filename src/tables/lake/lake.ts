@@ -16,7 +16,7 @@ import type { View } from '../views/view.js'
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 1
 /** The name of the key in the metadata of a file. */
-const KEY = 'scripstream'
+const LAKE_KEY = 'scripstream'
 
 export const toLakePath = (root: string, ...names: readonly string[]): string => join(root, 'lake', ...names)
 
@@ -134,7 +134,7 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
     const startedAt = performance.now()
     const path = toLakePath(root, nameLakeFile(relation.name))
     const write = async (temporary: string): Promise<void> => {
-      await copyRows(connection, temporary, { relation, select, key })
+      await writeSorted(connection, temporary, { relation, select, key })
       if ((await inputs.describeAgain(relation)).key !== key)
         throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
     }
@@ -192,7 +192,7 @@ const describeFiles = async (table: Table, folder: TableFolder): Promise<Inputs>
 
 /** The key in a file; undefined if the file cannot be read, such as one that is cut off. */
 const readKey = (connection: DuckDBConnection, path: string): Promise<string | undefined> =>
-  connection.runAndReadAll(`SELECT decode(value) FROM parquet_kv_metadata(${quoteText(path)}) WHERE decode(key) = '${KEY}'`).then(
+  connection.runAndReadAll(`SELECT decode(value) FROM parquet_kv_metadata(${quoteText(path)}) WHERE decode(key) = '${LAKE_KEY}'`).then(
     (reader) => String(reader.getRows()[0]?.[0]),
     () => undefined,
   )
@@ -203,14 +203,14 @@ const buildReader = (relation: Columned, path: string, inputs: Inputs): LakeTabl
   return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs, ms: 0 }
 }
 
-interface NewFile {
+interface NewLakeFile {
   readonly relation: Relation
   readonly select: string
   readonly key: string
 }
 
 /** Rows by symbol and day. Files of candles have this order, and sorting them would take much memory. */
-const copyRows = async (connection: DuckDBConnection, path: string, { relation, select, key }: NewFile): Promise<void> => {
+const writeSorted = async (connection: DuckDBConnection, path: string, { relation, select, key }: NewLakeFile): Promise<void> => {
   const columns = listColumns(relation)
   const time = columns.find(({ type }) => type === 'DATE' || type === 'TIMESTAMP')
   const order = [...columns.filter(({ name }) => name === 'symbol'), ...(time ? [time] : [])].map(({ name }) => quoteName(name))
@@ -222,7 +222,9 @@ const copyRows = async (connection: DuckDBConnection, path: string, { relation, 
       : (await hasRepeatedDays(connection, day, select))
         ? `SELECT * EXCLUDE (lake_place), row_number() OVER (PARTITION BY ${day.map(quoteName).join(', ')} ORDER BY lake_place DESC) = 1 AS is_last ${sorted}`
         : `SELECT *, true AS is_last FROM (${select})`
-  await connection.run(`COPY (${rows}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {${KEY}: ${quoteText(key)}})`)
+  await connection.run(
+    `COPY (${rows}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {${LAKE_KEY}: ${quoteText(key)}})`,
+  )
 }
 
 /** Whether an item has a day twice, or one that cannot be read. */

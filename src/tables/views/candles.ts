@@ -24,13 +24,13 @@ const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
 /** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
-const FACTORS = {
+const ACTION_FACTORS = {
   price: "is_applied = 0 AND kind <> 'dividend'",
   dividend: "is_applied = 0 AND kind = 'dividend'",
   applied: 'is_applied = 1',
 } as const
 const cumulate = (select: (name: string, condition: string) => string): string =>
-  Object.entries(FACTORS)
+  Object.entries(ACTION_FACTORS)
     .map(([name, condition]) => `${select(name, condition)} AS ${name}`)
     .join(', ')
 const STEPS = `steps AS (

@@ -41,8 +41,8 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
   const columns = Object.keys(first ?? {})
   const wrong = first && key?.find((column) => !(column in first))
   if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
-  const found = new Map(rows.map((row) => [toKey(row, key), row]))
-  const isShared = (row: Row): boolean => listChanged(found.get(toKey(row, key)) ?? row, row).length > 0
+  const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
+  const isShared = (row: Row): boolean => listChanged(found.get(toRowKey(row, key)) ?? row, row).length > 0
   if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
@@ -54,7 +54,7 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
   key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
 
-const toKey = (row: Row, key: readonly string[] | undefined): string =>
+const toRowKey = (row: Row, key: readonly string[] | undefined): string =>
   JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
 
 /** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */

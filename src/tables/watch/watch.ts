@@ -78,7 +78,7 @@ interface Failure {
 }
 
 /** One sentence for each rule. */
-const describeFailures = (failures: readonly Failure[]): readonly string[] =>
+const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =>
   [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
     const { day, error } = all.at(-1) as Failure
     return `${rule} failed on ${all.length === 1 ? day : `${all.length} days, last on ${day}`}: ${error}`
@@ -134,7 +134,7 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
     const signals = recorded.size === 0 ? [] : await readSignals(root)
     return {
       signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)),
-      failures: [...failures, ...describeFailures(failed)],
+      failures: [...failures, ...describeRuleFailures(failed)],
     }
   } finally {
     release()
@@ -161,7 +161,7 @@ const readOwnEvaluations = async (rule: ResolvedRule, root: string): Promise<rea
 const listNewest = (evaluations: readonly Evaluation[]): readonly Evaluation[] =>
   [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) => (one.day < other.day ? -1 : 1))
 
-const NOTHING: RowChanges = { entered: [], left: [], changed: [] }
+const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
 
 /** What is to be recorded of a rule and a day; undefined if that is known already. */
 const evaluate = (
@@ -170,7 +170,7 @@ const evaluate = (
 ): Evaluation | undefined => {
   const { name, key, only, notify, cooldown } = rule
   const facts = { rule: { name, key, only, notify, cooldown }, version: versionOf(rule), day, knownAt }
-  if (typeof rows === 'string') return { ...facts, ...NOTHING, error: rows }
+  if (typeof rows === 'string') return { ...facts, ...NO_CHANGES, error: rows }
   const known = evaluations.filter(({ error }) => error === undefined)
   const changes = compareRows(replayRows(known), rows)
   if (known.length === 0) return { ...facts, ...changes, isFirst: true }
@@ -214,7 +214,7 @@ export const replayRules = async (
     ),
   )
   const isShown = new Set(shown)
-  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures, ...describeFailures(failed)] }
+  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures, ...describeRuleFailures(failed)] }
 }
 
 /** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
