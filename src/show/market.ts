@@ -2,7 +2,7 @@ import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
 import type { About, Breadth, IndexRow, MarketAnswer, Panel } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
-import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
+import { describeAbout, type KnownRuns, readRunFacts } from './freshness.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
@@ -70,7 +70,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
 /** The indices with candles, well-known ones first. */
 const toIndexPanel = (
   found: MarketTables['indices'],
-  { runs, list, problem }: { readonly runs: RunFacts; readonly list: StoredList<Item>; readonly problem: string | undefined },
+  { runs, list, problem }: { readonly runs: KnownRuns; readonly list: StoredList<Item>; readonly problem: string | undefined },
 ): Panel<IndexRow> => {
   const items = new Map(list.rows.map((item) => [`${item.key}\n${readSid(item)}`, item]))
   const rows = found.flatMap(({ sid, ...index }): IndexRow[] => {

@@ -1,7 +1,7 @@
 import { quoteText } from '../storage/duckdb.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
-export interface WholeList {
+export interface ListDefinition {
   readonly title: string
   readonly about: string
   readonly facets: readonly string[]
@@ -16,7 +16,7 @@ const growthOfRow = (column: string): string =>
 const item = (name: string): string => `max(value) FILTER (item = '${name}')`
 
 /** What is known of one stock, `{own}` being the condition of its rows. */
-const STOCK_LISTS: Readonly<Record<string, WholeList>> = {
+const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   quarters: {
     ...{
       title: 'Quarters',
@@ -75,7 +75,7 @@ const STOCK_LISTS: Readonly<Record<string, WholeList>> = {
 }
 
 /** A list of one stock by `NAME/SYMBOL`; undefined for an unknown one. */
-export const findListOfStock = (name: string): WholeList | undefined => {
+export const findListOfStock = (name: string): ListDefinition | undefined => {
   const [, kind = '', symbol = ''] = /^(\w+)\/(.+)$/.exec(name) ?? []
   const list = Object.hasOwn(STOCK_LISTS, kind) ? STOCK_LISTS[kind] : undefined
   return (

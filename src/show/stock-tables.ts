@@ -2,7 +2,7 @@ import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import type { Holding, PriceFacts, Quarter, StockEvent, StockFacts } from './answers.js'
 import type { DataSource } from './folder.js'
-import { type Answered, listOf, readAnswer, rowOf } from './tables.js'
+import { listOf, readAnswer, rowOf, type StatementAnswers } from './tables.js'
 
 export interface StockTables {
   readonly facts: Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> & {
@@ -59,7 +59,7 @@ export const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change
 export const readStockTables = (
   source: DataSource,
   { symbol, isin }: { readonly symbol: string; readonly isin: string },
-): Promise<Answered<StockTables>> => {
+): Promise<StatementAnswers<StockTables>> => {
   const own = `WHERE isin = ${quoteText(isin)}`
   const filled = Object.entries({ ...EVENT_STREAMS, ...LIST_STREAMS }).map(([stream, table]) => `EXISTS (FROM ${table}) AS "${stream}"`)
   return readAnswer<StockTables>(

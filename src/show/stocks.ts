@@ -4,7 +4,7 @@ import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 import { readFormerSymbols } from '../tables/former-symbols.js'
-import { type MarketFolder, readList, type StoredList } from './folder.js'
+import { type MarketFolder, readStoredList, type StoredList } from './folder.js'
 
 export interface StockNames {
   readonly items: readonly Item<Stock>[]
@@ -29,7 +29,7 @@ export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
   })
 
 const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
-  readList(folder, MASTER_MAP, (rows) =>
+  readStoredList(folder, MASTER_MAP, (rows) =>
     rows.flatMap(({ Symbol: symbol, ISIN, Name, Sid, FnoFlag }) =>
       typeof symbol === 'string' && typeof ISIN === 'string'
         ? [{ Symbol: symbol, ISIN, Name: readText(Name), Sid: readText(Sid), FnoFlag: Number(FnoFlag) || 0 }]
@@ -44,7 +44,7 @@ export const INDEX_LIST = 'all_indices_list.json'
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
   const offers = folder.streams.find(({ name }) => name === INDEX_STREAM)?.offers
-  return readList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
+  return readStoredList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
 }
 
 export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')

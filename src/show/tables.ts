@@ -8,7 +8,7 @@ import { readQuery } from '../tables/query.js'
 import type { DataSource } from './folder.js'
 
 /** What statements answer, and why a table could not be read. */
-export interface Answered<Answer> {
+export interface StatementAnswers<Answer> {
   readonly answer: Partial<Answer>
   /** Why nothing could be read. */
   readonly problem?: string
@@ -17,7 +17,7 @@ export interface Answered<Answer> {
 }
 
 /** Names of stocks, for lists without them. */
-export const NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
+export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
 
 /** The statement of a list: its rows in the order of some columns. */
 export const listOf = (rows: string, order: string): string =>
@@ -40,7 +40,7 @@ export const readAnswer = async <Answer>(
   { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
   parts: Readonly<Record<keyof Answer & string, string>>,
   { symbol, with: common = [] }: AnswerOptions = {},
-): Promise<Answered<Answer>> => {
+): Promise<StatementAnswers<Answer>> => {
   const tables = listTables(streams)
   const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
     .map(([name, part]) => `'${name}', (${part})`)
@@ -55,7 +55,7 @@ export const readUndamaged = async <Answer>(
   { root, tables, symbol }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
   read: (without: ReadonlySet<string>) => Promise<Answer>,
   nothing: Answer,
-): Promise<Omit<Answered<unknown>, 'answer'> & { readonly answer: Answer }> => {
+): Promise<Omit<StatementAnswers<unknown>, 'answer'> & { readonly answer: Answer }> => {
   const damage = new Map<string, string>()
   for (;;) {
     try {

@@ -7,7 +7,7 @@ import { readSignals } from '../tables/watch/record.js'
 import type { OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer, UpcomingAction } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
-import { listOf, NAMES, readAnswer, rowOf } from './tables.js'
+import { listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 interface TodayTables {
   readonly results: readonly ResultsRow[]
@@ -29,7 +29,7 @@ const TODAY_WITH = [
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
-    FROM corporate_actions AS a LEFT JOIN ${NAMES} AS m USING (symbol)
+    FROM corporate_actions AS a LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
     WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
 ]
 

@@ -6,13 +6,13 @@ import type { ListTable } from './answers.js'
 import { isUpToRun } from './feed.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { findListOfStock, type WholeList } from './stock-lists.js'
+import { findListOfStock, type ListDefinition } from './stock-lists.js'
 import { readIndices, readSid } from './stocks.js'
-import { NAMES, readUndamaged } from './tables.js'
+import { readUndamaged, STOCK_NAMES } from './tables.js'
 import { RESULT_DAYS } from './today.js'
 
 /** The names of stocks, for lists without them. */
-const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
+const NAMED = `LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)`
 /** The days of a list of documents. */
 const DOCUMENT_DAYS = 7
 
@@ -38,7 +38,7 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
 const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
 
-const MARKET_LISTS: Readonly<Record<string, WholeList>> = {
+const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   stocks: {
     title: 'Stocks',
     about: 'Every stock of the market, the most traded first',

@@ -5,7 +5,7 @@ import { UsageError } from '../model/errors.js'
 import type { Day } from '../model/trading-day.js'
 import { toQueryError } from '../storage/duckdb.js'
 import { runQuery } from './query.js'
-import { type ColumnFacts, cellText, describeResultColumns } from './result-values.js'
+import { describeResultColumns, type ResultColumn, valueToText } from './result-values.js'
 import { resolveQuery } from './saved-queries.js'
 
 /** A statement of somebody who may ask for too much: a page, or an agent. */
@@ -27,7 +27,7 @@ export interface QueryLimits {
 }
 
 export interface LimitedResult {
-  readonly columns: readonly ColumnFacts[]
+  readonly columns: readonly ResultColumn[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limits permit. */
@@ -121,7 +121,7 @@ const collectRows = async (
   for await (const chunk of result) {
     for (let index = 0; index < chunk.rowCount; index++) {
       if (rows.length === limit) return { columns, rows, isCut: true }
-      const row = chunk.getRowValues(index).map((value, place) => cellText(value, columns[place]?.isJson) ?? null)
+      const row = chunk.getRowValues(index).map((value, place) => valueToText(value, columns[place]?.isJson) ?? null)
       for (const cell of row) room -= cell?.length ?? 0
       if (room < 0) return { columns, rows, isCut: true }
       rows.push(row)

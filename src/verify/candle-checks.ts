@@ -97,7 +97,7 @@ const describeMissingBands = ({ rows, bandDay, stocks }: CandleFacts): string | 
  * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible candles only: they may move freely and
  * have calendars of their own.
  */
-export const readMarket = async (root: string, files: readonly StreamFiles[], context: MarketContext): Promise<CandleFacts> => {
+export const readCandleFacts = async (root: string, files: readonly StreamFiles[], context: MarketContext): Promise<CandleFacts> => {
   const bands = findWidestBands(context.rows)
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)

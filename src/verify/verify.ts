@@ -10,7 +10,7 @@ import {
   selectFolderSymbols,
 } from '../tables/output-folder.js'
 import { countCoverage } from './calendar.js'
-import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readMarket } from './candle-checks.js'
+import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readCandleFacts } from './candle-checks.js'
 import {
   type CheckName,
   checkNames,
@@ -80,7 +80,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
     notes: [
       ...(list === undefined ? ['all checks but "files": the master list is damaged'] : []),
       ...describeUnlisted(selection),
-      ...describeUnchecked(facts, only),
+      ...describeMissingInputs(facts, only),
       ...notes,
     ],
     counts: countFindings(fresh, only),
@@ -109,7 +109,7 @@ const readFolderFacts = async (
   const lists = await verifyRecords(root, files, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
   const actions = readKnownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
-  const market = await readMarket(root, files, {
+  const market = await readCandleFacts(root, files, {
     rows: lists.rows,
     actions,
     listedOn: readListingDays(listings, listed, listTables(streams)),
@@ -138,7 +138,7 @@ const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
 }
 
 /** What some checks could not find, and why. */
-const describeUnchecked = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
+const describeMissingInputs = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
   [...listMissingFiles(facts), ...listMissingMarketInputs(facts), describeMissingDays(facts.history.range)].flatMap(([checks, text]) =>
     text && checks.some((name) => only.includes(name)) ? [text] : [],
   )

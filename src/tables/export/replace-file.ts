@@ -18,7 +18,7 @@ interface Replacement {
 }
 
 /** Writes a file, syncs it and renames it to its place, unless the export was stopped. */
-export const replaceFile = async <T>(
+export const replaceExport = async <T>(
   path: string,
   write: (temporary: string) => Promise<T>,
   { isStopped = () => false, workFolder }: Replacement = {},

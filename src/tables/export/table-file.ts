@@ -4,7 +4,7 @@ import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
 import { defineExport, type ExportedTable, loadEach, selectTables } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
-import { replaceFile } from './replace-file.js'
+import { replaceExport } from './replace-file.js'
 import { loadSheetWriter, type WriteRows } from './sheet-file.js'
 
 /**
@@ -25,7 +25,7 @@ export const tableFile = (path: string, options: ExportOptions): Export => {
   return defineExport({ ...options, name: path, tables: [name], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }, (exporting) =>
     loadEach(exporting, (table) => {
       const rows = { name, columns: table.columns, select: buildRows(table, format) }
-      return replaceFile(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
+      return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
     }),
   )
 }

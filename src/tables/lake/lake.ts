@@ -9,7 +9,7 @@ import { statFile } from '../../storage/file-system.js'
 import { forEachYielding } from '../../storage/output-files.js'
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildSelect, type CsvMode } from '../../storage/table-views.js'
-import { replaceFile } from '../export/replace-file.js'
+import { replaceExport } from '../export/replace-file.js'
 import { addNeeded, isView, listViews } from '../views/index.js'
 import type { View } from '../views/view.js'
 
@@ -138,7 +138,7 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
       if ((await inputs.describeAgain(relation)).key !== key)
         throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
     }
-    await replaceFile(path, write, { workFolder: toLakePath(root) })
+    await replaceExport(path, write, { workFolder: toLakePath(root) })
     return { ...buildReader(relation, path, described), ms: Math.round(performance.now() - startedAt) }
   }
   return { readFile, writeFile }

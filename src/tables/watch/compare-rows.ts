@@ -42,7 +42,7 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
   const wrong = first && key?.find((column) => !(column in first))
   if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
   const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
-  const isShared = (row: Row): boolean => listChanged(found.get(toRowKey(row, key)) ?? row, row).length > 0
+  const isShared = (row: Row): boolean => listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
   if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
@@ -63,12 +63,12 @@ export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap
   left: [...before].flatMap(([key, row]) => (after.has(key) ? [] : [row])),
   changed: [...after].flatMap(([key, row]) => {
     const from = before.get(key)
-    return from === undefined || listChanged(from, row).length === 0 ? [] : [[from, row] as const]
+    return from === undefined || listChangedColumns(from, row).length === 0 ? [] : [[from, row] as const]
   }),
 })
 
 /** The columns whose values differ. */
-export const listChanged = (from: Row, to: Row): readonly string[] =>
+export const listChangedColumns = (from: Row, to: Row): readonly string[] =>
   [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((column) => toComparable(from[column]) !== toComparable(to[column]))
 
 const toComparable = (value: unknown): string => (typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null))
@@ -119,7 +119,7 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
   const toText = (value: unknown): string =>
     value === null || value === undefined ? 'none' : readText(toShown(value)) || JSON.stringify(value)
   if (from)
-    return listChanged(from, row)
+    return listChangedColumns(from, row)
       .flatMap((name) => `${name} ${toText(from[name])} → ${toText(row[name])}`)
       .join(', ')
   const facts = Object.entries(row).filter(([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject)

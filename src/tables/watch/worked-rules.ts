@@ -1,14 +1,11 @@
 import type { ROW_CHANGES } from '../../model/settings.js'
-import type { NamedQuery } from '../worked-queries.js'
+import { type NamedQuery, OF_NEWEST_SESSION } from '../worked-queries.js'
 
 /** A statement that is worth to stand. */
 export interface WorkedRule extends NamedQuery {
   readonly key: string[]
   readonly only: (typeof ROW_CHANGES)[number][]
 }
-
-/** The newest session of a stock must be that of the market. */
-const NEWEST = 'QUALIFY price_day = max(price_day) OVER ()'
 
 const rule = (name: string, about: string, sql: string, key = ['isin'], only: WorkedRule['only'] = ['entered']): WorkedRule => ({
   ...{ name, about, sql, key, only },
@@ -26,7 +23,7 @@ export const workedRules: readonly WorkedRule[] = [
   rule(
     'high-52w-delivery',
     'a new high of 52 weeks with more delivery than the average of 20 sessions; needs the column delivery_x',
-    `SELECT isin, symbol, price_day, close_inr, round(delivery_x, 2) AS delivery_x FROM screener WHERE new_high_52w = 1 AND delivery_x > 1 ${NEWEST}`,
+    `SELECT isin, symbol, price_day, close_inr, round(delivery_x, 2) AS delivery_x FROM screener WHERE new_high_52w = 1 AND delivery_x > 1 ${OF_NEWEST_SESSION}`,
   ),
   rule(
     'profit-up',
@@ -72,11 +69,11 @@ GROUP BY d.symbol, d.date, client HAVING sum(quantity * price) > 0.005 * any_val
   rule(
     'golden-cross',
     'the average close of 50 sessions rises above that of 200',
-    `SELECT isin, symbol, price_day, round(sma_50_inr, 2) AS sma_50, round(sma_200_inr, 2) AS sma_200 FROM screener WHERE sma_50_inr > sma_200_inr ${NEWEST}`,
+    `SELECT isin, symbol, price_day, round(sma_50_inr, 2) AS sma_50, round(sma_200_inr, 2) AS sma_200 FROM screener WHERE sma_50_inr > sma_200_inr ${OF_NEWEST_SESSION}`,
   ),
   rule(
     'volume-x5',
     'at least five times the usual volume',
-    `SELECT isin, symbol, price_day, round(rvol, 1) AS volume_times, round(change_pct, 2) AS change_pct FROM screener WHERE rvol >= 5 ${NEWEST}`,
+    `SELECT isin, symbol, price_day, round(rvol, 1) AS volume_times, round(change_pct, 2) AS change_pct FROM screener WHERE rvol >= 5 ${OF_NEWEST_SESSION}`,
   ),
 ]

@@ -136,7 +136,7 @@ const LATEST_COLUMNS = [
   col('down_days', 'BIGINT', 'closes in a row below the one before'),
 ]
 
-export const price: ScreenerGroup = {
+export const priceGroup: ScreenerGroup = {
   title: 'prices of candles_adjusted',
   needs: ['candles_adjusted'],
   with: [RECENT, PRICE_TABLE],
@@ -175,7 +175,7 @@ export const history: ScreenerGroup = {
   title: 'the whole history of candles_adjusted',
   needs: ['candles_adjusted'],
   with: [
-    ...price.with,
+    ...priceGroup.with,
     `history AS (
       SELECT isin, count(*) AS sessions, min(day) AS first_day, max(high) AS high_all, max_by(day, row(high, day)) AS high_all_day, min(low) AS low_all,
         ${[3, 5, 10].map((years) => `max_by(close, day) FILTER (day <= price_day - INTERVAL ${years} YEAR) AS close_${years}y`).join(', ')}

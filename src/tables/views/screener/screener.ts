@@ -4,7 +4,7 @@ import { col, defineView, identity as identityColumns, RUN_DAY, type View } from
 import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
-import { history, price } from './price.js'
+import { history, priceGroup } from './price.js'
 import { holders, results, valuation } from './results.js'
 import { knownPrices, technical } from './technical.js'
 
@@ -41,7 +41,7 @@ const identityGroup: ScreenerGroup = {
 
 /** The groups with the name of their common table expression. */
 const GROUPS = {
-  price,
+  price: priceGroup,
   history,
   technical,
   known: knownPrices,
