@@ -1,18 +1,16 @@
 import type { Day } from '../model/trading-day.js'
 import type { FeedAnswer, MarketAnswer, OwnStocksAnswer, TodayAnswer } from './answers.js'
 import type { ChartWishes } from './candles.js'
-import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
-import { readMarket } from './market.js'
+import { readFeed, readMarket, readOwnStocks, readToday } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
-import { readOwnStocks, readToday } from './today.js'
 import { readWholeList } from './whole-lists.js'
 
 export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
-export { search } from './search.js'
+export { readSignalRows } from './market.js'
 export { readIndexChart } from './stock.js'
-export { readSignalRows } from './today.js'
+export { search } from './stocks.js'
 
 /** What the morning's page shows of the market, in every format. */
 export interface MorningMarket {

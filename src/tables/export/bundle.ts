@@ -4,8 +4,7 @@ import { createFileNames } from '../../model/stock.js'
 import { disk } from '../../storage/disk.js'
 import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } from '../../storage/file-system.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
-import { defineExport, loadEach } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import { defineExport, type Export, type ExportOptions, loadEach } from './define-export.js'
 
 /** A session of a stock. */
 interface BundleSession {

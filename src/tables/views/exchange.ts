@@ -1,5 +1,4 @@
-import type { ScreenerGroup } from './screener/group.js'
-import { col, defineView, identity, RUN_DAY } from './view.js'
+import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
 /** The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and funds are left out. */
 const TRADES = `trades AS (

@@ -1,6 +1,5 @@
 import { isSameIssuer } from '../symbols.js'
-import { col, RUN_DAY } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 const WEEK = 'the day of the run and the 6 days before'
 

@@ -1,6 +1,5 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
-import { col, defineView, RUN_DAY, type ViewColumn } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 /** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
 const PRICE_DAYS = 420

@@ -1,5 +1,4 @@
-import { col, growth, RUN_DAY, type ViewColumn } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, growth, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 const PLACES = [0, 1, 2, 3, 4] as const
 const RESULT_FIGURES = [

@@ -1,7 +1,15 @@
 import { delivery } from '../exchange.js'
 import { isSameIssuer } from '../symbols.js'
-import { col, defineView, identity as identityColumns, RUN_DAY, type View } from '../view.js'
-import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
+import {
+  col,
+  defineView,
+  type GroupName,
+  identity as identityColumns,
+  RUN_DAY,
+  type ScreenerColumn,
+  type ScreenerGroup,
+  type View,
+} from '../view.js'
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, priceGroup } from './price.js'

@@ -1,6 +1,5 @@
 import { REWRITTEN_ROWS } from '../candles.js'
-import { col, RUN_DAY } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
 const WILDER_SESSIONS = 14
