@@ -41,7 +41,6 @@ export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 
   }
 }
 
-/** The places of the candles up to a day. */
 const upTo = ({ day: days, length }: CandleArrays, day: Day): readonly number[] =>
   [...days.subarray(0, length).keys()].filter((index) => numberToDay(days[index] as number) <= day)
 
@@ -67,15 +66,9 @@ export interface ChartWishes {
   readonly isWeekly?: boolean
 }
 
-interface ChartOptions extends ChartWishes {
-  readonly about: About
-  /** Undefined without any. */
-  readonly factors?: Factors
-}
-
 export const toCandlesAnswer = (
   { stored, cleaned, fault }: ShownCandles,
-  { about, factors = [], isStored = false, isWeekly = false }: ChartOptions,
+  { about, factors = [], isStored = false, isWeekly = false }: ChartWishes & { readonly about: About; readonly factors?: Factors },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
   const divisors = days.map((day) => (isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1)))

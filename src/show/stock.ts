@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { ACTION_FILES } from '../market/price-actions.js'
 import { StorageError } from '../model/errors.js'
 import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { readStateDocument } from '../storage/file-system.js'
 import { compareWithBaseline, readBaseline } from '../verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../verify/price-moves.js'
+import { readKnownActions } from '../verify/price-moves.js'
 import { checkSeries } from '../verify/series-checks.js'
 import type {
   About,

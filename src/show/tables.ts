@@ -25,21 +25,14 @@ export const listOf = (rows: string, order: string): string =>
 
 export const rowOf = (row: string): string => `SELECT to_json(r) FROM (${row}) AS r`
 
-interface AnswerOptions {
-  /** Files of other listed stocks are not read. */
-  readonly symbol?: string
-  /** Common table expressions. */
-  readonly with?: readonly string[]
-}
-
 /**
- * Answers several statements at once, each of which has one JSON value. Fields without a value are absent. Damaged files are left out; without
- * DuckDB there is no answer but the reason.
+ * Answers several statements at once, each of which has one JSON value; `with` are common table expressions. Fields without a value are absent.
+ * Damaged files are left out, and with `symbol` those of other stocks; without DuckDB there is no answer but the reason.
  */
 export const readAnswer = async <Answer>(
   { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
   parts: Readonly<Record<keyof Answer & string, string>>,
-  { symbol, with: common = [] }: AnswerOptions = {},
+  { symbol, with: common = [] }: { readonly symbol?: string; readonly with?: readonly string[] } = {},
 ): Promise<StatementAnswers<Answer>> => {
   const tables = listTables(streams)
   const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)

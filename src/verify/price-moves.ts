@@ -3,8 +3,6 @@ import { type PriceAction, readPriceActions } from '../market/price-actions.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
 
-export { ACTION_FILES } from '../market/price-actions.js'
-
 const LARGE_MOVE = 0.3
 /** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
 const MIN_CHANGE = 0.1 + 1e-9

@@ -1,5 +1,6 @@
 import { listTables, MASTER, toFilePath } from '../engine/define-stream.js'
 import { numberToDay } from '../market/candle-file.js'
+import { ACTION_FILES } from '../market/price-actions.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 import {
   checkFolder,
@@ -108,7 +109,7 @@ const readFolderFacts = async (
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, files, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
-  const actions = readKnownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
+  const actions = readKnownActions(ACTION_FILES.flatMap((file) => lists.rows.get(file) ?? []))
   const market = await readCandleFacts(root, files, {
     rows: lists.rows,
     actions,

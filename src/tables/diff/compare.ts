@@ -10,17 +10,14 @@ export interface ListVersions {
   readonly after: readonly Row[]
 }
 
-interface ListContext {
-  readonly beforeDay?: Day | undefined
-  /** What the section has told already; what is told is added. */
-  readonly told?: Set<string>
-}
-
-/** The rows that were added and changed, in their order, then those that were removed. A row that is there twice counts once. */
+/**
+ * The rows that were added and changed, in their order, then those that were removed. A row that is there twice counts once. `told`: what the
+ * section has told already; what is told is added.
+ */
 export const compareLists = (
   { section, expand = (row) => [row], key, symbol, watch = [], subject, dayOf, words }: ListKind,
   { before, after }: ListVersions,
-  { beforeDay, told = new Set() }: ListContext = {},
+  { beforeDay, told = new Set() }: { readonly beforeDay?: Day | undefined; readonly told?: Set<string> } = {},
 ): readonly Change[] => {
   const toMap = (rows: readonly Row[]): ReadonlyMap<string, Row> => new Map(rows.flatMap(expand).map((row) => [key(row), row]))
   const [old, now] = [toMap(before), toMap(after)]

@@ -116,17 +116,14 @@ export const readFirstSeen = async (history: History, warn: Warn): Promise<Table
   return { files, select: '(SELECT CAST(NULL AS VARCHAR) AS file, CAST(NULL AS VARCHAR) AS key, CAST(NULL AS DATE) AS day WHERE false)' }
 }
 
-interface DaySelection {
-  /** The last day; all if absent: a query as of a day must not see later ones. */
-  readonly until?: Day | undefined
-  readonly warn: Warn
-}
-
-/** Reads all recorded days of a table, or those until a day. `first` is the first of them. `warn` gets what is damaged and left out. */
+/**
+ * Reads all recorded days of a table, or those until a day: a query as of a day must not see later ones. `first` is the first of them. `warn`
+ * gets what is damaged and left out.
+ */
 export const readAllDays = async (
   history: History,
   { table, ...shown }: HistoryTable,
-  { until, warn }: DaySelection,
+  { until, warn }: { readonly until?: Day | undefined; readonly warn: Warn },
 ): Promise<TableReader & { readonly first?: Day }> => {
   for (const { day = '', ...damage } of history.damages) if (until === undefined || day <= until) warn(describeDamage(damage))
   const days: DayFiles[] = []

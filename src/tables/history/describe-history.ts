@@ -34,13 +34,11 @@ export interface HistorySummary {
   readonly baseBytes: number
 }
 
-interface HistorySource {
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-}
-
 /** Lists the recorded days of a folder, and the sessions between them that have no record. */
-export const describeHistory = async (root: string, { streams, exchange }: HistorySource): Promise<HistorySummary> => {
+export const describeHistory = async (
+  root: string,
+  { streams, exchange }: { readonly streams: readonly StreamDefinition[]; readonly exchange: string },
+): Promise<HistorySummary> => {
   await requireFolder(root)
   const history = await openHistory(root)
   const recorded = listDays(history)

@@ -186,35 +186,35 @@ export const replayRules = async (
   { from, to }: { readonly from: Day; readonly to: Day },
   source: WatchSource,
 ): Promise<WatchResult> => {
-  const days = (await listWatchDays(source.root)).filter((day) => day <= to)
-  const first = Math.max(
-    0,
-    days.findLastIndex((day) => day < from),
+  const recorded = (await listWatchDays(source.root)).filter((day) => day <= to)
+  const days = recorded.slice(
+    Math.max(
+      0,
+      recorded.findLastIndex((day) => day < from),
+    ),
   )
   const failures: string[] = []
   const resolved = await openEach(rules, failures, (rule) => resolveRule(rule, source.root))
   const last = new Map<string, Exclude<RuleRows, string>>()
-  const signals: Signal[] = []
+  const signals = new Map(resolved.map((rule) => [rule, [] as Signal[]]))
   const failed: Failure[] = []
-  for (const day of days.slice(first)) {
+  for (const day of days) {
     const found = await readRuleRows(resolved, day, source)
     for (const [place, rule] of resolved.entries()) {
-      const rows = found[place]
+      const rows = found[place] ?? ''
       const before = last.get(rule.name)
       if (typeof rows === 'string') failed.push({ rule: rule.name, day, error: rows })
-      else if (rows) last.set(rule.name, rows)
-      if (typeof rows === 'object' && before) signals.push(...toSignals(rule, compareRows(before, rows), { day }))
+      else {
+        last.set(rule.name, rows)
+        if (before) signals.get(rule)?.push(...toSignals(rule, compareRows(before, rows), { day }))
+      }
     }
   }
-  const shown = resolved.flatMap((rule) =>
-    applyCooldown(
-      signals.filter((signal) => signal.rule === rule.name),
-      rule,
-      days,
-    ),
-  )
-  const isShown = new Set(shown)
-  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures, ...describeRuleFailures(failed)] }
+  const shown = [...signals].flatMap(([rule, own]) => applyCooldown(own, rule, recorded))
+  return {
+    signals: shown.sort((one, other) => days.indexOf(one.day) - days.indexOf(other.day)),
+    failures: [...failures, ...describeRuleFailures(failed)],
+  }
 }
 
 /** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
