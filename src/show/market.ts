@@ -26,11 +26,8 @@ import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
-interface MarketTables {
-  readonly breadth: Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
-  readonly sessions: readonly { readonly day: string; readonly advances: number; readonly declines: number }[]
-  readonly indices: readonly (Omit<IndexRow, 'key'> & { readonly sid: string })[]
-}
+type BreadthRow = Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
+type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
 /** Stocks that did not trade for longer do not decide what the newest session is. */
@@ -44,20 +41,20 @@ const MARKET_WITH = [
   'traded AS (SELECT * FROM prices WHERE price_day = (SELECT day FROM session))',
 ]
 
-const MARKET_PARTS: Readonly<Record<keyof MarketTables, string>> = {
+const MARKET_PARTS = {
   breadth:
-    rowOf(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
+    rowOf<BreadthRow>(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
     count(*) FILTER (change_pct = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
     100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
     median(change_pct) AS "medianChangePct", sum(turnover_cr) AS "turnoverCr" FROM traded HAVING count(*) > 0`),
   // All slow columns are named, because the rows of a whole view are stored.
-  sessions: listOf(
+  sessions: listOf<{ readonly day: string; readonly advances: number; readonly declines: number }>(
     `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
         FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SHOWN_SESSIONS})
       QUALIFY stocks * 2 >= max(stocks) OVER ()`,
     'r.day',
   ),
-  indices: listOf(
+  indices: listOf<FoundIndex>(
     `SELECT i.symbol, i.sid, i.name, price_day AS day, close_inr AS close, change_pct AS "changePct", closes FROM index_prices AS i JOIN (
       SELECT symbol, sid, list(close ORDER BY date) AS closes FROM (
         SELECT symbol, sid, date, close FROM index_candles QUALIFY row_number() OVER (PARTITION BY symbol, sid ORDER BY date DESC) <= ${SHOWN_SESSIONS}
@@ -70,7 +67,7 @@ const MARKET_PARTS: Readonly<Record<keyof MarketTables, string>> = {
 /** What the market did on the newest session. */
 export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, MARKET_PARTS, { with: MARKET_WITH })
+  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, { with: MARKET_WITH })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),
@@ -89,7 +86,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
 
 /** The indices with candles, well-known ones first. */
 const toIndexPanel = (
-  found: MarketTables['indices'],
+  found: readonly FoundIndex[],
   { runs, list, problem }: { readonly runs: KnownRuns; readonly list: StoredList<Item>; readonly problem: string | undefined },
 ): Panel<IndexRow> => {
   const items = new Map(list.rows.map((item) => [`${item.key}\n${readSid(item)}`, item]))
@@ -108,11 +105,6 @@ const toIndexPanel = (
   return { about, rows: orderIndices(rows), total: list.rows.length }
 }
 
-interface FeedTables {
-  readonly rows: readonly FeedRow[]
-  readonly counts: { readonly day?: string; readonly stocks: number; readonly kinds: Readonly<Record<string, number>> }
-}
-
 const MAX_FEED_STOCKS = 400
 const MAX_STOCK_EVENTS = 5
 /** Not after the last run: news that the provider dates ahead would hide the others. */
@@ -127,22 +119,24 @@ const FEED_WITH = [
   'names AS (SELECT symbol, any_value(name) AS name, max(market_cap_cr) AS size FROM screener GROUP BY symbol)',
 ]
 
-const FEED_PARTS: Readonly<Record<keyof FeedTables, string>> = {
-  rows: listOf(
+const FEED_PARTS = {
+  rows: listOf<FeedRow>(
     `SELECT symbol, name, size, total, events FROM (SELECT symbol, count(*) AS total, list({ time: strftime(happened_at, '%H:%M'), kind: kind, title: title,
         detail: nullif(if(kind = 'news', lower(detail), detail), title), value: if(kind = 'deal', value, NULL), url: url }
         ORDER BY kind = 'announcement', happened_at DESC NULLS LAST, title)[:${MAX_STOCK_EVENTS}] AS events FROM of_day GROUP BY symbol)
       LEFT JOIN names USING (symbol) ORDER BY size DESC NULLS LAST, symbol LIMIT ${MAX_FEED_STOCKS}`,
     'r.size DESC NULLS LAST, r.symbol',
   ),
-  counts: rowOf(`SELECT max(day) AS day, count(DISTINCT symbol) AS stocks, coalesce((SELECT json_group_object(kind, n) FROM
+  counts: rowOf<
+    Omit<FeedAnswer, 'rows' | 'problems'>
+  >(`SELECT max(day) AS day, count(DISTINCT symbol) AS stocks, coalesce((SELECT json_group_object(kind, n) FROM
     (SELECT kind, count(*) AS n FROM of_day GROUP BY kind ORDER BY list_position(${FEED_KINDS.replace('(', '[').replace(')', ']')}, kind))), CAST('{}' AS JSON)) AS kinds FROM of_day`),
 }
 
 /** What happened to each stock on the newest day: filings, news, announcements and deals, each document once; the largest stocks first. */
 export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
   const facts = await readRunFacts(folder)
-  const { answer, damage, problem } = await readAnswer<FeedTables>(folder, FEED_PARTS, { with: FEED_WITH })
+  const { answer, damage, problem } = await readAnswer(folder, FEED_PARTS, { with: FEED_WITH })
   const { rows = [], counts: { day, stocks = 0, kinds = {} } = {} } = answer
   const problems = Object.entries(EVENT_STREAMS).flatMap(([stream, table]) => {
     const own = describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }))
@@ -155,12 +149,6 @@ export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
       events: events.map(({ url, ...event }) => omitUndefined({ ...event, url: toLink(url) })),
     })),
   })
-}
-
-interface TodayTables {
-  readonly results: readonly ResultsRow[]
-  readonly actions: readonly UpcomingAction[]
-  readonly counts: { readonly results: number; readonly actions: number }
 }
 
 const MAX_TODAY_ROWS = 14
@@ -181,24 +169,26 @@ const TODAY_WITH = [
     WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
 ]
 
-const TODAY_PARTS: Readonly<Record<keyof TodayTables, string>> = {
-  results: listOf(
+const TODAY_PARTS = {
+  results: listOf<ResultsRow>(
     `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
       row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${MAX_TODAY_ROWS}`,
     'r.place',
   ),
-  actions: listOf(
+  actions: listOf<UpcomingAction>(
     `SELECT symbol, name, day, action, amount FROM actions ORDER BY day, symbol LIMIT ${MAX_TODAY_ROWS}`,
     'r.day, r.symbol, r.action',
   ),
-  counts: rowOf('SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions'),
+  counts: rowOf<{ readonly results: number; readonly actions: number }>(
+    'SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions',
+  ),
 }
 
 /** What one looks at in the morning besides the market: results of the last days, and the actions of the days to come. */
 export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const facts = await readRunFacts(folder)
-  const { answer, damage, problem } = await readAnswer<TodayTables>(folder, TODAY_PARTS, { with: TODAY_WITH })
+  const { answer, damage, problem } = await readAnswer(folder, TODAY_PARTS, { with: TODAY_WITH })
   const { results = [], actions = [], counts = { results: 0, actions: 0 } } = answer
   const [broken] = damage.values()
   const about = (stream: string) => {
@@ -222,7 +212,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
   const symbols = [...new Set(text.split(',').map((one) => one.trim().toUpperCase()))].filter(Boolean).slice(0, MAX_OWN_STOCKS)
   if (symbols.length === 0) return { rows: [], unknown: [] }
   const list = symbols.map(quoteText).join(', ')
-  const stocks = listOf(
+  const stocks = listOf<OwnStock>(
     `SELECT symbol, name, price_day AS day, close_inr AS close, change_pct AS "changePct", rvol AS "volumeTimes", circuit, asm_stage AS asm, gsm_stage AS gsm,
       if(band_before_pct IS NULL, NULL, band) AS band, notes, list_position([${list}], symbol) AS place FROM screener LEFT JOIN (
         SELECT symbol, list({ day: day, kind: kind, title: title } ORDER BY day DESC, happened_at DESC)[:${MAX_STOCK_NOTES}] AS notes FROM events
@@ -230,7 +220,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
       ) AS e USING (symbol) WHERE symbol IN (${list})`,
     'r.place',
   )
-  const { answer, problem } = await readAnswer<{ stocks: readonly OwnStock[] }>(folder, { stocks })
+  const { answer, problem } = await readAnswer(folder, { stocks })
   const rows = answer.stocks ?? []
   return omitUndefined({
     rows,

@@ -23,21 +23,12 @@ import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, to
 import type { DataSource, MarketFolder } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
 import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
-import { listOf, readAnswer, rowOf, type StatementAnswers } from './tables.js'
+import { listOf, readAnswer, rowOf } from './tables.js'
 
-export interface StockTables {
-  readonly facts: Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> & {
-    readonly price: Omit<PriceFacts, 'about'>
-    readonly asm?: string
-    readonly gsm?: string
-  }
-  readonly events: readonly EventRow[]
-  readonly deals: readonly StockDeal[]
-  /** Consolidated ones, or standalone ones if there are no others; newest first. */
-  readonly quarters: readonly (Quarter & { readonly basis: 'consolidated' | 'standalone' })[]
-  readonly shareholding: readonly Holding[]
-  /** Whether the table of a stream has rows. */
-  readonly filled: Readonly<Record<string, boolean>>
+interface FactsRow extends Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> {
+  readonly price: Omit<PriceFacts, 'about'>
+  readonly asm?: string
+  readonly gsm?: string
 }
 
 interface EventRow {
@@ -67,56 +58,54 @@ export const EVENT_STREAMS = {
   ...{ 'company-filings': 'filings', 'market-news': 'news', 'corporate-actions': 'corporate_actions' },
   ...{ 'bulk-block-deals': 'deals', 'new-announcements': 'announcements' },
 } as const
-export const LIST_STREAMS = {
+const LIST_STREAMS = {
   ...{ 'surveillance-lists': 'surveillance', 'complete-price-bands': 'bands' },
   ...{ 'circuit-stocks': 'circuits', 'listing-dates': 'listing_dates' },
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */
-export const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
+const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
   returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
 
-/** Reads what the tables say about a stock; its own files only. */
-export const readStockTables = (
-  source: DataSource,
-  { symbol, isin }: { readonly symbol: string; readonly isin: string },
-): Promise<StatementAnswers<StockTables>> => {
+/** Reads what the tables say about a stock; its own files only. `filled`: whether the table of a stream has rows. */
+const readStockTables = (source: DataSource, { symbol, isin }: { readonly symbol: string; readonly isin: string }) => {
   const own = `WHERE isin = ${quoteText(isin)}`
   const filled = Object.entries({ ...EVENT_STREAMS, ...LIST_STREAMS }).map(([stream, table]) => `EXISTS (FROM ${table}) AS "${stream}"`)
-  return readAnswer<StockTables>(
+  return readAnswer(
     source,
     {
       facts:
-        rowOf(`SELECT ${PRICE_LINE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
+        rowOf<FactsRow>(`SELECT ${PRICE_LINE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
         market_cap_cr AS "marketCapCr", pe_ttm AS "peTtm", pe, roe_pct AS "roePct", roce_pct AS "rocePct", dividend_yield_pct AS "dividendYieldPct", band,
         asm_stage AS asm, gsm_stage AS gsm, circuit,
         (SELECT any_value({ price: price, changePct: change_percent }) FROM circuits WHERE symbol = ${quoteText(symbol)} AND side = circuit) AS "atLimit"
         FROM screener ${own} AND symbol = ${quoteText(symbol)}`),
-      events: listOf(
+      events: listOf<EventRow>(
         `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, detail, value, unit, url, summary FROM events ${own} AND kind <> 'deal'`,
         'r.day DESC, r.time DESC',
       ),
-      deals: listOf(
+      deals: listOf<StockDeal>(
         `SELECT day, client, side, kind, quantity, price_inr AS price, net_value_cr AS value FROM deals_valued ${own}`,
         'r.day DESC',
       ),
-      quarters: listOf(
+      // Consolidated ones, or standalone ones if there are no others; newest first.
+      quarters: listOf<Quarter & { readonly basis: 'consolidated' | 'standalone' }>(
         `SELECT basis, place, quarter, day, sales_cr AS "salesCr", net_profit_cr AS "profitCr", opm_pct AS "marginPct", eps_inr AS eps, sales_yoy_pct AS "salesGrowthPct",
           net_profit_yoy_pct AS "profitGrowthPct" FROM quarters ${own} QUALIFY basis = min(basis) OVER ()`,
         'r.place',
       ),
-      shareholding: listOf(
+      shareholding: listOf<Holding>(
         `SELECT place, day, promoter_pct AS "promoterPct", fii_pct AS "fiiPct", dii_pct AS "diiPct", public_pct AS "publicPct" FROM shareholding ${own}`,
         'r.place',
       ),
-      filled: rowOf(`SELECT ${filled.join(', ')}`),
+      filled: rowOf<Readonly<Record<string, boolean>>>(`SELECT ${filled.join(', ')}`),
     },
     { symbol },
   )
 }
 
 /** The events of the page, newest first: corporate actions may lie ahead. */
-export const toStockEvents = ({ events = [], deals = [] }: Partial<StockTables>): readonly StockEvent[] => {
+const toStockEvents = (events: readonly EventRow[] = [], deals: readonly StockDeal[] = []): readonly StockEvent[] => {
   const all = [...events.flatMap(toStockEvent), ...deals.map(toDeal)]
   const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
   return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
@@ -153,7 +142,7 @@ const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal):
 }
 
 /** `from 10 % to no band`: the change of the price band on the day of the run. */
-export const findBandChange = ({ events = [] }: Partial<StockTables>): string | undefined =>
+const findBandChange = (events: readonly EventRow[] = []): string | undefined =>
   events
     .find(({ kind }) => kind === 'price band')
     ?.title.toLowerCase()
@@ -188,7 +177,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
-      bandChange: findBandChange(answer),
+      bandChange: findBandChange(answer.events),
       surveillance: [...(asm === undefined ? [] : [`ASM: ${asm}`]), ...(gsm === undefined ? [] : [`GSM: ${gsm}`])],
       listDay: describe('circuit-stocks', 'circuits').day,
       problems: [...new Set(problems)],
@@ -201,7 +190,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
             .flatMap((one) => (one.problem === undefined ? [] : [[one.problem, one]])),
         ).values(),
       ],
-      rows: toStockEvents(answer),
+      rows: toStockEvents(answer.events, answer.deals),
     },
     quarters: omitUndefined({ about, basis: quarters[0]?.basis, rows: quarters }),
     shareholding: { about, rows: shareholding },
@@ -220,7 +209,7 @@ export const readCandles = async (folder: MarketFolder, symbol: string, wishes: 
   const shown = await readShownCandles(folder, found.file)
   const stock = found.item.key
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
-  const { answer, problem } = await readAnswer<{ factors: Factors }>(folder, { factors: listOf(rows, 'r.until') }, { symbol: stock })
+  const { answer, problem } = await readAnswer(folder, { factors: listOf<Factors[number]>(rows, 'r.until') }, { symbol: stock })
   const cleaned =
     problem === undefined ? shown.cleaned : [...shown.cleaned, 'prices are as stored, because they cannot be adjusted without DuckDB']
   const about = describeAbout(await readRunFacts(folder), 'all-ohlcv', { isMissing: shown.raw.length === 0 })
@@ -242,7 +231,7 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   if (found === undefined) return undefined
   const { item, about } = found
   const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
-  const { answer, problem } = await readAnswer<{ facts: { price: Partial<PriceFacts> } }>(folder, { facts: rowOf(row) })
+  const { answer, problem } = await readAnswer(folder, { facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row) })
   return omitUndefined({
     ...{ key, symbol: item.key, name: nameIndex(item) },
     price: toPrice(answer.facts?.price, about),

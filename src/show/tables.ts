@@ -7,9 +7,9 @@ import { ROOM } from '../tables/limited-query.js'
 import { readQuery } from '../tables/query.js'
 import type { DataSource } from './folder.js'
 
-/** What statements answer, and why a table could not be read. */
-export interface StatementAnswers<Answer> {
-  readonly answer: Partial<Answer>
+/** What could be read, and why the rest could not. */
+interface Readable<Answer> {
+  readonly answer: Answer
   /** Why nothing could be read. */
   readonly problem?: string
   /** The damaged tables, which count as empty, with a sentence each. */
@@ -19,23 +19,26 @@ export interface StatementAnswers<Answer> {
 /** Names of stocks, for lists without them. */
 export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
 
+/** SQL whose one value is JSON of this type. */
+type Statement<Json> = string & { readonly json?: Json }
+
 /** The statement of a list: its rows in the order of some columns. */
-export const listOf = (rows: string, order: string): string =>
+export const listOf = <Row>(rows: string, order: string): Statement<readonly Row[]> =>
   `SELECT coalesce(to_json(list(r ORDER BY ${order})), CAST('[]' AS JSON)) FROM (${rows}) AS r`
 
-export const rowOf = (row: string): string => `SELECT to_json(r) FROM (${row}) AS r`
+export const rowOf = <Row>(row: string): Statement<Row> => `SELECT to_json(r) FROM (${row}) AS r`
 
 /**
  * Answers several statements at once, each of which has one JSON value; `with` are common table expressions. Fields without a value are absent.
  * Damaged files are left out, and with `symbol` those of other stocks; without DuckDB there is no answer but the reason.
  */
-export const readAnswer = async <Answer>(
+export const readAnswer = async <Answer extends object>(
   { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
-  parts: Readonly<Record<keyof Answer & string, string>>,
+  parts: { readonly [Name in keyof Answer]: Statement<Answer[Name]> },
   { symbol, with: common = [] }: { readonly symbol?: string; readonly with?: readonly string[] } = {},
-): Promise<StatementAnswers<Answer>> => {
+): Promise<Readable<Partial<Answer>>> => {
   const tables = listTables(streams)
-  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
+  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries(parts)
     .map(([name, part]) => `'${name}', (${part})`)
     .join(', ')})`
   const read = (without: ReadonlySet<string>) =>
@@ -48,7 +51,7 @@ export const readUndamaged = async <Answer>(
   { root, tables, symbol }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
   read: (without: ReadonlySet<string>) => Promise<Answer>,
   nothing: Answer,
-): Promise<Omit<StatementAnswers<unknown>, 'answer'> & { readonly answer: Answer }> => {
+): Promise<Readable<Answer>> => {
   const damage = new Map<string, string>()
   for (;;) {
     try {

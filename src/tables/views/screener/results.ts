@@ -10,22 +10,13 @@ const RESULT_FIGURES = [
 
 const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
 
-const UNDEFINED = 'NULL after a loss'
-
-const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
-  col(
-    `${figure}_yoy_pct`,
-    'DOUBLE',
-    `${text} against the year before, percent; ${UNDEFINED}`,
-    growth(`${figure}_${unit}_0`, `${figure}_${unit}_4`),
-  ),
-  col(
-    `${figure}_qoq_pct`,
-    'DOUBLE',
-    `${text} against the quarter before, percent; ${UNDEFINED}`,
-    growth(`${figure}_${unit}_0`, `${figure}_${unit}_1`),
-  ),
-]
+const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => {
+  const grow = (name: string, period: string, place: number): ViewColumn => {
+    const comment = `${text} against the ${period} before, percent; NULL after a loss`
+    return col(`${figure}_${name}_pct`, 'DOUBLE', comment, growth(`${figure}_${unit}_0`, `${figure}_${unit}_${place}`))
+  }
+  return [grow('yoy', 'year', 4), grow('qoq', 'quarter', 1)]
+}
 
 /** Four quarters in a row; NULL if one is missing. */
 const ttm = (column: string): string =>
