@@ -1,5 +1,4 @@
 import type { Day } from '../model/trading-day.js'
-import type { FeedAnswer, MarketAnswer, OwnStocksAnswer, TodayAnswer } from './answers.js'
 import type { ChartWishes } from './candles.js'
 import type { MarketFolder } from './folder.js'
 import { readFeed, readMarket, readOwnStocks, readToday } from './market.js'
@@ -13,15 +12,10 @@ export { readIndexChart } from './stock.js'
 export { search } from './stocks.js'
 
 /** What the morning's page shows of the market, in every format. */
-export interface MorningMarket {
-  readonly market: MarketAnswer
-  readonly today: TodayAnswer
-  readonly own: OwnStocksAnswer
-  readonly feed: FeedAnswer
-}
+export type MorningMarket = Awaited<ReturnType<typeof readMorning>>
 
 /** Reads the market of the last run, with the stocks of a watchlist. */
-export const readMorning = async (folder: MarketFolder, watched: readonly string[]): Promise<MorningMarket> => ({
+export const readMorning = async (folder: MarketFolder, watched: readonly string[]) => ({
   market: await readMarket(folder),
   today: await readToday(folder),
   own: await readOwnStocks(folder, watched.join(',')),

@@ -7,15 +7,8 @@ import { readFormerSymbols } from '../tables/former-symbols.js'
 import type { NamedInstrument } from './answers.js'
 import { type MarketFolder, readStoredList, type StoredList } from './folder.js'
 
-export interface StockNames {
-  readonly items: readonly Item<Stock>[]
-  /** The stock of a symbol, also of an earlier one. */
-  readonly find: (symbol: string) => Item<Stock> | undefined
-  readonly former: ReadonlyMap<string, Item<Stock>>
-}
-
-/** Reads the master list, and what is known of former symbols. */
-export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
+/** Reads the master list, and what is known of former symbols. `find`: the stock of a symbol, also of an earlier one. */
+export const readStockNames = (folder: MarketFolder) =>
   folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
     const items = toStockItems((await readListedStocks(folder)).rows)
     const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
@@ -26,7 +19,7 @@ export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
         return item === undefined ? [] : [[symbol, item] as const]
       }),
     )
-    return { items, former, find: (symbol) => bySymbol.get(symbol) ?? former.get(symbol) }
+    return { items, former, find: (symbol: string) => bySymbol.get(symbol) ?? former.get(symbol) }
   })
 
 const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
@@ -77,7 +70,7 @@ export const search = async (folder: MarketFolder, text: string): Promise<readon
     .replace(/^(?:NSE|BSE):|\.(?:NS|BO)$/g, '')
   if (wanted === '') return []
   const [names, indices] = await Promise.all([readStockNames(folder), readIndices(folder)])
-  const toStock = ({ key, value: { Name: name, ISIN: isin } }: StockNames['items'][number]): NamedInstrument => {
+  const toStock = ({ key, value: { Name: name, ISIN: isin } }: Item<Stock>): NamedInstrument => {
     return { kind: 'stock', key, symbol: key, name, isin }
   }
   const stocks = names.items.map(toStock)

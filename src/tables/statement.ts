@@ -5,15 +5,6 @@ import type { Columned } from '../model/table.js'
 import { HISTORY_SCHEMA } from './history/as-of.js'
 import { isView } from './views/index.js'
 
-export interface Statement {
-  readonly sql: string
-  /** The tables that it may use, with the columns that it may use. */
-  readonly tables: readonly Columned[]
-  readonly used: readonly Columned[]
-  /** Whether the tables are there to be listed. */
-  readonly isListing: boolean
-}
-
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
 const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g
 const NO_STATEMENT = 'the statement is missing; write one, such as SELECT * FROM master'
@@ -30,11 +21,12 @@ const TABLE_FUNCTIONS = [
 
 /**
  * Permits one statement that DuckDB can serialize, which is a SELECT (also FROM, VALUES, DESCRIBE, SUMMARIZE and SHOW), or EXPLAIN of one,
- * and only tables and functions that stay inside the database. Does not run it.
+ * and only tables and functions that stay inside the database. Does not run it. `tables` are those that it may use, with the columns that it may
+ * use; with `isListing` they are there to be listed.
  *
  * @throws UsageError for any other statement
  */
-export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]): Promise<Statement> => {
+export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]) => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
   if (query.replace(COMMENTS, '').trim() === '') throw new UsageError(NO_STATEMENT)

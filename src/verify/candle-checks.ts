@@ -17,7 +17,7 @@ import {
   type SeriesDays,
   STALE_SESSIONS,
 } from './sessions.js'
-import { findSharedCandles, type SharedCandles } from './shared-candles.js'
+import { findSharedCandles } from './shared-candles.js'
 
 interface MarketContext extends Omit<ListFacts, 'bands'> {
   readonly listed: readonly string[]
@@ -27,16 +27,7 @@ interface MarketContext extends Omit<ListFacts, 'bands'> {
   readonly asOf?: number
 }
 
-interface CandleFacts extends MarketContext, ListFacts, Summaries {
-  readonly calendar: MarketCalendar
-  readonly bandDay: number | undefined
-  readonly recorded: ReturnType<typeof findRecordedValues>
-  readonly shared: readonly SharedCandles[]
-  /** Series that are a day off, one finding each: the calendar and the other checks are made without them. */
-  readonly shifted: readonly Finding[]
-  /** The symbols with candles, of whatever days, or with a finding about them. */
-  readonly known: ReadonlySet<string | undefined>
-}
+type CandleFacts = Awaited<ReturnType<typeof readCandleFacts>>
 
 const ofEach = (facts: CandleFacts, find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[]): readonly Finding[] =>
   facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
@@ -97,7 +88,7 @@ const describeMissingBands = ({ rows, bandDay, stocks }: CandleFacts): string | 
  * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible candles only: they may move freely and
  * have calendars of their own.
  */
-export const readCandleFacts = async (root: string, files: readonly StreamFiles[], context: MarketContext): Promise<CandleFacts> => {
+export const readCandleFacts = async (root: string, files: readonly StreamFiles[], context: MarketContext) => {
   const bands = findWidestBands(context.rows)
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)
@@ -106,10 +97,12 @@ export const readCandleFacts = async (root: string, files: readonly StreamFiles[
     ...{ ...context, ...summaries, bands, shifted, calendar, bandDay },
     recorded: findRecordedValues({ ...context, ...summaries, listDay: bandDay }),
     shared: await findSharedCandles(root, summaries.prints),
+    /** The symbols with candles, of whatever days, or with a finding about them. */
     known: new Set([...all.stocks, ...all.findings].map(({ symbol }) => symbol)),
   }
 }
 
+/** Finds series that are a day off: the calendar and the other checks are made without them. */
 const separateShifted = (all: Summaries) => {
   const derive = ({ stocks, indices }: Pick<Summaries, 'stocks' | 'indices'>): MarketCalendar =>
     deriveCalendar(

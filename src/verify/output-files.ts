@@ -80,14 +80,10 @@ const findOutputs = async (
   return { stream, files, owns: createOutputMatcher(patterns) }
 }
 
-/** What the runs recorded about their files. */
-export interface RecordedFiles {
-  readonly isRunning: boolean
-  /** The content of each output that was written last, by path. */
-  readonly digests: ReadonlyMap<string, OutputDigest>
-}
+type RecordedFiles = Awaited<ReturnType<typeof readRecordedFiles>>
 
-export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
+/** What the runs recorded about their files: the content of each output that was written last, by path. */
+export const readRecordedFiles = async (root: string) => {
   const holder = findLockHolder(statePaths(root).lock)
   return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
 }

@@ -63,13 +63,7 @@ export interface WatchResult {
 /** The recorded days of a folder, oldest first. */
 export const listWatchDays = async (root: string): Promise<readonly Day[]> => listListedDays(await openHistory(root))
 
-interface WatchedRule {
-  readonly rule: ResolvedRule
-  readonly days: readonly Day[]
-  readonly evaluations: Evaluation[]
-  /** The days whose failure is recorded. */
-  readonly failed: ReadonlySet<Day>
-}
+type WatchedRule = Awaited<ReturnType<typeof openRule>>
 
 interface Failure {
   readonly rule: string
@@ -141,8 +135,8 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
   }
 }
 
-/** The days that a rule is asked about: those since the last one with its answer, or the last two. */
-const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]): Promise<WatchedRule> => {
+/** The days that a rule is asked about: those since the last one with its answer, or the last two. `failed`: days whose failure is recorded. */
+const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) => {
   const all = await readOwnEvaluations(rule, root)
   const evaluations = all.filter(({ error }) => error === undefined)
   const failed = new Set(listNewest(all).flatMap(({ day, error }) => (error === undefined ? [] : [day])))
@@ -187,12 +181,8 @@ export const replayRules = async (
   source: WatchSource,
 ): Promise<WatchResult> => {
   const recorded = (await listWatchDays(source.root)).filter((day) => day <= to)
-  const days = recorded.slice(
-    Math.max(
-      0,
-      recorded.findLastIndex((day) => day < from),
-    ),
-  )
+  const before = recorded.findLastIndex((day) => day < from)
+  const days = recorded.slice(Math.max(0, before))
   const failures: string[] = []
   const resolved = await openEach(rules, failures, (rule) => resolveRule(rule, source.root))
   const last = new Map<string, Exclude<RuleRows, string>>()
@@ -202,11 +192,11 @@ export const replayRules = async (
     const found = await readRuleRows(resolved, day, source)
     for (const [place, rule] of resolved.entries()) {
       const rows = found[place] ?? ''
-      const before = last.get(rule.name)
+      const earlier = last.get(rule.name)
       if (typeof rows === 'string') failed.push({ rule: rule.name, day, error: rows })
       else {
         last.set(rule.name, rows)
-        if (before) signals.get(rule)?.push(...toSignals(rule, compareRows(before, rows), { day }))
+        if (earlier) signals.get(rule)?.push(...toSignals(rule, compareRows(earlier, rows), { day }))
       }
     }
   }
