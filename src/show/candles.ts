@@ -8,22 +8,13 @@ import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
 import type { DataSource } from './folder.js'
 
-export interface ShownCandles {
-  /** Ascending by day, each day once, without impossible ones, as stored. */
-  readonly stored: CandleArrays
-  /** What was left out or put in order, as sentences. */
-  readonly cleaned: readonly string[]
-  /** As in the file, for the checks. */
-  readonly raw: CandleArrays
-  /** Why the file cannot be read, or the first defect of it. */
-  readonly fault?: string
-}
+export type ShownCandles = Awaited<ReturnType<typeof readShownCandles>>
 
 /**
  * Reads a candle file of a stock or an index, up to the day of the folder. A chart needs ascending days and possible prices: other candles are
  * left out, and named.
  */
-export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string): Promise<ShownCandles> => {
+export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string) => {
   const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
     throw error
@@ -34,10 +25,12 @@ export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 
   const { days: impossible } = findImpossibleCandles(ordered)
   const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
   return {
+    /** Ascending by day, each day once, without impossible ones, as stored. */
     stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),
     cleaned: describeCleaning(raw, ordered, impossible.size),
+    /** As in the file, for the checks; `fault` is its first defect. */
     raw,
-    ...(fault === undefined ? {} : { fault }),
+    fault,
   }
 }
 

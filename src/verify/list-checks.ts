@@ -59,13 +59,8 @@ const findFilled = (value: unknown, name = ''): readonly string[] => {
   return value === null || (typeof value === 'string' && EMPTY.test(value)) ? [] : [name]
 }
 
-interface Loss {
-  readonly column: string
-  readonly from: number
-  /** The share of records with a value before: the smallest one if no record has one now, else the median. */
-  readonly usual: number
-  readonly now: number
-}
+/** `usual`: the share of records with a value before, the smallest one if no record has one now, else the median. */
+type Loss = Readonly<Record<'from' | 'usual' | 'now', number>> & { readonly column: string }
 
 /** One finding for the columns that lost their values on the same day: often they belong together. */
 const describeLostColumns = (file: string, days: readonly ColumnDay[]): readonly Finding[] => {

@@ -44,20 +44,13 @@ export interface MoveFacts {
   readonly impossibleDays: ReadonlySet<number>
 }
 
-/** A close far from the previous one. */
-interface Jump {
-  readonly index: number
-  /** Close to close. */
-  readonly ratio: number
-  /** By how much the price went up or down, as a factor above 1. */
-  readonly factor: number
-  /** Rupees. */
-  readonly change: number
-  /** Days since the previous candle. */
-  readonly rest: number
-}
+type Jump = ReturnType<typeof createJump>
 
-const createJump = ({ day, close }: CandleArrays, index: number): Jump => {
+/**
+ * A close far from the previous one: the ratio of both, the same as a factor above 1, the change in rupees, and the days since the previous
+ * candle.
+ */
+const createJump = ({ day, close }: CandleArrays, index: number) => {
   const [before, now] = [close[index - 1] as number, close[index] as number]
   const ratio = now / before
   const rest = (day[index] as number) - (day[index - 1] as number)

@@ -35,12 +35,9 @@ export const describeRestated = (row: Row, earlier: Row): readonly ResultWords[]
   const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
   return [{ change: 'changed', from: first.from, to: first.to, detail: `restated: ${nameFirst(texts, MAX_RESTATED)}` }]
 }
+
 /** A figure of a quarter that both tables have, such as `sales of 2025-09`, with another value. */
-export interface RestatedFigure {
-  readonly name: string
-  readonly from: string
-  readonly to: string
-}
+export type RestatedFigure = Readonly<Record<'name' | 'from' | 'to', string>>
 
 export const compareFigures = (table: unknown, earlier: unknown): readonly RestatedFigure[] => {
   const then = readQuarters(earlier)

@@ -25,15 +25,7 @@ export const nameLakeFile = (table: string): string => `${table}/${table}.parque
 
 type Relation = Columned & Pick<Table, 'key'>
 
-export interface LakeTable {
-  readonly files: readonly string[]
-  readonly select: string
-  /** Of candles: reads each day once, the last one of the file. */
-  readonly unique: string
-  readonly inputs: Inputs
-  /** How long it took to write it; 0 if it was read. */
-  readonly ms: number
-}
+export type LakeTable = ReturnType<typeof buildReader>
 
 interface Inputs {
   readonly bytes: number
@@ -143,7 +135,7 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
         throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
     }
     await replaceExport(path, write, { workFolder: toLakePath(root) })
-    return { ...buildReader(relation, path, described), ms: Math.round(performance.now() - startedAt) }
+    return buildReader(relation, path, described, Math.round(performance.now() - startedAt))
   }
   return { readFile, writeFile }
 }
@@ -201,10 +193,11 @@ const readKey = (connection: DuckDBConnection, path: string): Promise<string | u
     () => undefined,
   )
 
-const buildReader = (relation: Columned, path: string, inputs: Inputs): LakeTable => {
+/** Reads a file. `unique`: of candles, each day once, the last one of the file; `ms`: how long it took to write it, 0 if it was read. */
+const buildReader = (relation: Columned, path: string, inputs: Inputs, ms = 0) => {
   const names = listColumns(relation).map(({ name }) => quoteName(name))
   const select = `SELECT ${names.join(', ')} FROM read_parquet(${quoteText(path)})`
-  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs, ms: 0 }
+  return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs, ms }
 }
 
 interface NewLakeFile {
