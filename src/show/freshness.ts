@@ -12,7 +12,6 @@ import type { About } from './answers.js'
 import { describeFreshness } from './brief.js'
 import type { DataSource, MarketFolder, StoredList } from './folder.js'
 
-/** What is known about the runs of a folder. */
 export type KnownRuns = Pick<RunRecords, 'report' | 'runs'>
 
 /** The file of the last run's report, in the output folder. */

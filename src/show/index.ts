@@ -28,7 +28,6 @@ const readers = {
   ...{ index: readIndex, list: readWholeList, today: readToday, stocks: readOwnStocks },
 } satisfies Readonly<Record<string, (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<unknown>>>
 
-/** The answers by what is asked. */
 export type ShowAnswers = { readonly [Kind in keyof typeof readers]: Awaited<ReturnType<(typeof readers)[Kind]>> }
 
 export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {

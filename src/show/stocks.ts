@@ -31,7 +31,6 @@ const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
     ),
   )
 
-/** The stream that lists the indices. */
 export const INDEX_STREAM = 'all-indices'
 export const INDEX_LIST = 'all_indices_list.json'
 

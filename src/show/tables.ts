@@ -16,7 +16,6 @@ interface Readable<Answer> {
   readonly damage: ReadonlyMap<string, string>
 }
 
-/** Names of stocks, for lists without them. */
 export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
 
 /** SQL whose one value is JSON of this type. */

@@ -82,9 +82,7 @@ export const findListOfStock = (name: string): ListDefinition | undefined => {
   )
 }
 
-/** The names of stocks, for lists without them. */
 const NAMED = `LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)`
-/** The days of a list of documents. */
 const DOCUMENT_DAYS = 7
 
 /** The rows of the last days that have any, up to the day of the run. */

@@ -34,7 +34,6 @@ export const readRecordedSymbols = async (
   return (await connection.runAndReadAll(rows)).getRows().map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
 }
 
-/** The SQL of symbols with their ISINs. */
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
   `CAST([${symbols.map(({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`).join(', ')}] AS STRUCT(symbol VARCHAR, isin VARCHAR)[])`
 

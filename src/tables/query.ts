@@ -14,7 +14,6 @@ import { describeResultColumns } from './result-values.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './views/index.js'
 
-/** What is queried. */
 export interface Source {
   readonly out: string
   readonly tables: readonly Table[]
@@ -30,7 +29,6 @@ export interface Source {
   readonly without?: ReadonlySet<string>
 }
 
-/** A running statement. */
 export interface QueryResult {
   readonly result: DuckDBResult
   /** The recorded day that answers a query as of a day, if a table needed one. */

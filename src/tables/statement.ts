@@ -41,7 +41,12 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   const tables = all.filter(({ name }) => names.tables.includes(name))
   const unknown = names.tables.filter((name) => !names.common.includes(name) && !tables.some((table) => table.name === name))
   const file = unknown.find((name) => /\W/.test(name))
-  if (file !== undefined) throw new UsageError(`${file} is not a table: ${file.startsWith(RECORDED_PREFIX) ? nameRecorded(all) : HINT}`)
+  if (file !== undefined) {
+    const recorded = all.map(({ name }) => name).filter((name) => name.startsWith(RECORDED_PREFIX))
+    throw new UsageError(
+      `${file} is not a table: ${file.startsWith(RECORDED_PREFIX) ? `the recorded lists are ${recorded.join(', ')}` : HINT}`,
+    )
+  }
   // Views of all tables but the days of each are needed to list them, and for DuckDB's "did you mean".
   const isListing = names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
   return {
@@ -53,9 +58,6 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
 }
 
 const RECORDED_PREFIX = 'history.'
-
-const nameRecorded = (all: readonly Columned[]): string =>
-  `the recorded lists are ${all.flatMap(({ name }) => (name.startsWith(RECORDED_PREFIX) ? [name] : [])).join(', ')}`
 
 /** A view of many columns is planned with those that the statement may read. */
 const narrowTable = (table: Columned, { words, rows, tables, aliases, isWhole }: Names): Columned => {

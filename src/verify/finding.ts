@@ -40,10 +40,8 @@ export const CHECKS = {
   'failing-streams': 'streams that have failed for days, or have no record for days',
 } as const
 
-/** The name of a check. */
 export type CheckName = keyof typeof CHECKS
 
-/** The names of all checks. */
 export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
 
 const FETCH_AGAIN = 'delete the file; the next run fetches its whole history'

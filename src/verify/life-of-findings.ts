@@ -27,7 +27,6 @@ export const toBaselinePath = (root: string): string => join(statePaths(root).fo
 export const readBaseline = (root: string): Promise<readonly AcceptedFinding[]> =>
   readFindings(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
 
-/** A list of findings; none without a file. */
 const readFindings = async <T extends Finding>(
   path: string,
   remedy: string,

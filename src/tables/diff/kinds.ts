@@ -3,7 +3,6 @@ import type { Day } from '../../model/trading-day.js'
 import type { Change, Section } from './change.js'
 import { describeNewQuarter, describeRestated, RESULT_TABLES } from './results.js'
 
-/** What is said of a row: a change without its section and symbol. */
 type ChangeText = Omit<Change, 'section' | 'symbol'>
 
 /** A list of the market whose rows are compared. */

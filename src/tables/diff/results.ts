@@ -19,7 +19,7 @@ export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords
       const value = figures.get(key)
       return value === undefined
         ? []
-        : [`${nameFigure(key)} ${value} crore${compareWithYear(value, now.get(addYears(quarter, -1))?.get(key))}`]
+        : [`${nameFigure(key)} ${value} crore${compareWithYear(value, now.get(String(Number(quarter) - 100))?.get(key))}`]
     })
     const detail = [`quarter to ${toMonth(quarter)}`, told.join(', ')].filter((part) => part !== '').join(': ')
     return [{ change: 'new', to: quarter, detail }]
@@ -68,7 +68,6 @@ const isFigure = (name: string, value: string | undefined): boolean =>
 
 const nameFigure = (name: string): string => name.toLowerCase().replaceAll('_', ' ')
 const toMonth = (quarter: string): string => `${quarter.slice(0, 4)}-${quarter.slice(4)}`
-const addYears = (quarter: string, years: number): string => String(Number(quarter) + years * 100)
 
 /** ` (+12 %)`: the change from the same quarter a year before; empty after a loss, with which it says nothing. */
 const compareWithYear = (value: string, before: string | undefined): string => {

@@ -42,7 +42,6 @@ export const openSeenDocuments = async (history: History, { documents, from, to 
       document,
       before: rows.filter((row) => dayOf(row) === undefined),
       fresh: rows.filter((row) => (dayOf(row) ?? '9999') <= to),
-      /** All its records appeared at once. */
       isNew: days.has(ALL),
       lost: [...days].filter(([key, day]) => key !== ALL && day <= to && !present.has(key)).length,
     }

@@ -6,7 +6,6 @@ import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } fro
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
 import { defineExport, type Export, type ExportOptions, loadEach } from './define-export.js'
 
-/** A session of a stock. */
 interface BundleSession {
   readonly day: string
   /** Open, high, low and close without jumps at splits and bonuses, rupees of today. */

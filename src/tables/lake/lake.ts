@@ -116,7 +116,6 @@ export const openLake = (
   }
 }
 
-/** Reads and writes the files of the lake. */
 const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnType<typeof createInputs>) => {
   const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
     const path = toLakePath(root, nameLakeFile(relation.name))

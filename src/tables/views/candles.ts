@@ -65,7 +65,6 @@ export const REWRITTEN_VIEW = 'rewritten'
 /** The type of the variable. `is_later`: after the day as of which tables are read, whose candles are nevertheless those of today. */
 export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
 
-/** All rows of the variable. */
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
 export const rewritten = defineView({

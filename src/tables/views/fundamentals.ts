@@ -1,6 +1,5 @@
 import { col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn } from './view.js'
 
-/** The number in a text; NULL for other texts. */
 const numberSql = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
 
 /** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */

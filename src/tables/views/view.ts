@@ -6,7 +6,6 @@ export interface ViewColumn extends ShownColumn {
   readonly sql: string
 }
 
-/** What a view says about itself. */
 export interface ViewFacts {
   readonly name: string
   /** What a row is. */
@@ -21,7 +20,6 @@ export interface ViewFacts {
   readonly isShared?: boolean
 }
 
-/** A table that is computed from others. */
 export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'isShared'> {
   readonly comment: string
   readonly shape: 'view'

@@ -32,7 +32,6 @@ export interface Signal {
   readonly notify?: true
 }
 
-/** What the comparison of a rule needs of it. */
 export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
 
 /** Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that different rows share */
@@ -67,7 +66,6 @@ export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap
   }),
 })
 
-/** The columns whose values differ. */
 export const listChangedColumns = (from: Row, to: Row): readonly string[] =>
   [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((column) => toComparable(from[column]) !== toComparable(to[column]))
 

@@ -84,12 +84,10 @@ GROUP BY d.symbol, d.date, client HAVING sum(quantity * price) > 0.005 * any_val
   ),
 ]
 
-/** A rule whose statement is known. */
 export interface ResolvedRule extends WatchRule {
   readonly sql: string
 }
 
-/** The rules that a command added to a folder. */
 const rulesPath = (root: string): string => join(statePaths(root).watch, 'rules.json')
 
 /** @throws UsageError if the file is damaged */

@@ -14,9 +14,7 @@ import { applyCooldown, compareRows, indexRows, type RowChanges, type Signal, to
 import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
 
-/** Where standing queries read. */
 export interface WatchSource {
-  /** The output folder. */
   readonly root: string
   readonly streams: readonly StreamDefinition[]
   readonly signal?: AbortSignal
@@ -71,7 +69,6 @@ interface Failure {
   readonly error: string
 }
 
-/** One sentence for each rule. */
 const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =>
   [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
     const { day, error } = all.at(-1) as Failure

@@ -18,7 +18,6 @@ const LISTING_DAYS = 10
 const sinceListing = (value: string): string =>
   `if(first_recent <= price_day - ${DAYS_OF_52_WEEKS} OR first_recent <= coalesce(m.listed_on, first_recent) + ${LISTING_DAYS}, ${value}, NULL)`
 
-/** The value of a column some time ago, by the calendar. */
 const ago = (period: string, column = 'close'): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
 
 /** The value of a column some sessions ago; 1 is the newest. */

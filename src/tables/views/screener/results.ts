@@ -8,8 +8,6 @@ const RESULT_FIGURES = [
   ['opm', 'pct', 'operating margin, percent'],
 ] as const
 
-const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
-
 const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => {
   const grow = (name: string, period: string, place: number): ViewColumn => {
     const comment = `${text} against the ${period} before, percent; NULL after a loss`
@@ -44,7 +42,10 @@ export const results: ScreenerGroup = {
     col('quarter', 'VARCHAR', 'newest quarter of the financial year, such as Q3 FY26', 'r.quarter'),
     col('quarter_end', 'DATE', 'last day of the newest quarter'),
     ...RESULT_FIGURES.flatMap(([figure, unit, text]) =>
-      PLACES.map((place) => col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${describePlace(place)}`, `${figure}_${unit}_${place}`)),
+      PLACES.map((place) => {
+        const when = place === 0 ? 'newest quarter' : `${place} before the newest quarter`
+        return col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${when}`, `${figure}_${unit}_${place}`)
+      }),
     ),
     ...growths('sales', 'cr', 'sales'),
     ...growths('net_profit', 'cr', 'net profit'),
