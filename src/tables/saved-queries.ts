@@ -40,9 +40,7 @@ export const listSavedQueries = async (out: string): Promise<readonly NamedQuery
   )
 }
 
-export interface QueryToSave {
-  readonly name: string
-  readonly sql: string
+interface QueryToSave extends Omit<NamedQuery, 'about'> {
   readonly out: string
   readonly streams: readonly StreamDefinition[]
 }

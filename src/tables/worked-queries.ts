@@ -1,8 +1,4 @@
-export interface NamedQuery {
-  readonly name: string
-  readonly about: string
-  readonly sql: string
-}
+export type NamedQuery = Readonly<Record<'name' | 'about' | 'sql', string>>
 
 /** A stock that did not trade in the newest session has the prices of an older one. */
 export const OF_NEWEST_SESSION = 'QUALIFY price_day = max(price_day) OVER ()'

@@ -3,7 +3,7 @@ import { StorageError } from '../model/errors.js'
 import type { RunReport } from '../model/report.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { type Day, readDay, toDay } from '../model/trading-day.js'
+import { readDay, toDay } from '../model/trading-day.js'
 import { readTextFile, toStorageError, writeFileAtomically } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
 import { findRenames } from '../tables/output-folder.js'
@@ -117,12 +117,6 @@ const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open
 
 const isOpenFinding = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
-interface Life {
-  readonly run: string
-  readonly day: Day | undefined
-  readonly isDeep: boolean
-}
-
 /**
  * The life of findings. All checks of the files of one run tell the same, however often they are made: a finding is new in the files of the first
  * run that had it, open in those of later ones, and gone in those of the first that no longer has it. A report counts only earlier reports: to it,
@@ -131,8 +125,10 @@ interface Life {
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  { run, day, isDeep, isSelected, isReport }: Pick<EarlierFindings, 'isSelected' | 'isReport'> & Life,
+  { isDeep, isSelected, isReport, report }: Pick<EarlierFindings, 'isSelected' | 'isReport' | 'report'> & { readonly isDeep: boolean },
 ) => {
+  const run = report?.run ?? ''
+  const day = report && toDay(Date.parse(report.asOf))
   // What comes back in a later run is another finding.
   const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
   const first: Omit<OpenFinding, keyof Finding> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
@@ -179,9 +175,8 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
   )
   const baseline = followRenames(listed, renames)
   const known = compareWithBaseline(findings, baseline.filter(isSelected))
-  const day = report && toDay(Date.parse(report.asOf))
-  const run = { run: report?.run ?? '', day, isDeep: deep || history, isSelected, isReport }
-  const life = trackFindings(known.fresh, compareWithBaseline(followRenames(open, renames), baseline).fresh, run)
+  const unaccepted = compareWithBaseline(followRenames(open, renames), baseline).fresh
+  const life = trackFindings(known.fresh, unaccepted, { isDeep: deep || history, isSelected, isReport, report })
   const added = accept === undefined ? [] : acceptFindings(life.tracked, accept)
   const accepted = [...known.accepted, ...added]
   if (accept) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])

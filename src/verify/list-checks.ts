@@ -115,13 +115,8 @@ const findFading = (column: string, shares: readonly number[], records: number):
 const KEY_FIELDS = ['ISIN', 'Sid', 'Symbol']
 const NAME_FIELDS = ['Symbol', 'Sym']
 
-/** A member that was not in the list for days. */
-interface Absence {
-  readonly name: string
-  readonly last: Day
-  readonly left: Day
-  readonly back: Day
-}
+/** A member that was not in the list for days: its last day before, the first day without it, and the day on which it was back. */
+type Absence = Readonly<Record<'name', string> & Record<'last' | 'left' | 'back', Day>>
 
 /** Finds stocks or indices that left a list and came back. */
 export const checkMembers = (file: string, severity: Severity): ListCheck => {

@@ -63,11 +63,7 @@ export const listWatchDays = async (root: string): Promise<readonly Day[]> => li
 
 type WatchedRule = Awaited<ReturnType<typeof openRule>>
 
-interface Failure {
-  readonly rule: string
-  readonly day: Day
-  readonly error: string
-}
+type Failure = Readonly<Record<'rule' | 'day' | 'error', string>>
 
 const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =>
   [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
