@@ -3,8 +3,7 @@ import type { DuckDBResult } from '@duckdb/node-api'
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { Day } from '../model/trading-day.js'
-import { toQueryError } from '../storage/duckdb.js'
-import { runQuery } from './query.js'
+import { type QueryResult, readQuery } from './query.js'
 import { describeResultColumns, type ResultColumn, valueToText } from './result-values.js'
 import { resolveQuery } from './saved-queries.js'
 
@@ -66,15 +65,11 @@ const runToEnd = async (
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
   const source = { out: root, tables: listTables(streams), room: ROOM, asOf, ...(without === undefined ? {} : { without }) }
-  const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
-  try {
+  const read = async ({ result, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
     const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }
     return { ...(await collectRows(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
-  } catch (error) {
-    throw toQueryError(error)
-  } finally {
-    close()
   }
+  return readQuery(await resolveQuery(sql, root), source, read, onBegin)
 }
 
 const REPEAT_MS = 50

@@ -81,8 +81,13 @@ export const runQuery = async (
 }
 
 /** Runs a statement and closes the database once `read` has read its rows. @throws as `runQuery` does */
-export const readQuery = async <T>(sql: string, source: Source, read: (query: QueryResult) => Promise<T>): Promise<T> => {
-  const query = await runQuery(sql, source)
+export const readQuery = async <T>(
+  sql: string,
+  source: Source,
+  read: (query: QueryResult) => Promise<T>,
+  onBegin?: Parameters<typeof runQuery>[2],
+): Promise<T> => {
+  const query = await runQuery(sql, source, onBegin)
   try {
     return await read(query)
   } catch (error) {
