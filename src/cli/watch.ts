@@ -55,7 +55,7 @@ export const addWatch = defineCommand({
 })
 
 const listWorked = async (): Promise<Answer> => {
-  const { workedRules } = await import('../tables/watch/worked-rules.js')
+  const { workedRules } = await import('../tables/watch/rules.js')
   const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
     ...wrapTitled([name, 'bold'], `: ${about}`, columns),
     ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].flatMap((line) => wrapLines(`  ${line}`, columns, 'dim')),

@@ -251,13 +251,11 @@ export interface StockFacts {
   readonly problems: readonly string[]
 }
 
-export type EventKind = 'action' | 'filing' | 'news' | 'deal' | 'announcement'
-
 export interface StockEvent {
   readonly day: string
   /** `HH:MM`, India time; absent if only the day is known. */
   readonly time?: string
-  readonly kind: EventKind
+  readonly kind: 'action' | 'filing' | 'news' | 'deal' | 'announcement'
   /** The letter of its mark on the chart. */
   readonly mark: 'D' | 'S' | 'A' | 'F' | 'N' | 'B'
   readonly title: string

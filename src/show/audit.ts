@@ -37,7 +37,7 @@ interface AuditOptions {
   readonly exchange: string
 }
 
-const EXAMPLES = 3
+const SHOWN_EXAMPLES = 3
 
 /**
  * Counts what a back-test on a folder does not see: days without a record, dead names, rewritten prices, restated quarters and back-filled rows.
@@ -55,7 +55,7 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   const older = sessions.filter((day) => day < from).length
   const parts: readonly AuditPart[] = [
     {
-      ...{ name: 'days without record', count: gaps.length, of: gaps.length + recorded.length, examples: newest(gaps) },
+      ...{ name: 'days without record', count: gaps.length, of: gaps.length + recorded.length, examples: takeNewest(gaps) },
       proof: `lists and filings of ${recorded.length} days are as they were collected`,
       limit: `the ${older} sessions with candles before ${from} are known only as the provider shows them since`,
     },
@@ -70,11 +70,11 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   return { folder: root, from, to, days: recorded.length, parts }
 }
 
-const newest = (texts: readonly string[]): readonly string[] => texts.slice(-EXAMPLES).reverse()
+const takeNewest = (texts: readonly string[]): readonly string[] => texts.slice(-SHOWN_EXAMPLES).reverse()
 
 type ReadRows = (sql: string) => Promise<readonly Row[]>
 
-const count = async (ask: ReadRows, sql: string): Promise<number> => Number((await ask(sql))[0]?.n ?? 0)
+const readCount = async (ask: ReadRows, sql: string): Promise<number> => Number((await ask(sql))[0]?.n ?? 0)
 
 const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   const dead = await ask(`SELECT isin, max_by(symbol, day) AS symbol, max(day) AS until FROM history.master
@@ -84,8 +84,8 @@ const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   )
   const describe = ({ symbol, until }: Row): string => `${symbol} until ${until}${priced.has(symbol) ? '' : ', without candles'}`
   return {
-    ...{ name: 'dead names', count: dead.length, of: await count(ask, 'SELECT count(DISTINCT isin) AS n FROM history.master') },
-    examples: newest(dead.map(describe)),
+    ...{ name: 'dead names', count: dead.length, of: await readCount(ask, 'SELECT count(DISTINCT isin) AS n FROM history.master') },
+    examples: takeNewest(dead.map(describe)),
     proof: `every stock that left since ${from} is named, and ${dead.filter(({ symbol }) => priced.has(symbol)).length} of them still have candles`,
     limit: `stocks that left before ${from} are in no list: a back-test that begins earlier knows survivors only`,
   }
@@ -95,8 +95,8 @@ const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   const rows = await ask("SELECT symbol, day, reason FROM rewritten WHERE stream = 'all-ohlcv' ORDER BY day, symbol")
   return {
     ...{ name: 'rewritten prices', count: new Set(rows.map(({ symbol }) => symbol)).size },
-    of: await count(ask, 'SELECT count(DISTINCT symbol) AS n FROM candle_days'),
-    examples: newest(rows.map(({ symbol, day, reason }) => `${symbol} on ${day}: ${readText(reason)}`)),
+    of: await readCount(ask, 'SELECT count(DISTINCT symbol) AS n FROM candle_days'),
+    examples: takeNewest(rows.map(({ symbol, day, reason }) => `${symbol} on ${day}: ${readText(reason)}`)),
     proof: `stocks whose stored candles a run replaced since ${from}; candles_known has since when each price is known`,
     limit: 'earlier prices are not kept: as of a day before, candles are those of today until that day',
   }
@@ -105,8 +105,10 @@ const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
 const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions): Promise<AuditPart> => {
   const { findings } = await verify(root, { ...options, limits: {}, only: ['restated-figures'] })
   return {
-    ...{ name: 'restated quarters', count: findings.length, of: await count(ask, 'SELECT count(*) AS n FROM quarters') },
-    examples: findings.slice(0, EXAMPLES).map(({ symbol, day, detail }) => [symbol ?? '', day ?? '', detail].filter(Boolean).join(' ')),
+    ...{ name: 'restated quarters', count: findings.length, of: await readCount(ask, 'SELECT count(*) AS n FROM quarters') },
+    examples: findings
+      .slice(0, SHOWN_EXAMPLES)
+      .map(({ symbol, day, detail }) => [symbol ?? '', day ?? '', detail].filter(Boolean).join(' ')),
     proof: 'figures as of a recorded day are those that the provider showed then',
     limit: 'restatements of the newest 21 recorded days; a figure that was restated before its first record counts as original',
   }
@@ -116,10 +118,10 @@ const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions)
 const auditRows = async (ask: ReadRows, days: readonly Day[]): Promise<AuditPart> => {
   const list = `[${days.map((day) => `DATE '${day}'`).join(', ')}]`
   const late = `FROM first_seen WHERE len(list_filter(${list}, lambda d: d >= day AND d < first_seen)) >= 2`
-  const rows = await ask(`SELECT symbol, kind, day, first_seen ${late} ORDER BY first_seen DESC, symbol LIMIT ${EXAMPLES}`)
+  const rows = await ask(`SELECT symbol, kind, day, first_seen ${late} ORDER BY first_seen DESC, symbol LIMIT ${SHOWN_EXAMPLES}`)
   return {
-    ...{ name: 'back-filled rows', count: await count(ask, `SELECT count(*) AS n ${late}`) },
-    of: await count(ask, 'SELECT count(*) AS n FROM first_seen WHERE first_seen IS NOT NULL'),
+    ...{ name: 'back-filled rows', count: await readCount(ask, `SELECT count(*) AS n ${late}`) },
+    of: await readCount(ask, 'SELECT count(*) AS n FROM first_seen WHERE first_seen IS NOT NULL'),
     examples: rows.map(
       (row) => `${readText(row.symbol)}: ${readText(row.kind)} of ${readText(row.day)}, first seen on ${readText(row.first_seen)}`,
     ),

@@ -19,7 +19,6 @@ export interface Freshness {
   readonly outcome: ScriptOutcome | 'not run' | 'stopped'
   /** The day in India of the last run that fetched all of it; absent if no run is known that did. */
   readonly completeOn?: string
-  /** How many items it lacks. */
   readonly missing?: number | 'all'
   /** The first reason, without details. */
   readonly reason?: string
@@ -79,7 +78,6 @@ export interface BriefOptions {
   readonly findings: readonly Finding[] | undefined
   readonly newestSession: string | undefined
   readonly isSimulated: boolean
-  /** Why findings are missing. */
   readonly unchecked: readonly string[]
 }
 
@@ -110,7 +108,6 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   })
 }
 
-/** How a stream stands after a run. */
 export const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
   const complete = runs.findLast((run) => run.scripts[stream]?.outcome === 'success')
   const completeOn = complete && toDay(Date.parse(complete.startedAt))

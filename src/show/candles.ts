@@ -8,22 +8,13 @@ import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
 import type { DataSource } from './folder.js'
 
-export interface ShownCandles {
-  /** Ascending by day, each day once, without impossible ones, as stored. */
-  readonly stored: CandleArrays
-  /** What was left out or put in order, as sentences. */
-  readonly cleaned: readonly string[]
-  /** As in the file, for the checks. */
-  readonly raw: CandleArrays
-  /** Why the file cannot be read, or the first defect of it. */
-  readonly fault?: string
-}
+export type ShownCandles = Awaited<ReturnType<typeof readShownCandles>>
 
 /**
  * Reads a candle file of a stock or an index, up to the day of the folder. A chart needs ascending days and possible prices: other candles are
  * left out, and named.
  */
-export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string): Promise<ShownCandles> => {
+export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string) => {
   const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
     if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
     throw error
@@ -34,14 +25,15 @@ export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 
   const { days: impossible } = findImpossibleCandles(ordered)
   const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
   return {
+    /** Ascending by day, each day once, without impossible ones, as stored. */
     stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),
     cleaned: describeCleaning(raw, ordered, impossible.size),
+    /** As in the file, for the checks; `fault` is its first defect. */
     raw,
-    ...(fault === undefined ? {} : { fault }),
+    fault,
   }
 }
 
-/** The places of the candles up to a day. */
 const upTo = ({ day: days, length }: CandleArrays, day: Day): readonly number[] =>
   [...days.subarray(0, length).keys()].filter((index) => numberToDay(days[index] as number) <= day)
 
@@ -67,23 +59,18 @@ export interface ChartWishes {
   readonly isWeekly?: boolean
 }
 
-interface ChartOptions extends ChartWishes {
-  readonly about: About
-  /** Undefined without any. */
-  readonly factors?: Factors
-}
-
 export const toCandlesAnswer = (
   { stored, cleaned, fault }: ShownCandles,
-  { about, factors = [], isStored = false, isWeekly = false }: ChartOptions,
+  { about, factors = [], isStored = false, isWeekly = false }: ChartWishes & { readonly about: About; readonly factors?: Factors },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
   const divisors = days.map((day) => (isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1)))
-  const divide = (values: Float64Array): readonly number[] => divisors.map((factor, index) => round((values[index] as number) / factor))
-  const daily: Columns = {
+  const divide = (values: Float64Array): readonly number[] =>
+    divisors.map((factor, index) => roundPrice((values[index] as number) / factor))
+  const daily: ChartColumns = {
     days,
     ...{ open: divide(stored.open), high: divide(stored.high), low: divide(stored.low), close: divide(stored.close) },
-    volume: divisors.map((factor, index) => round((stored.volume[index] as number) * factor)),
+    volume: divisors.map((factor, index) => roundPrice((stored.volume[index] as number) * factor)),
   }
   const columns = isWeekly ? toWeeks(daily) : daily
   const last = days.at(-1)
@@ -91,16 +78,16 @@ export const toCandlesAnswer = (
     // Candles are about their newest day, not about the day of the run.
     about: last === undefined ? about : { ...about, day: last },
     ...columns,
-    averages: AVERAGES.map((length) => ({ length, values: averageOf(columns.close, length) })),
+    averages: AVERAGE_CANDLES.map((length) => ({ length, values: averageOf(columns.close, length) })),
     isAdjusted: factors.length > 0,
     cleaned: [...cleaned, ...(fault === undefined ? [] : [`the file is damaged: ${fault}`])],
   }
 }
 
-type Columns = Pick<CandlesAnswer, 'days' | 'open' | 'high' | 'low' | 'close' | 'volume'>
+type ChartColumns = Pick<CandlesAnswer, 'days' | 'open' | 'high' | 'low' | 'close' | 'volume'>
 
 /** The candles of each week as one, on its last session. */
-const toWeeks = ({ days, open, high, low, close, volume }: Columns): Columns => {
+const toWeeks = ({ days, open, high, low, close, volume }: ChartColumns): ChartColumns => {
   const mondays = days.map((day) => addDays(day as Day, -((new Date(day).getUTCDay() + 6) % 7)))
   const starts = [...mondays.keys()].filter((index) => mondays[index] !== mondays[index - 1])
   const weeks = starts.map((from, place) => [from, starts[place + 1] ?? days.length] as const)
@@ -112,12 +99,12 @@ const toWeeks = ({ days, open, high, low, close, volume }: Columns): Columns => 
     high: each(high, (week) => Math.max(...week)),
     low: each(low, (week) => Math.min(...week)),
     close: weeks.map(([, to]) => close[to - 1] as number),
-    volume: each(volume, (week) => round(week.reduce((sum, one) => sum + one, 0))),
+    volume: each(volume, (week) => roundPrice(week.reduce((sum, one) => sum + one, 0))),
   }
 }
 
 /** As many candles, or weeks, as the averages of the screener have days. */
-const AVERAGES = [50, 200] as const
+const AVERAGE_CANDLES = [50, 200] as const
 
 /** The average of the last closes at each candle; null where there are fewer. */
 const averageOf = (close: readonly number[], length: number): readonly (number | null)[] => {
@@ -129,4 +116,4 @@ const averageOf = (close: readonly number[], length: number): readonly (number |
 }
 
 /** Six digits after the point are more than any price has; divided prices have more, which only cost space. */
-const round = (value: number): number => Math.round(value * 1e6) / 1e6
+const roundPrice = (value: number): number => Math.round(value * 1e6) / 1e6

@@ -52,7 +52,7 @@ export interface StoredList<R = Row> {
 }
 
 /** Reads a list of the output folder and keeps what `reduce` makes of its rows. One that is missing or damaged is empty, and says so. */
-export const readList = <R = Row>(
+export const readStoredList = <R = Row>(
   folder: MarketFolder,
   file: string,
   reduce: (rows: readonly Row[]) => readonly R[],

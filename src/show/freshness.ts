@@ -12,16 +12,15 @@ import type { About } from './answers.js'
 import { describeFreshness } from './brief.js'
 import type { DataSource, MarketFolder, StoredList } from './folder.js'
 
-/** What is known about the runs of a folder. */
-export type RunFacts = Pick<RunRecords, 'report' | 'runs'>
+export type KnownRuns = Pick<RunRecords, 'report' | 'runs'>
 
 /** The file of the last run's report, in the output folder. */
 export const REPORT = `${STATE_FOLDER}/report.json`
 const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 
 /** Reads the report of the last run and the run history, as they were at the end of the day of the folder. */
-export const readRunFacts = async ({ root, day, remember }: MarketFolder): Promise<RunFacts> => {
-  const facts: RunFacts = await remember('runs', [REPORT, RUNS], () => readRunRecords(root))
+export const readRunFacts = async ({ root, day, remember }: MarketFolder): Promise<KnownRuns> => {
+  const facts: KnownRuns = await remember('runs', [REPORT, RUNS], () => readRunRecords(root))
   if (day === undefined) return facts
   const runs = facts.runs.filter(({ asOf }) => toDay(Date.parse(asOf)) <= day)
   const last = runs.at(-1)
@@ -29,7 +28,7 @@ export const readRunFacts = async ({ root, day, remember }: MarketFolder): Promi
 }
 
 /** The day that lists are about: that of the last run, on a weekend the Friday before. */
-export const getRunDay = ({ report }: RunFacts): Day | undefined => toListDay(report?.asOf)
+export const getRunDay = ({ report }: KnownRuns): Day | undefined => toListDay(report?.asOf)
 
 const toListDay = (asOf: string | undefined): Day | undefined => {
   const instant = Date.parse(asOf ?? '')
@@ -37,7 +36,7 @@ const toListDay = (asOf: string | undefined): Day | undefined => {
 }
 
 /** What an output of a stream is about: the day and the time of the newest run that fetched it, and what is wrong with it. */
-export const describeAbout = (facts: RunFacts, stream: string, list?: Pick<StoredList, 'isMissing' | 'damage'>): About => {
+export const describeAbout = (facts: KnownRuns, stream: string, list?: Pick<StoredList, 'isMissing' | 'damage'>): About => {
   const fetched = findFetch(facts, stream)
   return omitUndefined({
     day: toListDay(fetched?.asOf),
@@ -61,12 +60,12 @@ export const findMissingFile = ({ root, exchange, streams, day }: DataSource, st
 const FETCHED: readonly string[] = ['success', 'partial']
 
 /** The newest run that fetched a stream. A run that resumed everything or found it up to date sent no request, and does not count. */
-const findFetch = ({ report, runs }: RunFacts, stream: string): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
+const findFetch = ({ report, runs }: KnownRuns, stream: string): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
   const logged = runs.findLast(({ scripts }) => FETCHED.includes(scripts[stream]?.outcome ?? ''))
   return logged ?? (report && FETCHED.includes(report.scripts[stream]?.outcome ?? '') ? report : undefined)
 }
 
-const describeProblem = ({ report, runs }: RunFacts, stream: string, isMissing: boolean): string | undefined => {
+const describeProblem = ({ report, runs }: KnownRuns, stream: string, isMissing: boolean): string | undefined => {
   if (report === undefined) return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
   const { outcome, missing, reason, completeOn } = describeFreshness(stream, report, runs)
   const because = reason === undefined ? '' : `: ${reason}`

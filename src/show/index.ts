@@ -1,29 +1,21 @@
 import type { Day } from '../model/trading-day.js'
-import type { FeedAnswer, MarketAnswer, OwnStocksAnswer, TodayAnswer } from './answers.js'
 import type { ChartWishes } from './candles.js'
-import { readFeed } from './feed.js'
 import type { MarketFolder } from './folder.js'
-import { readMarket } from './market.js'
+import { readFeed, readMarket, readOwnStocks, readToday } from './market.js'
 import { readCandles, readIndex, readStock } from './stock.js'
-import { readOwnStocks, readToday } from './today.js'
 import { readWholeList } from './whole-lists.js'
 
 export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
-export { search } from './search.js'
+export { readSignalRows } from './market.js'
 export { readIndexChart } from './stock.js'
-export { readSignalRows } from './today.js'
+export { search } from './stocks.js'
 
 /** What the morning's page shows of the market, in every format. */
-export interface MorningMarket {
-  readonly market: MarketAnswer
-  readonly today: TodayAnswer
-  readonly own: OwnStocksAnswer
-  readonly feed: FeedAnswer
-}
+export type MorningMarket = Awaited<ReturnType<typeof readMorning>>
 
 /** Reads the market of the last run, with the stocks of a watchlist. */
-export const readMorning = async (folder: MarketFolder, watched: readonly string[]): Promise<MorningMarket> => ({
+export const readMorning = async (folder: MarketFolder, watched: readonly string[]) => ({
   market: await readMarket(folder),
   today: await readToday(folder),
   own: await readOwnStocks(folder, watched.join(',')),
@@ -36,7 +28,6 @@ const readers = {
   ...{ index: readIndex, list: readWholeList, today: readToday, stocks: readOwnStocks },
 } satisfies Readonly<Record<string, (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<unknown>>>
 
-/** The answers by what is asked. */
 export type ShowAnswers = { readonly [Kind in keyof typeof readers]: Awaited<ReturnType<(typeof readers)[Kind]>> }
 
 export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {

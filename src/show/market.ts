@@ -1,21 +1,38 @@
 import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
-import type { About, Breadth, IndexRow, MarketAnswer, Panel } from './answers.js'
+import type { Day } from '../model/trading-day.js'
+import { quoteText } from '../storage/duckdb.js'
+import { RUN_DAY } from '../tables/views/view.js'
+import { describeSignal } from '../tables/watch/compare-rows.js'
+import { readSignals } from '../tables/watch/record.js'
+import type {
+  About,
+  Breadth,
+  FeedAnswer,
+  FeedRow,
+  IndexRow,
+  MarketAnswer,
+  OwnStock,
+  OwnStocksAnswer,
+  Panel,
+  ResultsRow,
+  SignalRow,
+  TodayAnswer,
+  UpcomingAction,
+} from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
-import { describeAbout, type RunFacts, readRunFacts } from './freshness.js'
-import { INDICES, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { listOf, readAnswer, rowOf } from './tables.js'
+import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
+import { EVENT_STREAMS, toLink } from './stock.js'
+import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
+import { listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
-interface MarketTables {
-  readonly breadth: Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
-  readonly sessions: readonly { readonly day: string; readonly advances: number; readonly declines: number }[]
-  readonly indices: readonly (Omit<IndexRow, 'key'> & { readonly sid: string })[]
-}
+type BreadthRow = Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
+type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
-const SESSIONS = 60
+const SHOWN_SESSIONS = 60
 /** Stocks that did not trade for longer do not decide what the newest session is. */
 const RECENT_DAYS = 10
-const WITH = [
+const MARKET_WITH = [
   `prices AS MATERIALIZED (
     SELECT price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM screener
   )`,
@@ -24,23 +41,23 @@ const WITH = [
   'traded AS (SELECT * FROM prices WHERE price_day = (SELECT day FROM session))',
 ]
 
-const PARTS: Readonly<Record<keyof MarketTables, string>> = {
+const MARKET_PARTS = {
   breadth:
-    rowOf(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
+    rowOf<BreadthRow>(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
     count(*) FILTER (change_pct = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
     100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
     median(change_pct) AS "medianChangePct", sum(turnover_cr) AS "turnoverCr" FROM traded HAVING count(*) > 0`),
   // All slow columns are named, because the rows of a whole view are stored.
-  sessions: listOf(
+  sessions: listOf<{ readonly day: string; readonly advances: number; readonly declines: number }>(
     `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
-        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SESSIONS})
+        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SHOWN_SESSIONS})
       QUALIFY stocks * 2 >= max(stocks) OVER ()`,
     'r.day',
   ),
-  indices: listOf(
+  indices: listOf<FoundIndex>(
     `SELECT i.symbol, i.sid, i.name, price_day AS day, close_inr AS close, change_pct AS "changePct", closes FROM index_prices AS i JOIN (
       SELECT symbol, sid, list(close ORDER BY date) AS closes FROM (
-        SELECT symbol, sid, date, close FROM index_candles QUALIFY row_number() OVER (PARTITION BY symbol, sid ORDER BY date DESC) <= ${SESSIONS}
+        SELECT symbol, sid, date, close FROM index_candles QUALIFY row_number() OVER (PARTITION BY symbol, sid ORDER BY date DESC) <= ${SHOWN_SESSIONS}
       ) GROUP BY symbol, sid
     ) AS c ON c.symbol = i.symbol AND c.sid = i.sid`,
     'r.symbol, r.sid',
@@ -50,7 +67,7 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
 /** What the market did on the newest session. */
 export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, { with: WITH })
+  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, { with: MARKET_WITH })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),
@@ -69,15 +86,15 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
 
 /** The indices with candles, well-known ones first. */
 const toIndexPanel = (
-  found: MarketTables['indices'],
-  { runs, list, problem }: { readonly runs: RunFacts; readonly list: StoredList<Item>; readonly problem: string | undefined },
+  found: readonly FoundIndex[],
+  { runs, list, problem }: { readonly runs: KnownRuns; readonly list: StoredList<Item>; readonly problem: string | undefined },
 ): Panel<IndexRow> => {
   const items = new Map(list.rows.map((item) => [`${item.key}\n${readSid(item)}`, item]))
   const rows = found.flatMap(({ sid, ...index }): IndexRow[] => {
     const item = items.get(`${index.symbol}\n${sid}`)
     return item === undefined ? [] : [{ ...index, key: item.fileName, name: nameIndex(item) }]
   })
-  const listed = describeAbout(runs, INDICES, list)
+  const listed = describeAbout(runs, INDEX_STREAM, list)
   const candles = describeAbout(
     runs,
     'indices-ohlcv',
@@ -87,3 +104,133 @@ const toIndexPanel = (
   const about: About = omitUndefined({ ...(listed.problem === undefined ? candles : listed), day })
   return { about, rows: orderIndices(rows), total: list.rows.length }
 }
+
+const MAX_FEED_STOCKS = 400
+const MAX_STOCK_EVENTS = 5
+/** Not after the last run: news that the provider dates ahead would hide the others. */
+export const isUpToRun = (day: string): string => `${day} <= coalesce(${RUN_DAY}, DATE '9999-12-31')`
+
+const FEED_KINDS = "('filing', 'news', 'announcement', 'deal')"
+
+const FEED_WITH = [
+  `known AS (SELECT symbol, day, happened_at, kind, title, detail, value, url FROM events WHERE kind IN ${FEED_KINDS} AND coalesce(title, '') <> '' AND ${isUpToRun('day')})`,
+  // Deals are published in the evening, before the last filings of the day.
+  `of_day AS MATERIALIZED (SELECT * FROM known WHERE day = (SELECT max(day) FROM known))`,
+  'names AS (SELECT symbol, any_value(name) AS name, max(market_cap_cr) AS size FROM screener GROUP BY symbol)',
+]
+
+const FEED_PARTS = {
+  rows: listOf<FeedRow>(
+    `SELECT symbol, name, size, total, events FROM (SELECT symbol, count(*) AS total, list({ time: strftime(happened_at, '%H:%M'), kind: kind, title: title,
+        detail: nullif(if(kind = 'news', lower(detail), detail), title), value: if(kind = 'deal', value, NULL), url: url }
+        ORDER BY kind = 'announcement', happened_at DESC NULLS LAST, title)[:${MAX_STOCK_EVENTS}] AS events FROM of_day GROUP BY symbol)
+      LEFT JOIN names USING (symbol) ORDER BY size DESC NULLS LAST, symbol LIMIT ${MAX_FEED_STOCKS}`,
+    'r.size DESC NULLS LAST, r.symbol',
+  ),
+  counts: rowOf<
+    Omit<FeedAnswer, 'rows' | 'problems'>
+  >(`SELECT max(day) AS day, count(DISTINCT symbol) AS stocks, coalesce((SELECT json_group_object(kind, n) FROM
+    (SELECT kind, count(*) AS n FROM of_day GROUP BY kind ORDER BY list_position(${FEED_KINDS.replace('(', '[').replace(')', ']')}, kind))), CAST('{}' AS JSON)) AS kinds FROM of_day`),
+}
+
+/** What happened to each stock on the newest day: filings, news, announcements and deals, each document once; the largest stocks first. */
+export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
+  const facts = await readRunFacts(folder)
+  const { answer, damage, problem } = await readAnswer(folder, FEED_PARTS, { with: FEED_WITH })
+  const { rows = [], counts: { day, stocks = 0, kinds = {} } = {} } = answer
+  const problems = Object.entries(EVENT_STREAMS).flatMap(([stream, table]) => {
+    const own = describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }))
+    return own.problem ?? []
+  })
+  return omitUndefined({
+    ...{ day, stocks, kinds, problems: [...new Set(problems)] },
+    rows: rows.map(({ events, ...row }) => ({
+      ...row,
+      events: events.map(({ url, ...event }) => omitUndefined({ ...event, url: toLink(url) })),
+    })),
+  })
+}
+
+const MAX_TODAY_ROWS = 14
+/** Results of a weekend are those of its Friday evening and Saturday. */
+export const RESULT_DAYS = 3
+const ACTION_DAYS = 7
+
+const RUN_OR_LAST_DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
+
+const TODAY_WITH = [
+  `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
+    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct", if(figures_are_of_results = 1, sales_qoq_pct, NULL) AS "salesQoqPct",
+    if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
+    if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
+    FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
+    FROM corporate_actions AS a LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
+    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
+]
+
+const TODAY_PARTS = {
+  results: listOf<ResultsRow>(
+    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+      row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
+      ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${MAX_TODAY_ROWS}`,
+    'r.place',
+  ),
+  actions: listOf<UpcomingAction>(
+    `SELECT symbol, name, day, action, amount FROM actions ORDER BY day, symbol LIMIT ${MAX_TODAY_ROWS}`,
+    'r.day, r.symbol, r.action',
+  ),
+  counts: rowOf<{ readonly results: number; readonly actions: number }>(
+    'SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions',
+  ),
+}
+
+/** What one looks at in the morning besides the market: results of the last days, and the actions of the days to come. */
+export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
+  const facts = await readRunFacts(folder)
+  const { answer, damage, problem } = await readAnswer(folder, TODAY_PARTS, { with: TODAY_WITH })
+  const { results = [], actions = [], counts = { results: 0, actions: 0 } } = answer
+  const [broken] = damage.values()
+  const about = (stream: string) => {
+    const missing = findMissingFile(folder, stream)
+    const lost = missing === undefined ? undefined : `${missing} is missing`
+    return describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? broken ?? lost }))
+  }
+  return {
+    results: { about: about('fundamental-data'), rows: results, total: counts.results },
+    actions: { about: about('corporate-actions'), rows: actions, total: counts.actions },
+  }
+}
+
+/** How far back the notes of a stock go. */
+const NOTE_DAYS = 2
+const MAX_STOCK_NOTES = 4
+export const MAX_OWN_STOCKS = 200
+
+/** The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are named. */
+export const readOwnStocks = async (folder: MarketFolder, text: string): Promise<OwnStocksAnswer> => {
+  const symbols = [...new Set(text.split(',').map((one) => one.trim().toUpperCase()))].filter(Boolean).slice(0, MAX_OWN_STOCKS)
+  if (symbols.length === 0) return { rows: [], unknown: [] }
+  const list = symbols.map(quoteText).join(', ')
+  const stocks = listOf<OwnStock>(
+    `SELECT symbol, name, price_day AS day, close_inr AS close, change_pct AS "changePct", rvol AS "volumeTimes", circuit, asm_stage AS asm, gsm_stage AS gsm,
+      if(band_before_pct IS NULL, NULL, band) AS band, notes, list_position([${list}], symbol) AS place FROM screener LEFT JOIN (
+        SELECT symbol, list({ day: day, kind: kind, title: title } ORDER BY day DESC, happened_at DESC)[:${MAX_STOCK_NOTES}] AS notes FROM events
+        WHERE symbol IN (${list}) AND day BETWEEN ${RUN_OR_LAST_DAY} - ${NOTE_DAYS} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} GROUP BY symbol
+      ) AS e USING (symbol) WHERE symbol IN (${list})`,
+    'r.place',
+  )
+  const { answer, problem } = await readAnswer(folder, { stocks })
+  const rows = answer.stocks ?? []
+  return omitUndefined({
+    rows,
+    unknown: problem === undefined ? symbols.filter((one) => !rows.some(({ symbol }) => symbol === one)) : [],
+    problem,
+  })
+}
+
+/** What standing queries found in the newest session, or in that of a day. */
+export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
+  (await readSignals(root, { since: 'newest', until })).map((signal) => ({
+    ...{ day: signal.day, rule: signal.rule, subject: signal.subject, text: describeSignal(signal) },
+  }))

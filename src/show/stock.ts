@@ -1,18 +1,152 @@
 import { join } from 'node:path'
+import { ACTION_FILES } from '../market/price-actions.js'
 import { StorageError } from '../model/errors.js'
-import { omitUndefined } from '../model/row.js'
+import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { readStateDocument } from '../storage/file-system.js'
 import { compareWithBaseline, readBaseline } from '../verify/life-of-findings.js'
-import { ACTION_FILES, readKnownActions } from '../verify/price-moves.js'
+import { readKnownActions } from '../verify/price-moves.js'
 import { checkSeries } from '../verify/series-checks.js'
-import type { About, CandlesAnswer, IndexAnswer, PriceFacts, StockAnswer, StockFindings } from './answers.js'
+import type {
+  About,
+  CandlesAnswer,
+  Holding,
+  IndexAnswer,
+  PriceFacts,
+  Quarter,
+  StockAnswer,
+  StockEvent,
+  StockFacts,
+  StockFindings,
+} from './answers.js'
 import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
-import type { MarketFolder } from './folder.js'
+import type { DataSource, MarketFolder } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
-import { EVENT_STREAMS, findBandChange, LIST_STREAMS, PRICE, readStockTables, toStockEvents } from './stock-tables.js'
 import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
+
+interface FactsRow extends Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> {
+  readonly price: Omit<PriceFacts, 'about'>
+  readonly asm?: string
+  readonly gsm?: string
+}
+
+interface EventRow {
+  readonly day: string
+  readonly time?: string
+  readonly kind: string
+  readonly title: string
+  readonly detail?: string
+  readonly value?: number
+  readonly unit?: string
+  readonly url?: string
+  readonly summary?: string
+}
+
+interface StockDeal {
+  readonly day: string
+  readonly client: string
+  readonly side: string
+  readonly kind: string
+  readonly quantity: number
+  readonly price: number
+  readonly value: number
+}
+
+/** The streams whose tables are shown beside the prices, and these tables. */
+export const EVENT_STREAMS = {
+  ...{ 'company-filings': 'filings', 'market-news': 'news', 'corporate-actions': 'corporate_actions' },
+  ...{ 'bulk-block-deals': 'deals', 'new-announcements': 'announcements' },
+} as const
+const LIST_STREAMS = {
+  ...{ 'surveillance-lists': 'surveillance', 'complete-price-bands': 'bands' },
+  ...{ 'circuit-stocks': 'circuits', 'listing-dates': 'listing_dates' },
+} as const
+
+/** The columns of the views `screener` and `index_prices` that a price line has. */
+const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
+  returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
+
+/** Reads what the tables say about a stock; its own files only. `filled`: whether the table of a stream has rows. */
+const readStockTables = (source: DataSource, { symbol, isin }: { readonly symbol: string; readonly isin: string }) => {
+  const own = `WHERE isin = ${quoteText(isin)}`
+  const filled = Object.entries({ ...EVENT_STREAMS, ...LIST_STREAMS }).map(([stream, table]) => `EXISTS (FROM ${table}) AS "${stream}"`)
+  return readAnswer(
+    source,
+    {
+      facts:
+        rowOf<FactsRow>(`SELECT ${PRICE_LINE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
+        market_cap_cr AS "marketCapCr", pe_ttm AS "peTtm", pe, roe_pct AS "roePct", roce_pct AS "rocePct", dividend_yield_pct AS "dividendYieldPct", band,
+        asm_stage AS asm, gsm_stage AS gsm, circuit,
+        (SELECT any_value({ price: price, changePct: change_percent }) FROM circuits WHERE symbol = ${quoteText(symbol)} AND side = circuit) AS "atLimit"
+        FROM screener ${own} AND symbol = ${quoteText(symbol)}`),
+      events: listOf<EventRow>(
+        `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, detail, value, unit, url, summary FROM events ${own} AND kind <> 'deal'`,
+        'r.day DESC, r.time DESC',
+      ),
+      deals: listOf<StockDeal>(
+        `SELECT day, client, side, kind, quantity, price_inr AS price, net_value_cr AS value FROM deals_valued ${own}`,
+        'r.day DESC',
+      ),
+      // Consolidated ones, or standalone ones if there are no others; newest first.
+      quarters: listOf<Quarter & { readonly basis: 'consolidated' | 'standalone' }>(
+        `SELECT basis, place, quarter, day, sales_cr AS "salesCr", net_profit_cr AS "profitCr", opm_pct AS "marginPct", eps_inr AS eps, sales_yoy_pct AS "salesGrowthPct",
+          net_profit_yoy_pct AS "profitGrowthPct" FROM quarters ${own} QUALIFY basis = min(basis) OVER ()`,
+        'r.place',
+      ),
+      shareholding: listOf<Holding>(
+        `SELECT place, day, promoter_pct AS "promoterPct", fii_pct AS "fiiPct", dii_pct AS "diiPct", public_pct AS "publicPct" FROM shareholding ${own}`,
+        'r.place',
+      ),
+      filled: rowOf<Readonly<Record<string, boolean>>>(`SELECT ${filled.join(', ')}`),
+    },
+    { symbol },
+  )
+}
+
+/** The events of the page, newest first: corporate actions may lie ahead. */
+const toStockEvents = (events: readonly EventRow[] = [], deals: readonly StockDeal[] = []): readonly StockEvent[] => {
+  const all = [...events.flatMap(toStockEvent), ...deals.map(toDeal)]
+  const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
+  return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
+}
+
+const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summary }: EventRow): readonly StockEvent[] => {
+  const event = { day, time, title, detail }
+  switch (kind) {
+    case 'filing':
+      return [omitUndefined({ ...event, kind, mark: 'F', detail: detail === title ? undefined : detail, url: toLink(url) } as const)]
+    case 'news':
+      return [omitUndefined({ ...event, kind, mark: 'N', detail: summary || undefined, sentiment: detail?.toLowerCase() } as const)]
+    case 'announcement':
+      return [omitUndefined({ ...event, kind, mark: 'A' } as const)]
+    case 'corporate action': {
+      const mark = /dividend/.test(title) ? 'D' : /split|bonus|right/.test(title) ? 'S' : 'A'
+      const terms = unit === 'rupees a share' ? `₹ ${value} a share` : detail === 'NA' ? undefined : detail
+      return [omitUndefined({ day, kind: 'action', mark, title: title.slice(0, 1).toUpperCase() + title.slice(1), detail: terms } as const)]
+    }
+    default:
+      return []
+  }
+}
+
+/** Only addresses of the web; a text of the provider must not become a script. */
+export const toLink = (url: unknown): string | undefined => (/^https?:\/\//i.test(readText(url)) ? readText(url) : undefined)
+
+const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal): StockEvent => {
+  const terms = `${quantity.toLocaleString('en-IN')} at ₹ ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`
+  return {
+    ...({ day, kind: 'deal', mark: 'B', detail: `${kind.toLowerCase()} deal`, valueCr: value } as const),
+    title: `${client} ${side === 'S' ? 'sold' : 'bought'} ${terms}`,
+  }
+}
+
+/** `from 10 % to no band`: the change of the price band on the day of the run. */
+const findBandChange = (events: readonly EventRow[] = []): string | undefined =>
+  events
+    .find(({ kind }) => kind === 'price band')
+    ?.title.toLowerCase()
+    .replace(/[\d.]+/g, '$& %')
 
 /** The stock of a symbol, also of one that it had earlier; undefined without one. */
 const findStock = async (folder: MarketFolder, symbol: string) => {
@@ -43,7 +177,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
-      bandChange: findBandChange(answer),
+      bandChange: findBandChange(answer.events),
       surveillance: [...(asm === undefined ? [] : [`ASM: ${asm}`]), ...(gsm === undefined ? [] : [`GSM: ${gsm}`])],
       listDay: describe('circuit-stocks', 'circuits').day,
       problems: [...new Set(problems)],
@@ -56,7 +190,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
             .flatMap((one) => (one.problem === undefined ? [] : [[one.problem, one]])),
         ).values(),
       ],
-      rows: toStockEvents(answer),
+      rows: toStockEvents(answer.events, answer.deals),
     },
     quarters: omitUndefined({ about, basis: quarters[0]?.basis, rows: quarters }),
     shareholding: { about, rows: shareholding },
@@ -75,7 +209,7 @@ export const readCandles = async (folder: MarketFolder, symbol: string, wishes: 
   const shown = await readShownCandles(folder, found.file)
   const stock = found.item.key
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
-  const { answer, problem } = await readAnswer<{ factors: Factors }>(folder, { factors: listOf(rows, 'r.until') }, { symbol: stock })
+  const { answer, problem } = await readAnswer(folder, { factors: listOf<Factors[number]>(rows, 'r.until') }, { symbol: stock })
   const cleaned =
     problem === undefined ? shown.cleaned : [...shown.cleaned, 'prices are as stored, because they cannot be adjusted without DuckDB']
   const about = describeAbout(await readRunFacts(folder), 'all-ohlcv', { isMissing: shown.raw.length === 0 })
@@ -96,8 +230,8 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   const found = await findIndex(folder, key)
   if (found === undefined) return undefined
   const { item, about } = found
-  const row = `SELECT ${PRICE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
-  const { answer, problem } = await readAnswer<{ facts: { price: Partial<PriceFacts> } }>(folder, { facts: rowOf(row) })
+  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
+  const { answer, problem } = await readAnswer(folder, { facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row) })
   return omitUndefined({
     ...{ key, symbol: item.key, name: nameIndex(item) },
     price: toPrice(answer.facts?.price, about),
@@ -121,7 +255,7 @@ interface FoundFile {
 
 /** What `verify` finds in the candles of one stock. Checks that compare with other stocks need the whole market, and are left out. */
 const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
-  const known = await readPriceActions(folder)
+  const known = await readActionLists(folder)
   const actions = known.bySymbol.get(symbol) ?? []
   const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
   const accepted = await tellUnreadable(readBaseline(folder.root))
@@ -137,7 +271,7 @@ const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown
 }
 
 /** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
-const readPriceActions = ({ root, remember }: MarketFolder) =>
+const readActionLists = ({ root, remember }: MarketFolder) =>
   remember('price actions', ACTION_FILES, async () => {
     const lists = await Promise.all(ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))))
     return { bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])), problems: lists.flatMap(({ problems }) => problems) }

@@ -4,19 +4,13 @@ import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 import { readFormerSymbols } from '../tables/former-symbols.js'
-import { type MarketFolder, readList, type StoredList } from './folder.js'
+import type { NamedInstrument } from './answers.js'
+import { type MarketFolder, readStoredList, type StoredList } from './folder.js'
 
-export interface StockNames {
-  readonly items: readonly Item<Stock>[]
-  /** The stock of a symbol, also of an earlier one. */
-  readonly find: (symbol: string) => Item<Stock> | undefined
-  readonly former: ReadonlyMap<string, Item<Stock>>
-}
-
-/** Reads the master list, and what is known of former symbols. */
-export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
+/** Reads the master list, and what is known of former symbols. `find`: the stock of a symbol, also of an earlier one. */
+export const readStockNames = (folder: MarketFolder) =>
   folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
-    const items = toStockItems((await readStoredStocks(folder)).rows)
+    const items = toStockItems((await readListedStocks(folder)).rows)
     const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
     const byIsin = new Map(items.toReversed().map((item) => [item.value.ISIN, item]))
     const former = new Map(
@@ -25,11 +19,11 @@ export const readStockNames = (folder: MarketFolder): Promise<StockNames> =>
         return item === undefined ? [] : [[symbol, item] as const]
       }),
     )
-    return { items, former, find: (symbol) => bySymbol.get(symbol) ?? former.get(symbol) }
+    return { items, former, find: (symbol: string) => bySymbol.get(symbol) ?? former.get(symbol) }
   })
 
-const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
-  readList(folder, MASTER_MAP, (rows) =>
+const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
+  readStoredList(folder, MASTER_MAP, (rows) =>
     rows.flatMap(({ Symbol: symbol, ISIN, Name, Sid, FnoFlag }) =>
       typeof symbol === 'string' && typeof ISIN === 'string'
         ? [{ Symbol: symbol, ISIN, Name: readText(Name), Sid: readText(Sid), FnoFlag: Number(FnoFlag) || 0 }]
@@ -37,14 +31,13 @@ const readStoredStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
     ),
   )
 
-/** The stream that lists the indices. */
-export const INDICES = 'all-indices'
+export const INDEX_STREAM = 'all-indices'
 export const INDEX_LIST = 'all_indices_list.json'
 
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {
-  const offers = folder.streams.find(({ name }) => name === INDICES)?.offers
-  return readList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
+  const offers = folder.streams.find(({ name }) => name === INDEX_STREAM)?.offers
+  return readStoredList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
 }
 
 export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')
@@ -64,4 +57,44 @@ export const orderIndices = <T extends { readonly symbol: string; readonly name:
     return Math.min(HEADLINES.length, ...ranks)
   }
   return rows.toSorted((one, other) => rankOf(one) - rankOf(other))
+}
+
+const MAX_FOUND = 20
+
+/** Stocks and indices by symbol, name, ISIN or a symbol that they had earlier: the best matches first. */
+export const search = async (folder: MarketFolder, text: string): Promise<readonly NamedInstrument[]> => {
+  const wanted = text
+    .trim()
+    .toUpperCase()
+    .replace(/^(?:NSE|BSE):|\.(?:NS|BO)$/g, '')
+  if (wanted === '') return []
+  const [names, indices] = await Promise.all([readStockNames(folder), readIndices(folder)])
+  const toStock = ({ key, value: { Name: name, ISIN: isin } }: Item<Stock>): NamedInstrument => {
+    return { kind: 'stock', key, symbol: key, name, isin }
+  }
+  const stocks = names.items.map(toStock)
+  const former = [...names.former].map(([symbol, item]): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
+  const listed = indices.rows.map(
+    (item): NamedInstrument => ({ kind: 'index', key: item.fileName, symbol: item.key, name: nameIndex(item) }),
+  )
+  const ranked = [...stocks, ...listed, ...former].map((one) => ({ one, rank: rankOf(one, wanted) }))
+  const best = ranked.filter(({ rank }) => rank < NONE).toSorted((a, b) => a.rank - b.rank || a.one.symbol.length - b.one.symbol.length)
+  return [...new Map(best.toReversed().map(({ one }) => [`${one.kind} ${one.key}`, one])).values()].toReversed().slice(0, MAX_FOUND)
+}
+
+const NONE = 9
+
+/** An exact symbol goes before the beginning of one, that before the beginning of a name, and that before a part of either. */
+const rankOf = ({ symbol, name, isin = '', oldSymbol }: NamedInstrument, wanted: string): number => {
+  const code = (oldSymbol ?? symbol).toUpperCase()
+  const former = oldSymbol === undefined ? 0 : 0.5
+  if (code === wanted) return former
+  if (isin === wanted) return 1
+  if (code.startsWith(wanted)) return 2 + former
+  if (oldSymbol !== undefined) return NONE
+  const words = name.toUpperCase()
+  if (words.startsWith(wanted)) return 3
+  if (words.includes(` ${wanted}`)) return 4
+  if (wanted.length < 2) return NONE
+  return code.includes(wanted) ? 5 : words.includes(wanted) || isin.startsWith(wanted) ? 6 : NONE
 }

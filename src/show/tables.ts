@@ -7,42 +7,37 @@ import { ROOM } from '../tables/limited-query.js'
 import { readQuery } from '../tables/query.js'
 import type { DataSource } from './folder.js'
 
-/** What statements answer, and why a table could not be read. */
-export interface Answered<Answer> {
-  readonly answer: Partial<Answer>
+/** What could be read, and why the rest could not. */
+interface Readable<Answer> {
+  readonly answer: Answer
   /** Why nothing could be read. */
   readonly problem?: string
   /** The damaged tables, which count as empty, with a sentence each. */
   readonly damage: ReadonlyMap<string, string>
 }
 
-/** Names of stocks, for lists without them. */
-export const NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
+export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
+
+/** SQL whose one value is JSON of this type. */
+type Statement<Json> = string & { readonly json?: Json }
 
 /** The statement of a list: its rows in the order of some columns. */
-export const listOf = (rows: string, order: string): string =>
+export const listOf = <Row>(rows: string, order: string): Statement<readonly Row[]> =>
   `SELECT coalesce(to_json(list(r ORDER BY ${order})), CAST('[]' AS JSON)) FROM (${rows}) AS r`
 
-export const rowOf = (row: string): string => `SELECT to_json(r) FROM (${row}) AS r`
-
-interface AnswerOptions {
-  /** Files of other listed stocks are not read. */
-  readonly symbol?: string
-  /** Common table expressions. */
-  readonly with?: readonly string[]
-}
+export const rowOf = <Row>(row: string): Statement<Row> => `SELECT to_json(r) FROM (${row}) AS r`
 
 /**
- * Answers several statements at once, each of which has one JSON value. Fields without a value are absent. Damaged files are left out; without
- * DuckDB there is no answer but the reason.
+ * Answers several statements at once, each of which has one JSON value; `with` are common table expressions. Fields without a value are absent.
+ * Damaged files are left out, and with `symbol` those of other stocks; without DuckDB there is no answer but the reason.
  */
-export const readAnswer = async <Answer>(
+export const readAnswer = async <Answer extends object>(
   { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
-  parts: Readonly<Record<keyof Answer & string, string>>,
-  { symbol, with: common = [] }: AnswerOptions = {},
-): Promise<Answered<Answer>> => {
+  parts: { readonly [Name in keyof Answer]: Statement<Answer[Name]> },
+  { symbol, with: common = [] }: { readonly symbol?: string; readonly with?: readonly string[] } = {},
+): Promise<Readable<Partial<Answer>>> => {
   const tables = listTables(streams)
-  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries<string>(parts)
+  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries(parts)
     .map(([name, part]) => `'${name}', (${part})`)
     .join(', ')})`
   const read = (without: ReadonlySet<string>) =>
@@ -55,13 +50,13 @@ export const readUndamaged = async <Answer>(
   { root, tables, symbol }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
   read: (without: ReadonlySet<string>) => Promise<Answer>,
   nothing: Answer,
-): Promise<Omit<Answered<unknown>, 'answer'> & { readonly answer: Answer }> => {
+): Promise<Readable<Answer>> => {
   const damage = new Map<string, string>()
   for (;;) {
     try {
       return { answer: await read(new Set(damage.keys())), damage }
     } catch (error) {
-      if (error instanceof CollectError && MISSING.includes(error.code)) {
+      if (error instanceof CollectError && UNANSWERABLE.includes(error.code)) {
         const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
         return { answer: nothing, damage, problem }
       }
@@ -72,7 +67,7 @@ export const readUndamaged = async <Answer>(
   }
 }
 
-const MISSING: readonly unknown[] = ['missing-package', 'no-outputs']
+const UNANSWERABLE: readonly unknown[] = ['missing-package', 'no-outputs']
 
 /** The table and the path of the file that an error names. */
 const findNamedFile = async (message: string, folder: TableFolder, tables: readonly Table[]) => {

@@ -1,23 +1,92 @@
 import { listTables } from '../engine/define-stream.js'
 import { omitUndefined } from '../model/row.js'
+import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type { ListTable } from './answers.js'
-import { isUpToRun } from './feed.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { findStockList, type WholeList } from './stock-lists.js'
+import { isUpToRun, RESULT_DAYS } from './market.js'
 import { readIndices, readSid } from './stocks.js'
-import { NAMES, readUndamaged } from './tables.js'
-import { RESULT_DAYS } from './today.js'
+import { readUndamaged, STOCK_NAMES } from './tables.js'
 
-/** The names of stocks, for lists without them. */
-const NAMED = `LEFT JOIN ${NAMES} AS m USING (symbol)`
-/** The days of a list of documents. */
-const DAYS = 7
+/** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
+export interface ListDefinition {
+  readonly title: string
+  readonly about: string
+  readonly facets: readonly string[]
+  /** The streams that it is made of. */
+  readonly streams: readonly string[]
+  readonly sql: string
+}
+
+/** Against the row after, which is the period before; NULL after a loss. */
+const growthOfRow = (column: string): string =>
+  `100 * (${column} / if(lead(${column}) OVER (ORDER BY place) > 0, lead(${column}) OVER (ORDER BY place), NULL) - 1)`
+const item = (name: string): string => `max(value) FILTER (item = '${name}')`
+
+/** What is known of one stock, `{own}` being the condition of its rows. */
+const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
+  quarters: {
+    ...{ title: 'Quarters', facets: [], streams: ['fundamental-data'] },
+    about: 'Results by quarter against the year and the quarter before',
+    sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, ${growthOfRow('sales_cr')} AS sales_qoq_pct, net_profit_cr, net_profit_yoy_pct,
+      ${growthOfRow('net_profit_cr')} AS net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
+      FROM (SELECT * FROM quarters WHERE {own} QUALIFY basis = min(basis) OVER ()) ORDER BY place`,
+  },
+  years: {
+    ...{ title: 'Years', about: 'Results and balance sheet by year', facets: [], streams: ['fundamental-data'] },
+    sql: `SELECT year, y.day, sales_cr, ${growthOfRow('sales_cr')} AS sales_yoy_pct, net_profit_cr, ${growthOfRow('net_profit_cr')} AS net_profit_yoy_pct, opm_pct, eps_inr,
+      total_assets_cr, total_equity_cr, basis FROM (
+        SELECT basis, place, year, day, ${item('sales')} AS sales_cr, ${item('net_profit')} AS net_profit_cr, ${item('opm')} AS opm_pct, ${item('eps')} AS eps_inr
+        FROM years WHERE {own} GROUP BY basis, place, year, day QUALIFY basis = min(basis) OVER ()
+      ) AS y LEFT JOIN (
+        SELECT basis, day, ${item('total_assets')} AS total_assets_cr, ${item('total_equity')} AS total_equity_cr FROM balance_sheet WHERE {own} GROUP BY basis, day
+      ) AS b USING (basis, day) ORDER BY place`,
+  },
+  holders: {
+    ...{ title: 'Shareholding', about: 'Who held the shares by quarter, percent', facets: [], streams: ['fundamental-data'] },
+    sql: `SELECT day AS quarter_to, promoter_pct, promoter_pct - lead(promoter_pct) OVER (ORDER BY place) AS promoter_change_pp, fii_pct AS foreign_institutions_pct,
+      fii_pct - lead(fii_pct) OVER (ORDER BY place) AS foreign_change_pp, dii_pct AS domestic_institutions_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
+  },
+  documents: {
+    ...{ title: 'Documents', facets: ['kind'], streams: ['company-filings', 'new-announcements', 'market-news', 'corporate-actions'] },
+    about: 'Filings, announcements, news, deals and corporate actions, each once, the newest first',
+    sql: `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, url, detail FROM events
+      WHERE {own} ORDER BY day DESC, happened_at DESC`,
+  },
+  deals: {
+    ...{ title: 'Bulk and block deals', facets: ['side'], streams: ['bulk-block-deals'] },
+    about: 'The deals that the provider lists, the newest first',
+    sql: `SELECT day, kind, if(side = 'B', 'bought', 'sold') AS side, client, quantity, price_inr, value_cr, exchange FROM deals_valued
+      WHERE {own} ORDER BY day DESC, value_cr DESC NULLS LAST`,
+  },
+  peers: {
+    ...{ title: 'Peers', facets: [], streams: ['fundamental-data', 'all-ohlcv'] },
+    about: 'The stocks of the same industry, the largest first',
+    sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct AS month_pct, return_1y_pct AS year_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
+      FROM screener WHERE coalesce(industry, sector) = (SELECT any_value(coalesce(industry, sector)) FROM screener WHERE {own})
+      ORDER BY market_cap_cr DESC NULLS LAST, symbol`,
+  },
+}
+
+/** A list of one stock by `NAME/SYMBOL`; undefined for an unknown one. */
+export const findListOfStock = (name: string): ListDefinition | undefined => {
+  const [, kind = '', symbol = ''] = /^(\w+)\/(.+)$/.exec(name) ?? []
+  const list = Object.hasOwn(STOCK_LISTS, kind) ? STOCK_LISTS[kind] : undefined
+  return (
+    list && {
+      ...list,
+      sql: list.sql.replaceAll('{own}', `isin = (SELECT any_value(isin) FROM master WHERE symbol = ${quoteText(symbol)})`),
+    }
+  )
+}
+
+const NAMED = `LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)`
+const DOCUMENT_DAYS = 7
 
 /** The rows of the last days that have any, up to the day of the run. */
-const newest = (
+const selectNewest = (
   days: number,
   table: string,
   { day, rows }: { readonly day: string; readonly rows: string },
@@ -38,124 +107,98 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
 const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
 
-const LISTS: Readonly<Record<string, WholeList>> = {
+const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   stocks: {
-    title: 'Stocks',
+    ...{ title: 'Stocks', facets: ['universe', 'tags', 'sector', 'board'], streams: ['all-ohlcv'] },
     about: 'Every stock of the market, the most traded first',
-    facets: ['universe', 'tags', 'sector', 'board'],
-    streams: ['all-ohlcv'],
     sql: `SELECT symbol, name, close_inr, change_pct, rvol AS volume_x, turnover_cr,
       100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, ${TAGS} AS tags, sector, return_1m_pct AS month_pct,
       return_1y_pct AS year_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
       FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
   sectors: {
-    title: 'Sectors',
+    ...{ title: 'Sectors', facets: [], streams: ['all-ohlcv'] },
     about: 'The stocks of each sector: how many rose and fell, and what they traded',
-    facets: [],
-    streams: ['all-ohlcv'],
     sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
       count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
       100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_month_pct, sum(turnover_cr) AS turnover_cr
       FROM screener GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
-    title: 'Indices',
+    ...{ title: 'Indices', facets: ['price_day'], streams: ['indices-ohlcv'] },
     about: 'Every index with candles, in points',
-    facets: ['price_day'],
-    streams: ['indices-ohlcv'],
     sql: `SELECT name, sid AS path, symbol AS index, price_day, close_inr AS close, change_pct, return_1w_pct, return_1m_pct, return_3m_pct, return_1y_pct, from_high_52w_pct,
       from_low_52w_pct FROM index_prices ORDER BY name`,
   },
   circuits: {
-    title: 'At their price limit',
+    ...{ title: 'At their price limit', facets: ['side', 'band'], streams: ['circuit-stocks'] },
     about: 'Stocks at the upper or the lower limit of their price band',
-    facets: ['side', 'band'],
-    streams: ['circuit-stocks'],
     sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, b.band, c.volume FROM circuits AS c
       LEFT JOIN (SELECT symbol, any_value(band) AS band FROM bands GROUP BY symbol) AS b USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
   },
   surveillance: {
-    title: 'Surveillance',
+    ...{ title: 'Surveillance', facets: ['list', 'stage'], streams: ['surveillance-lists'] },
     about: 'Stocks that the exchange watches: additional (ASM) and graded (GSM) measures',
-    facets: ['list', 'stage'],
-    streams: ['surveillance-lists'],
     sql: 'SELECT symbol, name, list, stage, isin FROM surveillance ORDER BY symbol, list',
   },
   bands: {
-    title: 'Price bands',
+    ...{ title: 'Price bands', facets: ['band', 'series'], streams: ['complete-price-bands'] },
     about: 'The price band of every stock',
-    facets: ['band', 'series'],
-    streams: ['complete-price-bands'],
     sql: 'SELECT symbol, name, series, band, remarks FROM bands ORDER BY symbol, series',
   },
   deals: {
-    title: 'Bulk and block deals',
+    ...{ title: 'Bulk and block deals', facets: ['day', 'kind', 'side', 'exchange'], streams: ['bulk-block-deals'] },
     about: 'The deals of the days that the provider lists, the newest and largest first',
-    facets: ['day', 'kind', 'side', 'exchange'],
-    streams: ['bulk-block-deals'],
     sql: `SELECT d.symbol, m.name, d.day, d.kind, if(d.side = 'B', 'bought', 'sold') AS side, d.client, d.quantity, d.price_inr, d.value_cr, d.exchange
       FROM deals_valued AS d ${NAMED} ORDER BY d.day DESC, d.value_cr DESC NULLS LAST`,
   },
   filings: {
-    title: 'Filings',
+    ...{ title: 'Filings', facets: ['day', 'descriptor'], streams: ['company-filings'] },
     about: 'The filings of the last seven days that have some, each document once, the newest first',
-    facets: ['day', 'descriptor'],
-    streams: ['company-filings'],
-    sql: `${newest(DAYS, 'filings_unique', { day: 'day', rows: 'symbol, name, day, filed_at, caption, descriptor, category, url' })} ORDER BY filed_at DESC, symbol`,
+    sql: `${selectNewest(DOCUMENT_DAYS, 'filings_unique', { day: 'day', rows: 'symbol, name, day, filed_at, caption, descriptor, category, url' })} ORDER BY filed_at DESC, symbol`,
   },
   news: {
-    title: 'News',
+    ...{ title: 'News', facets: ['sentiment', 'source'], streams: ['market-news'] },
     about: 'The news of the newest day, the newest first',
-    facets: ['sentiment', 'source'],
-    streams: ['market-news'],
-    sql: `${newest(1, 'news_unique', { day: 'day', rows: 'symbol, m.name, published_at, title, lower(sentiment) AS sentiment, source' })} ORDER BY published_at DESC, symbol`,
+    sql: `${selectNewest(1, 'news_unique', { day: 'day', rows: 'symbol, m.name, published_at, title, lower(sentiment) AS sentiment, source' })} ORDER BY published_at DESC, symbol`,
   },
   announcements: {
-    title: 'Announcements',
+    ...{ title: 'Announcements', facets: ['day', 'kind'], streams: ['new-announcements'] },
     about: 'The announcements of the last seven days that have some, the newest first',
-    facets: ['day', 'kind'],
-    streams: ['new-announcements'],
-    sql: `${newest(DAYS, 'announcements', { day: 'CAST(announced_at AS DATE)', rows: 'symbol, m.name, CAST(announced_at AS DATE) AS day, announced_at, kind, event' })} ORDER BY announced_at DESC, symbol`,
+    sql: `${selectNewest(DOCUMENT_DAYS, 'announcements', { day: 'CAST(announced_at AS DATE)', rows: 'symbol, m.name, CAST(announced_at AS DATE) AS day, announced_at, kind, event' })} ORDER BY announced_at DESC, symbol`,
   },
   actions: {
-    title: 'Corporate actions to come',
+    ...{ title: 'Corporate actions to come', facets: ['action', 'ex_date'], streams: ['corporate-actions'] },
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
-    facets: ['action', 'ex_date'],
-    streams: ['corporate-actions'],
     sql: `SELECT DISTINCT symbol, m.name, ex_date, lower(action) AS action, amount, note, record_date FROM corporate_actions ${NAMED}
       WHERE ex_date >= ${RUN_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
-    title: 'Results',
+    ...{ title: 'Results', facets: ['results_day', 'results_quarter', 'sector'], streams: ['company-filings'] },
     about:
       'Results of the last days, the newest first, with the growth against the year and the quarter before; without figures while the provider still has the quarter before',
-    facets: ['results_day', 'results_quarter', 'sector'],
-    streams: ['company-filings'],
     sql: `SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_quarter, ${figures('if(figures_are_of_results = 1, ', ', NULL)')},
       results_day_return_pct AS price_that_day_pct, sector FROM screener
       WHERE CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS} ORDER BY results_at DESC, symbol`,
   },
   quarters: {
-    title: 'Newest quarters',
+    ...{ title: 'Newest quarters', facets: ['quarter', 'sector'], streams: ['fundamental-data'] },
     about: 'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
-    facets: ['quarter', 'sector'],
-    streams: ['fundamental-data'],
     sql: `SELECT symbol, name, quarter, ${figures('', '')}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
   },
 }
 
-export const LIST_NAMES = Object.keys(LISTS)
+export const LIST_NAMES = Object.keys(MARKET_LISTS)
 
-const MAX_ROWS = 20_000
-const TIME_LIMIT_MS = 60_000
+const MAX_LIST_ROWS = 20_000
+const LIST_TIME_MS = 60_000
 
 /**
  * Reads a whole list, or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
  * @throws UsageError if no record answers for the day
  */
 export const readWholeList = async (folder: MarketFolder, name: string): Promise<ListTable | undefined> => {
-  const list = Object.hasOwn(LISTS, name) ? LISTS[name] : findStockList(name)
+  const list = Object.hasOwn(MARKET_LISTS, name) ? MARKET_LISTS[name] : findListOfStock(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: raw, streams: own, ...about } = list
@@ -164,7 +207,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   // A statement over tables alone has no variables.
   const known = listTables(streams).some(({ name: table }) => table === 'index_spells') ? raw : raw.replace(MEMBERS, NO_MEMBERS)
   const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
-  const limits = { rows: MAX_ROWS, timeMs: TIME_LIMIT_MS }
+  const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
   const { answer, damage, problem } = await readUndamaged({ root, tables: listTables(streams) }, read, {

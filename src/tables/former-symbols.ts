@@ -15,10 +15,7 @@ import { FORMER_VIEW } from './views/symbols.js'
 import type { View } from './views/view.js'
 
 /** A symbol and the ISIN that it means. */
-export interface SymbolIsin {
-  readonly symbol: string
-  readonly isin: string
-}
+export type SymbolIsin = Readonly<Record<'symbol' | 'isin', string>>
 
 /** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
 export const readRecordedSymbols = async (
@@ -34,7 +31,6 @@ export const readRecordedSymbols = async (
   return (await connection.runAndReadAll(rows)).getRows().map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
 }
 
-/** The SQL of symbols with their ISINs. */
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
   `CAST([${symbols.map(({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`).join(', ')}] AS STRUCT(symbol VARCHAR, isin VARCHAR)[])`
 

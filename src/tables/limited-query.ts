@@ -3,9 +3,8 @@ import type { DuckDBResult } from '@duckdb/node-api'
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { Day } from '../model/trading-day.js'
-import { toQueryError } from '../storage/duckdb.js'
-import { runQuery } from './query.js'
-import { type ColumnFacts, cellText, describeResultColumns } from './result-values.js'
+import { type QueryResult, readQuery } from './query.js'
+import { describeResultColumns, type ResultColumn, valueToText } from './result-values.js'
 import { resolveQuery } from './saved-queries.js'
 
 /** A statement of somebody who may ask for too much: a page, or an agent. */
@@ -27,7 +26,7 @@ export interface QueryLimits {
 }
 
 export interface LimitedResult {
-  readonly columns: readonly ColumnFacts[]
+  readonly columns: readonly ResultColumn[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limits permit. */
@@ -66,15 +65,11 @@ const runToEnd = async (
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
   const source = { out: root, tables: listTables(streams), room: ROOM, asOf, ...(without === undefined ? {} : { without }) }
-  const { result, usedDay, answers, warnings, close } = await runQuery(await resolveQuery(sql, root), source, onBegin)
-  try {
+  const read = async ({ result, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
     const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }
-    return { ...(await collect(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
-  } catch (error) {
-    throw toQueryError(error)
-  } finally {
-    close()
+    return { ...(await collectRows(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   }
+  return readQuery(await resolveQuery(sql, root), source, read, onBegin)
 }
 
 const REPEAT_MS = 50
@@ -111,7 +106,7 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
 }
 
 /** Decodes row by row, so that no more is in memory than the limits permit. */
-const collect = async (
+const collectRows = async (
   result: DuckDBResult,
   { rows: limit, characters = Number.POSITIVE_INFINITY }: QueryLimits,
 ): Promise<Pick<LimitedResult, 'columns' | 'rows' | 'isCut'>> => {
@@ -121,7 +116,7 @@ const collect = async (
   for await (const chunk of result) {
     for (let index = 0; index < chunk.rowCount; index++) {
       if (rows.length === limit) return { columns, rows, isCut: true }
-      const row = chunk.getRowValues(index).map((value, place) => cellText(value, columns[place]?.isJson) ?? null)
+      const row = chunk.getRowValues(index).map((value, place) => valueToText(value, columns[place]?.isJson) ?? null)
       for (const cell of row) room -= cell?.length ?? 0
       if (room < 0) return { columns, rows, isCut: true }
       rows.push(row)

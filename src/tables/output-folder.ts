@@ -24,7 +24,6 @@ export const checkFolder = async (root: string): Promise<void> => {
 /** The report of the last run in a folder, from the log of runs while it is damaged; undefined without one. */
 export const readReport = async (root: string): Promise<RunReport | undefined> => (await readRunRecords(root)).report
 
-/** The day of the last run. */
 export const readRunDay = async (root: string): Promise<Day | undefined> => {
   const report = await readReport(root)
   return report && toDay(Date.parse(report.asOf))

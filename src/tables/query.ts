@@ -14,7 +14,6 @@ import { describeResultColumns } from './result-values.js'
 import { checkStatement } from './statement.js'
 import { listViews } from './views/index.js'
 
-/** What is queried. */
 export interface Source {
   readonly out: string
   readonly tables: readonly Table[]
@@ -30,7 +29,6 @@ export interface Source {
   readonly without?: ReadonlySet<string>
 }
 
-/** A running statement. */
 export interface QueryResult {
   readonly result: DuckDBResult
   /** The recorded day that answers a query as of a day, if a table needed one. */
@@ -83,8 +81,13 @@ export const runQuery = async (
 }
 
 /** Runs a statement and closes the database once `read` has read its rows. @throws as `runQuery` does */
-export const readQuery = async <T>(sql: string, source: Source, read: (query: QueryResult) => Promise<T>): Promise<T> => {
-  const query = await runQuery(sql, source)
+export const readQuery = async <T>(
+  sql: string,
+  source: Source,
+  read: (query: QueryResult) => Promise<T>,
+  onBegin?: Parameters<typeof runQuery>[2],
+): Promise<T> => {
+  const query = await runQuery(sql, source, onBegin)
   try {
     return await read(query)
   } catch (error) {

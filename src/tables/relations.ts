@@ -27,7 +27,6 @@ export interface Relations {
   readonly files: readonly string[]
   /** The files of the lake among them, by table. */
   readonly stored: ReadonlyMap<string, LakeTable>
-  /** The tables without files. */
   readonly empty: ReadonlySet<string>
   /** The recorded day that is used. */
   readonly usedDay?: Day

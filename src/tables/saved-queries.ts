@@ -13,7 +13,7 @@ import { listViews } from './views/index.js'
 import { type NamedQuery, workedQueries } from './worked-queries.js'
 
 /** Letters, digits and dashes: no statement of SQL is one such word. */
-const NAME = /^[a-z][a-z0-9-]{0,49}$/
+const QUERY_NAME = /^[a-z][a-z0-9-]{0,49}$/
 
 /**
  * The statement that a text means: a saved query or a worked one if it is a name, else the text itself. A saved query goes before a worked
@@ -23,7 +23,7 @@ const NAME = /^[a-z][a-z0-9-]{0,49}$/
  */
 export const resolveQuery = async (text: string, out: string, others: readonly NamedQuery[] = []): Promise<string> => {
   const name = text.trim()
-  if (!NAME.test(name)) return text
+  if (!QUERY_NAME.test(name)) return text
   const all = [...(await listSavedQueries(out)), ...workedQueries, ...others]
   const found = all.find((one) => one.name === name)
   if (found !== undefined) return found.sql
@@ -40,16 +40,14 @@ export const listSavedQueries = async (out: string): Promise<readonly NamedQuery
   )
 }
 
-export interface QueryToSave {
-  readonly name: string
-  readonly sql: string
+interface QueryToSave extends Omit<NamedQuery, 'about'> {
   readonly out: string
   readonly streams: readonly StreamDefinition[]
 }
 
 /** Saves a query in the state of a folder; replaces one of the same name. @throws UsageError for a wrong name or statement */
 export const saveQuery = async ({ name, sql, out, streams }: QueryToSave): Promise<void> => {
-  if (!NAME.test(name))
+  if (!QUERY_NAME.test(name))
     throw new UsageError(`invalid name ${JSON.stringify(name)}; use small letters, digits and dashes, such as my-screen`)
   const { root } = await openFolder(out)
   const { connection, close } = await openDuckDb()

@@ -5,18 +5,9 @@ import type { Columned } from '../model/table.js'
 import { HISTORY_SCHEMA } from './history/as-of.js'
 import { isView } from './views/index.js'
 
-export interface Statement {
-  readonly sql: string
-  /** The tables that it may use, with the columns that it may use. */
-  readonly tables: readonly Columned[]
-  readonly used: readonly Columned[]
-  /** Whether the tables are there to be listed. */
-  readonly isListing: boolean
-}
-
 const EXPLAIN = /^(?:\s+|--[^\n]*\n|\/\*[^*]*\*\/)*(explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?)/i
 const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g
-const MISSING = 'the statement is missing; write one, such as SELECT * FROM master'
+const NO_STATEMENT = 'the statement is missing; write one, such as SELECT * FROM master'
 const HINT = 'query reads only the tables of the folder; SHOW TABLES lists them'
 
 /**
@@ -30,26 +21,32 @@ const TABLE_FUNCTIONS = [
 
 /**
  * Permits one statement that DuckDB can serialize, which is a SELECT (also FROM, VALUES, DESCRIBE, SUMMARIZE and SHOW), or EXPLAIN of one,
- * and only tables and functions that stay inside the database. Does not run it.
+ * and only tables and functions that stay inside the database. Does not run it. `tables` are those that it may use, with the columns that it may
+ * use; with `isListing` they are there to be listed.
  *
  * @throws UsageError for any other statement
  */
-export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]): Promise<Statement> => {
+export const checkStatement = async (connection: DuckDBConnection, sql: string, all: readonly Columned[]) => {
   const explain = EXPLAIN.exec(sql)
   const query = explain ? sql.slice(explain[0].length) : sql
-  if (query.replace(COMMENTS, '').trim() === '') throw new UsageError(MISSING)
+  if (query.replace(COMMENTS, '').trim() === '') throw new UsageError(NO_STATEMENT)
   const result = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [query])
   const { tree, names } = parseTree(String(result.getRows()[0]?.[0]))
-  if (tree.error === true) throw await createRefusal(connection, query, tree)
+  if (tree.error === true) throw await explainRefusal(connection, query, tree)
   const { length: count } = tree.statements as readonly unknown[]
-  if (count === 0) throw new UsageError(MISSING)
+  if (count === 0) throw new UsageError(NO_STATEMENT)
   if (count > 1) throw new UsageError(`query takes one statement, not ${count}`)
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.includes(name))
   if (wrong !== undefined) throw new UsageError(`${wrong}() is not permitted: ${HINT}`)
   const tables = all.filter(({ name }) => names.tables.includes(name))
   const unknown = names.tables.filter((name) => !names.common.includes(name) && !tables.some((table) => table.name === name))
   const file = unknown.find((name) => /\W/.test(name))
-  if (file !== undefined) throw new UsageError(`${file} is not a table: ${file.startsWith(RECORDED) ? nameRecorded(all) : HINT}`)
+  if (file !== undefined) {
+    const recorded = all.map(({ name }) => name).filter((name) => name.startsWith(RECORDED_PREFIX))
+    throw new UsageError(
+      `${file} is not a table: ${file.startsWith(RECORDED_PREFIX) ? `the recorded lists are ${recorded.join(', ')}` : HINT}`,
+    )
+  }
   // Views of all tables but the days of each are needed to list them, and for DuckDB's "did you mean".
   const isListing = names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
   return {
@@ -60,10 +57,7 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   }
 }
 
-const RECORDED = 'history.'
-
-const nameRecorded = (all: readonly Columned[]): string =>
-  `the recorded lists are ${all.flatMap(({ name }) => (name.startsWith(RECORDED) ? [name] : [])).join(', ')}`
+const RECORDED_PREFIX = 'history.'
 
 /** A view of many columns is planned with those that the statement may read. */
 const narrowTable = (table: Columned, { words, rows, tables, aliases, isWhole }: Names): Columned => {
@@ -115,7 +109,7 @@ const parseTree = (text: string) => {
 const toTableName = ({ schema_name: schema, table_name: name }: Row): string =>
   `${schema === HISTORY_SCHEMA ? `${HISTORY_SCHEMA}.` : ''}${String(name)}`.toLowerCase()
 
-const createRefusal = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
+const explainRefusal = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
   // DuckDB's parser throws an error with the position.
   if (type === 'parser') await connection.extractStatements(sql)
   const pivotHint = /\bPIVOT\b/i.test(sql) ? '\nPIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''

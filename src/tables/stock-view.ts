@@ -5,25 +5,23 @@ import { quoteText } from '../storage/duckdb.js'
 import { checkFolder, readStocks, selectFolderSymbols } from './output-folder.js'
 import { queryRows } from './query.js'
 
-/** Everything that the tables say about one stock. */
+/** Everything that the tables say about one stock; `renamed` if it was named otherwise: `OLD is now NEW`. */
 export interface StockView {
   readonly facts: Row
-  /** Its newest events up to the day of the run, newest first, and those ahead, by kind. */
   readonly events: readonly Row[]
-  /** If it was named otherwise: `OLD is now NEW`. */
   readonly renamed?: string
 }
 
-interface ViewRequest {
-  /** A symbol, an ISIN, a former symbol or the name of the company. */
-  readonly stock: string
-  readonly streams: readonly StreamDefinition[]
-  /** Events of each kind. */
-  readonly limit: number
-}
-
-/** Reads what a folder knows about one stock. @throws UsageError for an unknown one */
-export const readStockView = async (root: string, { stock, streams, limit }: ViewRequest): Promise<StockView> => {
+/**
+ * Reads what a folder knows about one stock, by its symbol, ISIN, former symbol or name, and its newest events up to the day of the run, newest
+ * first, and those ahead: `limit` of each kind.
+ *
+ * @throws UsageError for an unknown one
+ */
+export const readStockView = async (
+  root: string,
+  { stock, streams, limit }: { readonly stock: string; readonly streams: readonly StreamDefinition[]; readonly limit: number },
+): Promise<StockView> => {
   await checkFolder(root)
   const stocks = await readStocks(root)
   const { wanted, wrong } = await selectFolderSymbols(root, { symbols: [stock] }, { stocks })

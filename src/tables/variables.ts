@@ -7,7 +7,7 @@ import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './views/candles.
 import type { View } from './views/view.js'
 
 /** Of two on a day the later one counts. */
-export const listRewritten = ({ records }: History): readonly RewrittenRow[] => {
+export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {
   const all = records.flatMap(({ rewritten = [] }) => rewritten)
   return [...new Map(all.map((row) => [`${row.day} ${row.stream} ${row.item}`, row])).values()]
 }
@@ -31,6 +31,6 @@ export const setVariables = async (connection: DuckDBConnection, views: readonly
   if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
   history.damages.map(describeDamage).forEach(warn)
-  const rows = listRewritten(history).map((row) => ({ ...row, is_later: until !== undefined && row.day > until }))
+  const rows = listRewrittenRows(history).map((row) => ({ ...row, is_later: until !== undefined && row.day > until }))
   await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${quoteText(JSON.stringify(rows))}::JSON AS ${REWRITTEN_TYPE})`)
 }

@@ -1,27 +1,23 @@
-export interface NamedQuery {
-  readonly name: string
-  readonly about: string
-  readonly sql: string
-}
+export type NamedQuery = Readonly<Record<'name' | 'about' | 'sql', string>>
 
 /** A stock that did not trade in the newest session has the prices of an older one. */
-const NEWEST = 'QUALIFY price_day = max(price_day) OVER ()'
+export const OF_NEWEST_SESSION = 'QUALIFY price_day = max(price_day) OVER ()'
 
 /** A name and what it answers, then the statement. */
-const TEXT = `near-highs: stocks within 5 % of their 52-week high, with more volume than usual first
-SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct, price_day FROM screener WHERE from_high_52w_pct > -5 ${NEWEST} ORDER BY rvol DESC, symbol LIMIT 50
+const WORKED_TEXT = `near-highs: stocks within 5 % of their 52-week high, with more volume than usual first
+SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct, price_day FROM screener WHERE from_high_52w_pct > -5 ${OF_NEWEST_SESSION} ORDER BY rvol DESC, symbol LIMIT 50
 
 breakouts: closes above the highs of the 20 sessions before, by relative volume
-SELECT symbol, close_inr, change_pct, rvol, turnover_cr, breakout_50, breakout_52w, price_day FROM screener WHERE breakout_20 = 1 ${NEWEST} ORDER BY rvol DESC
+SELECT symbol, close_inr, change_pct, rvol, turnover_cr, breakout_50, breakout_52w, price_day FROM screener WHERE breakout_20 = 1 ${OF_NEWEST_SESSION} ORDER BY rvol DESC
 
 narrow-ranges: the narrowest range of 7 sessions, above the average of 50 sessions
-SELECT symbol, close_inr, atr_14_pct, from_sma_50_pct, inside_day, price_day FROM screener WHERE nr7 = 1 AND from_sma_50_pct > 0 ${NEWEST} ORDER BY atr_14_pct
+SELECT symbol, close_inr, atr_14_pct, from_sma_50_pct, inside_day, price_day FROM screener WHERE nr7 = 1 AND from_sma_50_pct > 0 ${OF_NEWEST_SESSION} ORDER BY atr_14_pct
 
 momentum: the best returns of six months among liquid stocks
 SELECT symbol, sector, return_6m_pct, return_1m_pct, volatility_20_pct FROM screener WHERE turnover_avg_20_cr > 1 ORDER BY return_6m_pct DESC NULLS LAST, symbol LIMIT 30
 
 volume-surges: at least twice the usual volume
-SELECT symbol, change_pct, rvol, turnover_cr, close_in_range_pct, price_day FROM screener WHERE rvol >= 2 ${NEWEST} ORDER BY rvol DESC
+SELECT symbol, change_pct, rvol, turnover_cr, close_in_range_pct, price_day FROM screener WHERE rvol >= 2 ${OF_NEWEST_SESSION} ORDER BY rvol DESC
 
 drawdowns: the deepest falls from the highest price of all
 SELECT symbol, close_inr, high_all_inr, high_all_day, from_high_all_pct FROM screener ORDER BY from_high_all_pct NULLS LAST, symbol LIMIT 30
@@ -76,7 +72,7 @@ universe: stocks of the NIFTY 500 by delivery against their average; as of a day
 SELECT symbol, close_inr, change_pct, delivery_pct, delivery_avg_20_pct, delivery_x FROM screener WHERE isin IN (SELECT isin FROM index_members WHERE index = 'NIFTY 500') ORDER BY delivery_x DESC NULLS LAST, symbol LIMIT 50`
 
 /** Worked statements: to run by name, and to start from. */
-export const workedQueries: readonly NamedQuery[] = TEXT.split('\n\n').map((text) => {
+export const workedQueries: readonly NamedQuery[] = WORKED_TEXT.split('\n\n').map((text) => {
   const [, name = '', about = '', sql = ''] = /^(\S+): ([^\n]*)\n(.*)$/s.exec(text) ?? []
   return { name, about, sql }
 })

@@ -4,17 +4,7 @@ import { groupBy } from '../model/map.js'
 import { type CheckName, type Finding, isMany, type YearCoverage } from './finding.js'
 
 /** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
-export interface MarketCalendar {
-  /** Day numbers of sessions, ascending; undecidable days are left out. */
-  readonly sessions: readonly number[]
-  /** The newest session; undefined if no day is decidable. */
-  readonly last: number | undefined
-  /** Days on which only a few stocks, or only indices, have a candle. */
-  readonly findings: readonly Finding[]
-  /** How many stocks were listed on a day, from their first candle to their last. */
-  readonly countListed: (day: number) => number
-  readonly countTrading: (day: number) => number
-}
+export type MarketCalendar = ReturnType<typeof deriveCalendar>
 
 /** With fewer listed stocks or indices, a day is undecidable. */
 const MIN_STOCKS = 10
@@ -24,7 +14,7 @@ export const MIN_INDICES = 5
  * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
  * stocks were listed, half of the indices. Days after the newest candle of all stocks are no sessions: the indices may be fetched earlier.
  */
-export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DaySet[]): MarketCalendar => {
+export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DaySet[]) => {
   const byStocks = countDays(stocks)
   const byIndices = countDays(indices)
   const days = [...new Set([...byStocks.days(), ...byIndices.days()])].sort((one, other) => one - other)
@@ -47,11 +37,12 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
     }
   }
   return {
-    sessions,
+    /** Day numbers, ascending; undecidable days are left out. */
+    sessions: sessions as readonly number[],
     last: sessions.at(-1),
     findings: [...findings, ...ofIndicesOnly.map(createIndexDaysFinding)],
-    countListed: (day) => byStocks.on(day).listed,
-    countTrading: (day) => byStocks.on(day).trading,
+    countListed: (day: number): number => byStocks.on(day).listed,
+    countTrading: (day: number): number => byStocks.on(day).trading,
   }
 }
 

@@ -4,13 +4,20 @@ import { toDay } from '../model/trading-day.js'
 import { deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { ofSeries } from './candle-series.js'
 import { type ListFacts, type Summaries, summarizeCandles } from './candle-summaries.js'
-import type { Check, CheckName, Finding } from './finding.js'
-import { findLateValues } from './late-values.js'
+import type { CheckName, Finding, MissingInput } from './finding.js'
 import type { StreamFiles } from './output-files.js'
 import { findOutsideBand, findUnknownBands, findWidestBands, listBands, readBandDay } from './price-bands.js'
 import { findRecordedValues } from './recorded-values.js'
-import { findEndedSeries, findMissingSessions, findShiftedSeries, findShortHistories, type SeriesDays, STALE_SESSIONS } from './sessions.js'
-import { findSharedCandles, type SharedCandles } from './shared-candles.js'
+import {
+  findEndedSeries,
+  findLateValues,
+  findMissingSessions,
+  findShiftedSeries,
+  findShortHistories,
+  type SeriesDays,
+  STALE_SESSIONS,
+} from './sessions.js'
+import { findSharedCandles } from './shared-candles.js'
 
 interface MarketContext extends Omit<ListFacts, 'bands'> {
   readonly listed: readonly string[]
@@ -20,78 +27,68 @@ interface MarketContext extends Omit<ListFacts, 'bands'> {
   readonly asOf?: number
 }
 
-interface CandleFacts extends MarketContext, ListFacts, Summaries {
-  readonly calendar: MarketCalendar
-  readonly bandDay: number | undefined
-  readonly recorded: ReturnType<typeof findRecordedValues>
-  readonly shared: readonly SharedCandles[]
-  /** Series that are a day off, one finding each: the calendar and the other checks are made without them. */
-  readonly shifted: readonly Finding[]
-  /** The symbols with candles, of whatever days, or with a finding about them. */
-  readonly known: ReadonlySet<string | undefined>
+type CandleFacts = Awaited<ReturnType<typeof readCandleFacts>>
+
+const ofEach = (facts: CandleFacts, find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[]): readonly Finding[] =>
+  facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
+
+/** What the checks of candles find, of one file or against the market. Those of one file were made while it was read. */
+export const checkCandles = (facts: CandleFacts): readonly Finding[] => [
+  ...facts.shared.map(({ finding }) => finding),
+  ...facts.findings,
+  ...facts.shifted,
+  ...findLateValues(facts, facts.calendar.sessions),
+  ...findStocksWithoutCandles(facts),
+  ...ofEach(facts, (stock, { calendar }) => findMissingSessions(stock, calendar)),
+  ...facts.calendar.findings,
+  ...findEnded(facts),
+  ...findOldMarket(facts),
+  ...findShortHistories(facts.stocks, facts.listedOn),
+  ...findUnknownBands(facts.rows),
+  ...ofEach(facts, findOutsideBand),
+  ...facts.recorded.findings,
+]
+
+/** The checks that need candles of stocks. */
+const CANDLE_CHECKS: readonly CheckName[] = [
+  ...(['large-moves', 'shifted-series', 'stale-symbols', 'unadjusted-actions', 'spliced-series', 'missing-sessions', 'odd-days'] as const),
+  ...(['newest-sessions', 'short-histories', 'price-bands', 'recorded-values', 'witness'] as const),
+]
+
+export const listMissingMarketInputs = (facts: CandleFacts): readonly MissingInput[] => {
+  const { stocks, indices, rows, listed, selected, listedOn, calendar, recorded } = facts
+  if (stocks.length === 0) return [[CANDLE_CHECKS, 'prices and sessions: no candles of stocks; fetch all-ohlcv']]
+  const hasActions = (rows.get('history_corporate_actions.json') ?? []).length > 0
+  const hasSessions = calendar.last !== undefined
+  return [
+    [
+      ['stale-symbols'],
+      hasSelectedStocks(facts) && `stocks without candles: the last run selected ${selected} of ${listed.length} stocks; fetch all`,
+    ],
+    [['unadjusted-actions'], !hasActions && 'splits and other adjustments: no corporate actions; fetch corporate-actions'],
+    [['spliced-series'], listedOn.size === 0 && 'candles before the day of listing: no list with listing days; fetch listing-dates'],
+    [
+      ['missing-sessions'],
+      !hasSessions && `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
+    ],
+    [['odd-days'], hasSessions && indices.length < MIN_INDICES && 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
+    [['price-bands'], describeMissingBands(facts)],
+    [['recorded-values'], recorded.lacks],
+  ]
 }
 
-const ofCandles = (name: CheckName) => ({ names: [name], reads: 'candles' }) as const
-
-const ofEach =
-  (find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[]) =>
-  (facts: CandleFacts): readonly Finding[] =>
-    facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
-
-/** The checks of candles, of one file or against the market. Those of one file are made while it is read. */
-export const CANDLE_CHECKS: readonly Check<CandleFacts>[] = [
-  { ...ofCandles('large-moves'), find: ({ findings, shared }) => [...shared.map(({ finding }) => finding), ...findings] },
-  { ...ofCandles('shifted-series'), find: (facts) => [...facts.shifted, ...findLateValues(facts, facts.calendar.sessions)] },
-  {
-    ...ofCandles('stale-symbols'),
-    find: (facts) => findStocksWithoutCandles(facts),
-    lacks: (facts) =>
-      hasSelectedStocks(facts) &&
-      `stocks without candles: the last run selected ${facts.selected} of ${facts.listed.length} stocks; fetch all`,
-  },
-  {
-    ...ofCandles('unadjusted-actions'),
-    lacks: ({ rows }) =>
-      (rows.get('history_corporate_actions.json') ?? []).length === 0 &&
-      'splits and other adjustments: no corporate actions; fetch corporate-actions',
-  },
-  {
-    ...ofCandles('spliced-series'),
-    lacks: ({ listedOn }) => listedOn.size === 0 && 'candles before the day of listing: no list with listing days; fetch listing-dates',
-  },
-  {
-    ...ofCandles('missing-sessions'),
-    find: ofEach((stock, { calendar }) => findMissingSessions(stock, calendar)),
-    lacks: ({ calendar, stocks }) =>
-      calendar.last === undefined &&
-      `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
-  },
-  {
-    ...ofCandles('odd-days'),
-    find: ({ calendar }) => calendar.findings,
-    lacks: ({ calendar, indices }) =>
-      calendar.last !== undefined && indices.length < MIN_INDICES && 'days that all stocks lack: too few indices; fetch indices-ohlcv',
-  },
-  { ...ofCandles('newest-sessions'), find: (facts) => [...findEnded(facts), ...findOldMarket(facts)] },
-  { ...ofCandles('short-histories'), find: ({ stocks, listedOn }) => findShortHistories(stocks, listedOn) },
-  {
-    ...ofCandles('price-bands'),
-    find: (facts) => [...findUnknownBands(facts.rows), ...ofEach(findOutsideBand)(facts)],
-    lacks: ({ rows, bandDay, stocks }) => {
-      if (listBands(rows).length === 0) return 'price bands: no list of them; fetch complete-price-bands'
-      if (bandDay === undefined) return 'price bands: no report with their day; the next run writes one'
-      if (stocks.some(({ days }) => days.last === bandDay)) return undefined
-      return `price bands: no candles of their day, ${numberToDay(bandDay)}; run again later, the provider may be late`
-    },
-  },
-  { ...ofCandles('recorded-values'), find: ({ recorded }) => recorded.findings, lacks: ({ recorded }) => recorded.lacks },
-]
+const describeMissingBands = ({ rows, bandDay, stocks }: CandleFacts): string | false => {
+  if (listBands(rows).length === 0) return 'price bands: no list of them; fetch complete-price-bands'
+  if (bandDay === undefined) return 'price bands: no report with their day; the next run writes one'
+  const hasCandles = stocks.some(({ days }) => days.last === bandDay)
+  return !hasCandles && `price bands: no candles of their day, ${numberToDay(bandDay)}; run again later, the provider may be late`
+}
 
 /**
  * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible candles only: they may move freely and
  * have calendars of their own.
  */
-export const readMarket = async (root: string, files: readonly StreamFiles[], context: MarketContext): Promise<CandleFacts> => {
+export const readCandleFacts = async (root: string, files: readonly StreamFiles[], context: MarketContext) => {
   const bands = findWidestBands(context.rows)
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)
@@ -100,10 +97,12 @@ export const readMarket = async (root: string, files: readonly StreamFiles[], co
     ...{ ...context, ...summaries, bands, shifted, calendar, bandDay },
     recorded: findRecordedValues({ ...context, ...summaries, listDay: bandDay }),
     shared: await findSharedCandles(root, summaries.prints),
+    /** The symbols with candles, of whatever days, or with a finding about them. */
     known: new Set([...all.stocks, ...all.findings].map(({ symbol }) => symbol)),
   }
 }
 
+/** Finds series that are a day off: the calendar and the other checks are made without them. */
 const separateShifted = (all: Summaries) => {
   const derive = ({ stocks, indices }: Pick<Summaries, 'stocks' | 'indices'>): MarketCalendar =>
     deriveCalendar(
@@ -141,7 +140,7 @@ export const mergeCandleFindings = (found: readonly Finding[], { shared, calenda
 /** Series that end before the market. Those of damaged files may be longer. */
 const findEnded = (facts: CandleFacts): readonly Finding[] => {
   const damaged = new Set(facts.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
-  return ofEach((stock, { calendar }) => (damaged.has(stock.file) ? [] : findEndedSeries(stock, calendar)))(facts)
+  return ofEach(facts, (stock, { calendar }) => (damaged.has(stock.file) ? [] : findEndedSeries(stock, calendar)))
 }
 
 /** An exchange is never closed on more weekdays in a row. */

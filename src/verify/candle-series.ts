@@ -12,11 +12,10 @@ export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly Findin
 
 export interface ParsedCandles {
   readonly candles: CandleArrays
-  /** The first defect of the file, such as a line that is no candle. The other lines are read anyway. */
   readonly fault?: string | undefined
 }
 
-/** Reads a candle file; nothing of it if it lacks the header. */
+/** Reads a candle file; nothing of it if it lacks the header. `fault`: its first defect, such as a line that is no candle; the others are read. */
 export const parseCandles = (bytes: Buffer): ParsedCandles => {
   const { candles, hasHeader, badLine, isTruncated } = readCandleFile(bytes)
   if (!hasHeader) return { candles: { ...candles, length: 0 }, fault: 'its first line is not the header' }
@@ -54,22 +53,17 @@ export const pickCandles = (candles: CandleArrays, indices: readonly number[]): 
   }
 }
 
-/** The newest candles of a series, and the close of a year before. */
-export interface RecentCandles {
-  readonly candles: CandleArrays
-  readonly yearAgo: number | undefined
-  readonly days: Int32Array
-  readonly closes: Float64Array
-}
+export type RecentCandles = ReturnType<typeof getRecent>
 
 const RECENT_CANDLES = 30
 const YEAR_CANDLES = 251
-const YEAR = 365
+const DAYS_OF_YEAR = 365
 
-export const getRecent = (candles: CandleArrays): RecentCandles => {
+/** The newest candles of a series, the close of a year before, and the days and closes since. */
+export const getRecent = (candles: CandleArrays) => {
   const { day, close, length } = candles
   const count = Math.min(length, RECENT_CANDLES)
-  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - YEAR)
+  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - DAYS_OF_YEAR)
   const indices = Array.from({ length: count }, (_, index) => length - count + index)
   const start = Math.max(0, length - YEAR_CANDLES)
   return {

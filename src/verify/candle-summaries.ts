@@ -23,18 +23,12 @@ export interface ListFacts {
 }
 
 /** The facts that stay in memory after the files were read: days, last closes and findings of each series. */
-export interface Summaries {
-  readonly findings: readonly Finding[]
-  readonly stocks: readonly SeriesDays[]
-  readonly indices: readonly IndexSeries[]
-  readonly prints: readonly Fingerprinted[]
-  readonly count: number
-}
+export type Summaries = Awaited<ReturnType<typeof summarizeCandles>>
 
-const FILES_PER_TURN = 20
+const CANDLE_FILES_PER_TURN = 20
 
 /** Reads all candle files, one at a time. Of files of what is not listed, only the defects are found. */
-export const summarizeCandles = async (root: string, all: readonly StreamFiles[], facts: ListFacts): Promise<Summaries> => {
+export const summarizeCandles = async (root: string, all: readonly StreamFiles[], facts: ListFacts) => {
   const [findings, stocks, indices, prints]: [Finding[], SeriesDays[], IndexSeries[], Fingerprinted[]] = [[], [], [], []]
   const add = (file: string, item: Item, isStock: boolean, parsed: ReturnType<typeof parseCandles>): void => {
     const { key: symbol } = item
@@ -59,7 +53,7 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
       if (item !== undefined) add(file, item, stream.work.of === MASTER, parsed)
       else if (parsed.fault !== undefined) findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
       filesRead += 1
-      if (filesRead % FILES_PER_TURN === 0) await yieldTurn()
+      if (filesRead % CANDLE_FILES_PER_TURN === 0) await yieldTurn()
     }
   return { findings, stocks, indices, prints, count }
 }

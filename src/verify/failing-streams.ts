@@ -7,11 +7,11 @@ import { readRunRecords } from '../storage/run-records.js'
 import type { Finding } from './finding.js'
 
 /** Days in a row without success that are reported. */
-const MIN_DAYS = 2
+const MIN_FAILED_DAYS = 2
 /** Days of the log that are looked at. */
 const MAX_LOGGED_DAYS = 20
 
-export interface StreamDay {
+interface StreamDay {
   readonly day: Day
   readonly streams: readonly string[]
 }
@@ -59,7 +59,7 @@ const findFailing = (name: string, byDay: StreamDays): readonly StreamFinding[] 
   const from = days.findLastIndex(([, { outcome }]) => outcome === 'success') + 1
   const [since] = days[from] ?? []
   const [last, script] = days.at(-1) ?? []
-  if (since === undefined || script === undefined || days.length - from < MIN_DAYS) return []
+  if (since === undefined || script === undefined || days.length - from < MIN_FAILED_DAYS) return []
   const success = days[from - 1]?.[0]
   const reason = script.error ?? script.problems?.[0]?.reason ?? 'see the log of the runs'
   const isFailed = script.outcome === 'failed'
@@ -73,13 +73,12 @@ const findFailing = (name: string, byDay: StreamDays): readonly StreamFinding[] 
   ]
 }
 
-const findUnrecorded = (days: readonly StreamDay[], logged: ReadonlySet<Day>): readonly StreamFinding[] => {
-  return [...new Set(days.flatMap(({ streams }) => streams))].flatMap((name): readonly StreamFinding[] => {
+const findUnrecorded = (days: readonly StreamDay[], logged: ReadonlySet<Day>): readonly StreamFinding[] =>
+  [...new Set(days.flatMap(({ streams }) => streams))].flatMap((name): readonly StreamFinding[] => {
     const last = days.findLastIndex(({ streams }) => streams.includes(name))
     const lacking = days.slice(last + 1).map(({ day }) => day)
     const [since] = lacking
-    if (since === undefined || lacking.length < MIN_DAYS || lacking.some((day) => logged.has(day))) return []
+    if (since === undefined || lacking.length < MIN_FAILED_DAYS || lacking.some((day) => logged.has(day))) return []
     const detail = `${name} has no record since ${since}, on ${lacking.length} recorded days until ${lacking.at(-1)}; its last one is of ${days[last]?.day}`
     return [{ stream: name, severity: 'warning', day: since, detail }]
   })
-}

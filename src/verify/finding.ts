@@ -1,9 +1,11 @@
+import type { StreamDefinition } from '../engine/define-stream.js'
 import type { Day } from '../model/trading-day.js'
+import type { SymbolOptions } from '../tables/output-folder.js'
+
+export const severities = ['error', 'warning', 'info'] as const
 
 /** `error`: wrong data; `warning`: data to review; `info`: good to know. */
-export type Severity = 'error' | 'warning' | 'info'
-
-export const severities: readonly Severity[] = ['error', 'warning', 'info']
+export type Severity = (typeof severities)[number]
 
 /** All checks with what they find, in the order of the summary. */
 export const CHECKS = {
@@ -38,10 +40,8 @@ export const CHECKS = {
   'failing-streams': 'streams that have failed for days, or have no record for days',
 } as const
 
-/** The name of a check. */
 export type CheckName = keyof typeof CHECKS
 
-/** The names of all checks. */
 export const checkNames = Object.keys(CHECKS) as readonly CheckName[]
 
 const FETCH_AGAIN = 'delete the file; the next run fetches its whole history'
@@ -125,15 +125,29 @@ export interface ExceededLimit {
   readonly found: number
 }
 
-/** A check as data: `verify` makes all of them in one loop. */
-export interface Check<Facts> {
-  readonly names: readonly CheckName[]
-  /** What it reads. Without any candle or recorded day, `verify` says so once for all checks of them. */
-  readonly reads: 'files' | 'lists' | 'candles' | 'recorded days'
-  readonly find?: (facts: Facts) => readonly Finding[] | Promise<readonly Finding[]>
-  /** What it cannot find, the missing input, and how to get it. */
-  readonly lacks?: (facts: Facts) => string | undefined | false
+/** `symbols`: only findings about these stocks. */
+export interface VerifyOptions extends SymbolOptions {
+  readonly streams: readonly StreamDefinition[]
+  readonly exchange: string
+  /** Only these checks; all if absent. */
+  readonly only?: readonly CheckName[] | undefined
+  /** Only findings about this day or later, and those without a day. */
+  readonly since?: Day | undefined
+  /** Also reads every output and compares it with the digest of what a run wrote. */
+  readonly deep?: boolean | undefined
+  readonly limits: FindingLimits
+  /** Reads every byte of the record of all days, and compares it with its digests. */
+  readonly history?: boolean | undefined
+  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
+  readonly accept?: Acceptance | undefined
+  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
+  readonly isReport?: boolean | undefined
+  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
+  readonly isSettled?: (() => Promise<boolean>) | undefined
 }
+
+/** Checks that lack an input: what cannot be found, the missing input, and how to get it; `false` if it is there. */
+export type MissingInput = readonly [checks: readonly CheckName[], text: string | false]
 
 /** How much of a year the candles of the stocks cover. */
 export interface YearCoverage {
@@ -147,13 +161,6 @@ export interface YearCoverage {
   readonly share: number
 }
 
-/** Recorded days: how many can be read, and the first and the last of them. */
-export interface HistoryRange {
-  readonly days: number
-  readonly first?: Day
-  readonly last?: Day
-}
-
 /** The result of the verification of a folder. */
 export interface Verification {
   readonly folder: string
@@ -165,8 +172,8 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
-  /** The recorded days on which the checks of the history rest. */
-  readonly history: HistoryRange
+  /** The recorded days on which the checks of the history rest: how many can be read, and the first and the last of them. */
+  readonly history: { readonly days: number; readonly first?: Day; readonly last?: Day }
   /** The coverage by the stocks' candles, the newest year first. */
   readonly coverage: readonly YearCoverage[]
   /** What could not be checked, and why. */
@@ -206,7 +213,7 @@ export const sortFindings = (
   const now = Date.parse(last ?? '')
   const weigh = ({ symbol, day }: Finding): number => {
     const value = symbol === undefined ? MARKET_VALUE : (tradedValues.get(symbol) ?? 0)
-    const age = (now - Date.parse(day ?? '')) / YEAR_MS
+    const age = (now - Date.parse(day ?? '')) / MS_OF_YEAR
     return Math.log10(1 + value) - (Number.isNaN(age) ? 0 : age)
   }
   const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + severities.indexOf(severity)
@@ -217,7 +224,7 @@ export const sortFindings = (
     .map(({ finding }) => finding)
 }
 
-const YEAR_MS = 365.25 * 86_400_000
+const MS_OF_YEAR = 365.25 * 86_400_000
 
 export const countFindings = (findings: readonly Finding[], checks: readonly CheckName[]): Verification['counts'] =>
   Object.fromEntries(

@@ -11,7 +11,7 @@ import { createListReader } from '../storage/history/lists.js'
 import { type History, openHistory } from '../storage/history/record.js'
 import { createRecordReader, digestRows } from '../storage/table-rows.js'
 import { findFailingStreams } from './failing-streams.js'
-import type { Check, Finding } from './finding.js'
+import type { Finding, MissingInput, Verification } from './finding.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
@@ -52,15 +52,9 @@ export const verifyHistory = async (
   return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range }
 }
 
-export const HISTORY_CHECKS: readonly Check<{ readonly history: Awaited<ReturnType<typeof verifyHistory>> }>[] = [
-  {
-    names: ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams'],
-    reads: 'recorded days',
-    find: ({ history }) => history.findings,
-    lacks: ({ history: { range } }) =>
-      range.days < MIN_DAYS &&
-      `recorded days: at least ${MIN_DAYS} are compared, and ${range.days} can be read; the runs of each day add one`,
-  },
+export const describeMissingDays = ({ days }: Verification['history']): MissingInput => [
+  ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams'],
+  days < MIN_DAYS && `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`,
 ]
 
 /** Whether a day is a session; a weekday, where there are no candles. */
@@ -86,7 +80,7 @@ const verifyList = async (
   for (const { record, list } of days) {
     try {
       for (const [file, { records, rows }] of toRecords(await read(list))) {
-        const { checks, contents } = files.get(file) ?? { checks: createChecks(file, recorded), contents: [] }
+        const { checks, contents } = files.get(file) ?? { checks: createListChecks(file, recorded), contents: [] }
         files.set(file, { checks, contents })
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
@@ -115,5 +109,5 @@ const LIST_CHECKS: readonly (readonly [create: (file: string) => ListCheck, tabl
   [(file) => checkMembers(file, 'info'), 'surveillance'],
 ]
 
-const createChecks = (file: string, { table }: RecordedTable): readonly ListCheck[] =>
+const createListChecks = (file: string, { table }: RecordedTable): readonly ListCheck[] =>
   LIST_CHECKS.flatMap(([create, name = table.name]) => (name === table.name ? [create(file)] : []))

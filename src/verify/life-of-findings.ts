@@ -3,11 +3,19 @@ import { StorageError } from '../model/errors.js'
 import type { RunReport } from '../model/report.js'
 import { isRow, omitUndefined } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { type Day, readDay, toDay } from '../model/trading-day.js'
+import { readDay, toDay } from '../model/trading-day.js'
 import { readTextFile, toStorageError, writeFileAtomically } from '../storage/file-system.js'
 import { statePaths } from '../storage/run-state.js'
 import { findRenames } from '../tables/output-folder.js'
-import { type Acceptance, type AcceptedFinding, CHECKS, type Finding, severities, type TrackedFinding } from './finding.js'
+import {
+  type Acceptance,
+  type AcceptedFinding,
+  CHECKS,
+  type Finding,
+  severities,
+  type TrackedFinding,
+  type VerifyOptions,
+} from './finding.js'
 
 export const toBaselinePath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
 
@@ -17,10 +25,9 @@ export const toBaselinePath = (root: string): string => join(statePaths(root).fo
  * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next `--accept` would replace it
  */
 export const readBaseline = (root: string): Promise<readonly AcceptedFinding[]> =>
-  readEntries(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
+  readFindings(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
 
-/** A list of findings; none without a file. */
-const readEntries = async <T extends Finding>(
+const readFindings = async <T extends Finding>(
   path: string,
   remedy: string,
   isEntry: (entry: unknown) => entry is T,
@@ -108,7 +115,7 @@ interface OpenFinding extends Omit<TrackedFinding, 'state'> {
 
 const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open-findings.json')
 
-const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
+const isOpenFinding = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
 /**
  * The life of findings. All checks of the files of one run tell the same, however often they are made: a finding is new in the files of the first
@@ -118,8 +125,10 @@ const isOpen = (entry: unknown): entry is OpenFinding => isFinding(entry) && typ
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  { run, day, isDeep, isSelected, isReport }: CheckedRun,
+  { isDeep, isSelected, isReport, report }: Pick<EarlierFindings, 'isSelected' | 'isReport' | 'report'> & { readonly isDeep: boolean },
 ) => {
+  const run = report?.run ?? ''
+  const day = report && toDay(Date.parse(report.asOf))
   // What comes back in a later run is another finding.
   const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
   const first: Omit<OpenFinding, keyof Finding> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
@@ -132,10 +141,7 @@ const trackFindings = (
   const left = entries.filter((entry) => !byKey.has(toFindingKey(entry)))
   const isLeft = (entry: OpenFinding): boolean => isSelected(entry) && (isDeep || !entry.isDeep)
   const gone = left.filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run).map((entry) => ({ ...entry, goneIn: run }))
-  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...life }: OpenFinding, state: TrackedFinding['state']) => ({
-    ...life,
-    state,
-  })
+  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...of }: OpenFinding, state: TrackedFinding['state']) => ({ ...of, state })
   return {
     // Without a report there is no run, and all findings are new.
     tracked: found.map((entry) => describe(entry, (isReport ? entry.reportedIn : entry.run) === run || run === '' ? 'new' : 'open')),
@@ -144,22 +150,11 @@ const trackFindings = (
   }
 }
 
-interface CheckedRun extends Pick<EarlierFindings, 'isSelected' | 'isReport'> {
-  readonly run: string
-  readonly day: Day | undefined
-  readonly isDeep: boolean
-}
-
-interface EarlierFindings {
+interface EarlierFindings extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep' | 'history'> {
   /** Whether the checks would have found a finding. */
   readonly isSelected: (finding: Finding) => boolean
   readonly report: RunReport | undefined
   readonly stocks: readonly Stock[]
-  readonly isReport?: boolean | undefined
-  readonly accept?: Acceptance | undefined
-  readonly isSettled?: (() => Promise<boolean>) | undefined
-  readonly deep?: boolean | undefined
-  readonly history?: boolean | undefined
 }
 
 /** Compares the findings with the accepted and the open ones. Accepts them if wanted, and remembers the rest. */
@@ -172,7 +167,7 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     return []
   }
   const listed = await readBaseline(root)
-  const open = await readEntries(toOpenPath(root), 'all findings are new, and the list begins anew', isOpen).catch(note)
+  const open = await readFindings(toOpenPath(root), 'all findings are new, and the list begins anew', isOpenFinding).catch(note)
   const renames = await findRenames(
     root,
     stocks,
@@ -180,9 +175,8 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
   )
   const baseline = followRenames(listed, renames)
   const known = compareWithBaseline(findings, baseline.filter(isSelected))
-  const day = report && toDay(Date.parse(report.asOf))
-  const run = { run: report?.run ?? '', day, isDeep: deep || history, isSelected, isReport }
-  const life = trackFindings(known.fresh, compareWithBaseline(followRenames(open, renames), baseline).fresh, run)
+  const unaccepted = compareWithBaseline(followRenames(open, renames), baseline).fresh
+  const life = trackFindings(known.fresh, unaccepted, { isDeep: deep || history, isSelected, isReport, report })
   const added = accept === undefined ? [] : acceptFindings(life.tracked, accept)
   const accepted = [...known.accepted, ...added]
   if (accept) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])

@@ -17,7 +17,7 @@ const MIN_DAYS_BEFORE = 2
 const MIN_DAYS_BEFORE_FADING = 5
 /** The smallest usual share of records with a value: a column with fewer may be empty for a day. */
 const MIN_USUAL = 0.2
-const MIN_RECORDS = 5
+const MIN_LISTED = 5
 /** A column that always had a value may have been lucky, too. */
 const MAX_USUAL = 0.95
 /** How many fewer records have a value than usual. */
@@ -44,9 +44,9 @@ export const checkColumns = (file: string): ListCheck => {
     addDay: (day, records) => {
       const filled = new Map<string, number>()
       for (const record of records) for (const column of listFilled(record)) filled.set(column, (filled.get(column) ?? 0) + 1)
-      if (records.length >= MIN_RECORDS) days.push({ day, records: records.length, filled })
+      if (records.length >= MIN_LISTED) days.push({ day, records: records.length, filled })
     },
-    finish: () => describeLosses(file, days),
+    finish: () => describeLostColumns(file, days),
   }
 }
 
@@ -59,16 +59,11 @@ const findFilled = (value: unknown, name = ''): readonly string[] => {
   return value === null || (typeof value === 'string' && EMPTY.test(value)) ? [] : [name]
 }
 
-interface Loss {
-  readonly column: string
-  readonly from: number
-  /** The share of records with a value before: the smallest one if no record has one now, else the median. */
-  readonly usual: number
-  readonly now: number
-}
+/** `usual`: the share of records with a value before, the smallest one if no record has one now, else the median. */
+type Loss = Readonly<Record<'from' | 'usual' | 'now', number>> & { readonly column: string }
 
 /** One finding for the columns that lost their values on the same day: often they belong together. */
-const describeLosses = (file: string, days: readonly ColumnDay[]): readonly Finding[] => {
+const describeLostColumns = (file: string, days: readonly ColumnDay[]): readonly Finding[] => {
   const columns = [...new Set(days.flatMap(({ filled }) => [...filled.keys()]))]
   const losses = columns.flatMap((column) => findLoss(column, days) ?? [])
   return [...groupBy(losses, ({ from, now }) => `${from} ${now === 0}`).values()].map((own): Finding => {
@@ -117,16 +112,11 @@ const findFading = (column: string, shares: readonly number[], records: number):
 }
 
 /** What identifies a row, the first that it has, and what names it. */
-const KEYS = ['ISIN', 'Sid', 'Symbol']
-const NAMES = ['Symbol', 'Sym']
+const KEY_FIELDS = ['ISIN', 'Sid', 'Symbol']
+const NAME_FIELDS = ['Symbol', 'Sym']
 
-/** A member that was not in the list for days. */
-interface Absence {
-  readonly name: string
-  readonly last: Day
-  readonly left: Day
-  readonly back: Day
-}
+/** A member that was not in the list for days: its last day before, the first day without it, and the day on which it was back. */
+type Absence = Readonly<Record<'name', string> & Record<'last' | 'left' | 'back', Day>>
 
 /** Finds stocks or indices that left a list and came back. */
 export const checkMembers = (file: string, severity: Severity): ListCheck => {
@@ -150,10 +140,10 @@ export const checkMembers = (file: string, severity: Severity): ListCheck => {
       const index = days.push(day) - 1
       largest = Math.max(largest, records.length)
       for (const record of records) {
-        const key = readFirst(record, KEYS)
+        const key = readFirst(record, KEY_FIELDS)
         const last = lastSeen.get(key) ?? index
         if (last < index - 1)
-          absences.push({ name: readFirst(record, NAMES), last: days[last] as Day, left: days[last + 1] as Day, back: day })
+          absences.push({ name: readFirst(record, NAME_FIELDS), last: days[last] as Day, left: days[last + 1] as Day, back: day })
         lastSeen.set(key, index)
       }
     },
@@ -181,7 +171,7 @@ export const checkFigures = (file: string): ListCheck => {
     const figures = RESULT_TABLES.flatMap((name) => compareFigures(record[name], earlier.record[name]))
     if (figures.length === 0) return []
     const texts = figures.map(({ name, from, to }) => `${name} was ${from} on ${earlier.day} and is ${to} on ${day}`)
-    const severity = figures.some(isLarge) ? 'warning' : 'info'
+    const severity = figures.some(isLargeRestatement) ? 'warning' : 'info'
     return [{ check: 'restated-figures', severity, symbol: readText(record.Symbol), day, file, detail: nameFirst(texts, MAX_FIGURES) }]
   }
   return {
@@ -203,7 +193,8 @@ const mergeMany = (findings: readonly Finding[], stocks: number): readonly Findi
   return [{ ...about, severity, detail: `${findings.length} of ${stocks} stocks are restated, ${symbols}; ${name}: ${detail}` }]
 }
 
-const isLarge = ({ from, to }: RestatedFigure): boolean => Math.abs(Number(to) - Number(from)) > MIN_WARNING * Math.abs(Number(from))
+const isLargeRestatement = ({ from, to }: RestatedFigure): boolean =>
+  Math.abs(Number(to) - Number(from)) > MIN_WARNING * Math.abs(Number(from))
 
 /** Sessions in a row without a change that are reported of a list that changed on each one before. */
 const MIN_UNCHANGED = 3

@@ -15,7 +15,7 @@ import {
   readOutputDigests,
 } from '../storage/output-files.js'
 import { statePaths } from '../storage/run-state.js'
-import { type Check, checkNames, type Finding } from './finding.js'
+import { checkNames, type Finding, type MissingInput } from './finding.js'
 
 export interface OutputFile {
   readonly output: Output
@@ -79,14 +79,10 @@ const findOutputs = async (
   return { stream, files, owns: createOutputMatcher(patterns) }
 }
 
-/** What the runs recorded about their files. */
-export interface RecordedFiles {
-  readonly isRunning: boolean
-  /** The content of each output that was written last, by path. */
-  readonly digests: ReadonlyMap<string, OutputDigest>
-}
+type RecordedFiles = Awaited<ReturnType<typeof readRecordedFiles>>
 
-export const readRecordedFiles = async (root: string): Promise<RecordedFiles> => {
+/** What the runs recorded about their files: the content of each output that was written last, by path. */
+export const readRecordedFiles = async (root: string) => {
   const holder = findLockHolder(statePaths(root).lock)
   return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
 }
@@ -161,7 +157,7 @@ const listInterrupted = async (root: string, all: readonly StreamFiles[]): Promi
   return (await Promise.all(names)).flat().sort()
 }
 
-const LEFT = 'a leftover of an interrupted write; the next run removes it'
+const LEFTOVER = 'a leftover of an interrupted write; the next run removes it'
 
 /** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
 const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
@@ -183,35 +179,31 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
 
-export interface FileFacts {
+interface FilesContext {
   readonly root: string
   readonly files: readonly StreamFiles[]
   readonly written: RecordedFiles
-  readonly isDeep: boolean
 }
 
-export const FILE_CHECKS: readonly Check<FileFacts>[] = [
-  {
-    ...{ names: ['files'], reads: 'files' },
-    find: async ({ root, files, written }) => {
-      const left = written.isRunning ? [] : await listInterrupted(root, files)
-      const findings = left.map((file): Finding => ({ check: 'files', severity: 'warning', file, detail: LEFT }))
-      return [...files.flatMap((stream) => checkFileSizes(stream, written, left)), ...findings]
-    },
-    lacks: ({ written }) => written.digests.size === 0 && 'file sizes: no run has recorded them; the next one does',
-  },
-  {
-    ...{ names: ['stray-records', 'files'], reads: 'files' },
-    lacks: ({ files }) => {
-      const empty = files.filter((stream) => stream.files.length === 0 && !stream.stream.optional).map(({ stream }) => stream.name)
-      return empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`
-    },
-  },
-  { names: ['leftovers'], reads: 'files', find: ({ files }) => findLeftovers(files) },
-  {
-    ...{ names: checkNames, reads: 'files' },
-    lacks: ({ root }) =>
-      statFile(statePaths(root).run.record) !== undefined &&
-      'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
-  },
-]
+/** Files that are missing or have another size than the last run wrote, leftovers of interrupted writes, and files of what is no longer listed. */
+export const checkFiles = async ({ root, files, written }: FilesContext): Promise<readonly Finding[]> => {
+  const left = written.isRunning ? [] : await listInterrupted(root, files)
+  return [
+    ...files.flatMap((stream) => checkFileSizes(stream, written, left)),
+    ...left.map((file): Finding => ({ check: 'files', severity: 'warning', file, detail: LEFTOVER })),
+    ...findLeftovers(files),
+  ]
+}
+
+export const listMissingFiles = ({ root, files, written }: FilesContext): readonly MissingInput[] => {
+  const empty = files.filter(({ stream, files: own }) => own.length === 0 && !stream.optional).map(({ stream }) => stream.name)
+  const isUnfinished = statFile(statePaths(root).run.record) !== undefined
+  return [
+    [['files'], written.digests.size === 0 && 'file sizes: no run has recorded them; the next one does'],
+    [['stray-records', 'files'], empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`],
+    [
+      checkNames,
+      isUnfinished && 'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
+    ],
+  ]
+}

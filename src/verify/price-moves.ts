@@ -3,13 +3,11 @@ import { type PriceAction, readPriceActions } from '../market/price-actions.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
 
-export { ACTION_FILES } from '../market/price-actions.js'
-
 const LARGE_MOVE = 0.3
 /** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
 const MIN_CHANGE = 0.1 + 1e-9
 /** An action moves the price on its ex-date, or a session or a weekend away from it. */
-const NEAR_DAYS = 4
+const ACTION_NEAR_DAYS = 4
 /** How far the opening price may be from an action's factor. */
 const NEAR_FACTOR = 0.15
 /** Prices that are further apart at a listing are of two stocks. */
@@ -37,7 +35,7 @@ const toKnownAction = ({ type, on, note }: PriceAction): KnownAction => {
 }
 
 /** Facts about a stock that may explain a move. */
-export interface StockFacts {
+export interface MoveFacts {
   readonly actions: readonly KnownAction[]
   /** The day number of its listing. */
   readonly listedOn?: number | undefined
@@ -46,20 +44,13 @@ export interface StockFacts {
   readonly impossibleDays: ReadonlySet<number>
 }
 
-/** A close far from the previous one. */
-interface Jump {
-  readonly index: number
-  /** Close to close. */
-  readonly ratio: number
-  /** By how much the price went up or down, as a factor above 1. */
-  readonly factor: number
-  /** Rupees. */
-  readonly change: number
-  /** Days since the previous candle. */
-  readonly rest: number
-}
+type Jump = ReturnType<typeof createJump>
 
-const createJump = ({ day, close }: CandleArrays, index: number): Jump => {
+/**
+ * A close far from the previous one: the ratio of both, the same as a factor above 1, the change in rupees, and the days since the previous
+ * candle.
+ */
+const createJump = ({ day, close }: CandleArrays, index: number) => {
   const [before, now] = [close[index - 1] as number, close[index] as number]
   const ratio = now / before
   const rest = (day[index] as number) - (day[index - 1] as number)
@@ -70,15 +61,15 @@ const createJump = ({ day, close }: CandleArrays, index: number): Jump => {
  * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without adjustment, another stock's series, or
  * just a large move. Skips the days of impossible candles: those have a finding of their own.
  */
-export const findPriceMoves = (candles: CandleArrays, known: StockFacts): readonly Finding[] => {
+export const findPriceMoves = (candles: CandleArrays, known: MoveFacts): readonly Finding[] => {
   const jumps = findJumps(candles, known.impossibleDays)
-  const swings = findSwings(jumps.filter(isLarge))
+  const swings = findSwings(jumps.filter(isLargeJump))
   const { spikes, steps } = separateSpikes(
     jumps.filter((jump) => !swings.includes(jump)),
     candles,
   )
   const { blocks, rest } = separateBlocks(
-    steps.filter((jump) => isLarge(jump) || (known.hasBand && jump.index > FIRST_CANDLES && jump.rest <= MAX_BAND_REST)),
+    steps.filter((jump) => isLargeJump(jump) || (known.hasBand && jump.index > FIRST_CANDLES && jump.rest <= MAX_BAND_REST)),
     findFactor(swings),
   )
   return [
@@ -89,14 +80,14 @@ export const findPriceMoves = (candles: CandleArrays, known: StockFacts): readon
   ]
 }
 
-const isLarge = ({ ratio }: Jump): boolean => Math.abs(ratio - 1) > LARGE_MOVE
+const isLargeJump = ({ ratio }: Jump): boolean => Math.abs(ratio - 1) > LARGE_MOVE
 
 /** The widest price band of stocks is 20 %; its limits are rounded. A stock has none on its first day, and on the first one after a suspension. */
 const WIDEST_BAND = 0.205
 const FIRST_CANDLES = 10
 const MAX_BAND_REST = 5
 /** Which stocks had a band earlier than a year ago is not known. */
-const RECENT_CANDLES = 250
+const CANDLES_OF_YEAR = 250
 
 const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): readonly Jump[] => {
   const { day, close, length } = candles
@@ -104,7 +95,7 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
   for (let index = 1; index < length; index += 1) {
     const [before, now] = [close[index - 1] as number, close[index] as number]
     const change = Math.abs(now - before)
-    const limit = index < length - RECENT_CANDLES ? LARGE_MOVE : WIDEST_BAND
+    const limit = index < length - CANDLES_OF_YEAR ? LARGE_MOVE : WIDEST_BAND
     if (!(change > limit * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
     if ([index - 1, index].every((one) => !impossibleDays.has(day[one] as number))) jumps.push(createJump(candles, index))
   }
@@ -112,12 +103,12 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
 }
 
 /** Prices that open lower by the factor of an action, too little for a jump, such as after a bonus of 1 for 5. */
-const findSmallActions = (candles: CandleArrays, { actions }: StockFacts, jumps: readonly Jump[]): readonly Jump[] => {
+const findSmallActions = (candles: CandleArrays, { actions }: MoveFacts, jumps: readonly Jump[]): readonly Jump[] => {
   const { day, open, close, length } = candles
   return actions.flatMap(({ day: on, factors }) => {
     const index = day.subarray(0, length).findIndex((one) => one >= on)
     const opening = (open[index] ?? 0) / (close[index - 1] ?? 0)
-    const isUnadjusted = factors.some((factor) => factor > 1 && isNear(opening * factor, 1, (factor - 1) / 4))
+    const isUnadjusted = factors.some((factor) => factor > 1 && isNearFactor(opening * factor, 1, (factor - 1) / 4))
     return index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted ? [] : [createJump(candles, index)]
   })
 }
@@ -250,18 +241,18 @@ const describeBlock = (candles: CandleArrays, { start, end }: Block): Finding =>
 
 const describeSpike = (candles: CandleArrays, { index, backAt }: Spike): Finding => {
   const [before, now, back] = [index - 1, index, backAt].map((one) => candles.close[one] as number) as [number, number, number]
-  const detail = `the close spikes from ${before} to ${now} (${formatPercent(now / before)}) and is back at ${back} on ${dayAt(candles, backAt)}`
+  const detail = `the close spikes from ${before} to ${now} (${formatMove(now / before)}) and is back at ${back} on ${dayAt(candles, backAt)}`
   return { check: 'large-moves', severity: 'warning', day: dayAt(candles, index), detail }
 }
 
-const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { actions, listedOn = -1 }: StockFacts): Finding => {
+const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { actions, listedOn = -1 }: MoveFacts): Finding => {
   const { open, close, day } = candles
   const [before, today] = [day[index - 1] as number, day[index] as number]
-  const near = actions.filter((action) => action.day > before - NEAR_DAYS && action.day < today + NEAR_DAYS)
+  const near = actions.filter((action) => action.day > before - ACTION_NEAR_DAYS && action.day < today + ACTION_NEAR_DAYS)
   const opening = (open[index] as number) / (close[index - 1] as number)
-  const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNear(move * factor, 1))))
+  const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNearFactor(move * factor, 1))))
   const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): Finding => {
-    const detail = `the close goes from ${close[index - 1]} to ${close[index]} (${formatPercent(ratio)})`
+    const detail = `the close goes from ${close[index - 1]} to ${close[index]} (${formatMove(ratio)})`
     return { check, severity, day: numberToDay(today), detail: [detail, ...notes].join(', ') }
   }
   if (unadjusted) {
@@ -280,14 +271,14 @@ const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { act
   )
 }
 
-const isNear = (value: number, goal: number, by = NEAR_FACTOR): boolean => Math.abs(value / goal - 1) <= by
+const isNearFactor = (value: number, goal: number, by = NEAR_FACTOR): boolean => Math.abs(value / goal - 1) <= by
 
-const formatPercent = (ratio: number): string => `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
+const formatMove = (ratio: number): string => `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
 
-const FACTORS = [2, 3, 4, 5, 10] as const
+const SPLIT_FACTORS = [2, 3, 4, 5, 10] as const
 
 /** A hint if the price opened at a round fraction: lists of actions do not reach back far. */
 const describeFactor = (opening: number): readonly string[] => {
-  const factor = FACTORS.find((one) => isNear(opening * one, 1, 0.03))
+  const factor = SPLIT_FACTORS.find((one) => isNearFactor(opening * one, 1, 0.03))
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
 }

@@ -103,12 +103,9 @@ const checkFile = async (
   }
 }
 
-export interface StockIndex {
-  readonly bySymbol: ReadonlyMap<string, Stock>
-  readonly byIsin: ReadonlyMap<string, Stock>
-}
+export type StockIndex = ReturnType<typeof createStockIndex>
 
-export const createStockIndex = (stocks: readonly Stock[]): StockIndex => ({
+export const createStockIndex = (stocks: readonly Stock[]) => ({
   bySymbol: new Map(stocks.map((stock) => [stock.Symbol, stock])),
   byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
 })

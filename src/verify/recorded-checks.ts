@@ -7,9 +7,9 @@ import { listNames, statFile, writeFileAtomically } from '../storage/file-system
 import { findLockHolder } from '../storage/lock.js'
 import { readLastWriter } from '../storage/previous-outputs.js'
 import { statePaths } from '../storage/run-state.js'
-import type { TrackedFinding, Verification } from './finding.js'
+import type { TrackedFinding, Verification, VerifyOptions } from './finding.js'
 import { toBaselinePath } from './life-of-findings.js'
-import { type VerifyOptions, verify } from './verify.js'
+import { verify } from './verify.js'
 
 /** What `verify` found in the files of a run. Later runs show what is new since then, and the run itself what it left. */
 export interface RecordedChecks {

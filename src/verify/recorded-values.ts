@@ -13,7 +13,7 @@ const YEAR_DAYS = 365
 type Claim<T> = (subject: T) => number
 
 /** A list that is compared with candles or results. */
-interface Source<T> {
+interface ClaimSource<T> {
   readonly name: string
   readonly of: 'candles' | 'results'
   readonly tolerance: number
@@ -25,15 +25,18 @@ type Subjects<T> = ReadonlyMap<string, { readonly value: T; readonly file: strin
 /** A list that differs for more stocks than these, or for a third of few, is not comparable: it may be of another day or in another unit. */
 const MAX_WRONG = 3
 const MAX_WRONG_SHARE = 0.05
-const isTooMany = (wrong: number, all: number): boolean =>
+const isUncomparable = (wrong: number, all: number): boolean =>
   wrong * 3 > all || wrong > Math.min(1 + all / 10, Math.max(MAX_WRONG, MAX_WRONG_SHARE * all))
 
 /** Of the change over a year, fewer stocks that fit prove nothing: many have no candle of a year ago. */
 const MIN_YEARS = 8
-const YEAR = 'the change over a year'
+const YEAR_CHANGE = 'the change over a year'
 
 /** Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's values are swapped. */
-const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects: Subjects<T>): readonly Finding[] | undefined => {
+const compareSource = <T>(
+  { name, of, tolerance, claims: given }: ClaimSource<T>,
+  subjects: Subjects<T>,
+): readonly Finding[] | undefined => {
   const claims = new Map(given)
   const measure = (symbol: string, other = symbol): number => {
     const subject = subjects.get(other)
@@ -41,7 +44,8 @@ const compare = <T>({ name, of, tolerance, claims: given }: Source<T>, subjects:
   }
   const compared = [...claims.keys()].map((symbol) => ({ symbol, off: measure(symbol) })).filter(({ off }) => !Number.isNaN(off))
   const wrong = compared.filter(({ off }) => Math.abs(off) > tolerance)
-  if (isTooMany(wrong.length, compared.length) || (name === YEAR && compared.length - wrong.length < MIN_YEARS)) return undefined
+  if (isUncomparable(wrong.length, compared.length) || (name === YEAR_CHANGE && compared.length - wrong.length < MIN_YEARS))
+    return undefined
   return wrong.map(({ symbol, off }): Finding => {
     const fits = (one: string, two: string): boolean => one !== two && Math.abs(measure(one, two)) <= tolerance
     const other = wrong.find((one) => fits(symbol, one.symbol) && fits(one.symbol, symbol))?.symbol
@@ -70,11 +74,11 @@ export const findRecordedValues = (context: RecordedContext): { readonly finding
   const candles = toSubjects(stocks)
   const values = toSubjects(indices)
   // After the close nearly all are equal, and one that is not has another day's value; during a session, they are of other minutes.
-  const compareIndices = (tolerance: number) => compare({ name: INDICES, of: 'candles', tolerance, claims: levels }, values)
+  const compareIndices = (tolerance: number) => compareSource({ name: INDEX_VALUES, of: 'candles', tolerance, claims: levels }, values)
   const sources = [
-    ...createPriceSources(context).map((source) => ({ name: source.name, found: compare(source, candles) })),
-    { name: INDICES, found: (compareIndices(0.00001) && compareIndices(0.001)) ?? compareIndices(0.05) },
-    { name: GROWTH, found: compare({ name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) }, growth) },
+    ...createPriceSources(context).map((source) => ({ name: source.name, found: compareSource(source, candles) })),
+    { name: INDEX_VALUES, found: (compareIndices(0.00001) && compareIndices(0.001)) ?? compareIndices(0.05) },
+    { name: GROWTH, found: compareSource({ name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) }, growth) },
   ]
   const bySeries = groupBy(
     sources.flatMap(({ found }) => found ?? []),
@@ -87,13 +91,13 @@ export const findRecordedValues = (context: RecordedContext): { readonly finding
   }
 }
 
-const INDICES = 'the list of indices'
+const INDEX_VALUES = 'the list of indices'
 const GROWTH = 'the growth of profit in the master list'
 
 const readNumber = (value: unknown): number => Number(readText(value) || Number.NaN)
 
 /** What lists say of the prices of stocks. Those before a corporate action are left out. */
-const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): readonly Source<RecentCandles>[] => {
+const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): readonly ClaimSource<RecentCandles>[] => {
   const hasAction = (symbol: string, since: number): boolean => actions.get(symbol)?.some(({ day }) => day > since) ?? false
   const collect = (lists: readonly string[], days: number, claim: (row: Row) => Claim<RecentCandles>) =>
     lists
@@ -109,7 +113,7 @@ const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): re
     { name: 'the deals', of: 'candles', tolerance: 0.1, claims: deals },
     { name: 'the circuit list', of: 'candles', tolerance: 0.05, claims: collect(circuits, 10, createCircuitClaim) },
     { name: 'the indicators', of: 'candles', tolerance: 0.15, claims: collect(['advanced_indicator_data.json'], 10, createAverageClaim) },
-    { name: YEAR, of: 'candles', tolerance: 0.3, claims: collect(master, YEAR_DAYS + 10, createYearClaim) },
+    { name: YEAR_CHANGE, of: 'candles', tolerance: 0.3, claims: collect(master, YEAR_DAYS + 10, createYearClaim) },
     { name: 'the volume of the day', of: 'candles', tolerance: 0.1, claims: collect(master, 0, (row) => createVolumeClaim(row, listDay)) },
   ]
 }

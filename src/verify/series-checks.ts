@@ -2,9 +2,9 @@ import { type CandleArrays, numberToDay } from '../market/candle-file.js'
 import { median } from '../model/map.js'
 import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile } from './candle-series.js'
 import type { Finding } from './finding.js'
-import { findConstantFactor, findPriceMoves, formatFactor, type StockFacts } from './price-moves.js'
+import { findConstantFactor, findPriceMoves, formatFactor, type MoveFacts } from './price-moves.js'
 
-type SeriesFacts = Omit<StockFacts, 'impossibleDays'> & { readonly isStock: boolean }
+type SeriesFacts = Omit<MoveFacts, 'impossibleDays'> & { readonly isStock: boolean }
 
 /** The checks of one candle file alone. Indices are checked for impossible candles only: they may move freely. */
 export const checkSeries = (of: SeriesFile, { candles: all, fault }: ParsedCandles, { isStock, ...facts }: SeriesFacts) => {
@@ -28,7 +28,7 @@ const TWO_PRICES = 0.05
 const MIN_DAYS_AT_TWO_PRICES = 3
 
 /** Two prices of one stock on a day are at the factor of an action, but for rounding. */
-const SAME_FACTOR = 0.03
+const ROUNDED_FACTOR = 0.03
 
 /**
  * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
@@ -80,7 +80,7 @@ const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number
   const day = numberToDay(number)
   const text = `${all.length} days have two prices, such as ${day} with ${one} and ${other}`
   const factors = all.map(([, earlier, later]) => Math.max(earlier / later, later / earlier))
-  const factor = findConstantFactor(factors, SAME_FACTOR)
+  const factor = findConstantFactor(factors, ROUNDED_FACTOR)
   return factor === undefined
     ? { check: 'spliced-series', severity: 'error', day, detail: text }
     : { check: 'unadjusted-actions', severity: 'error', day, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }
@@ -97,7 +97,7 @@ export const findImpossibleCandles = (candles: CandleArrays) => {
   const days = new Set<number>()
   let [count, newest, fault] = [0, -1, '']
   for (let index = 0; index < length; index += 1) {
-    const found = findFault(candles, index)
+    const found = describeImpossible(candles, index)
     if (found === undefined) continue
     count += 1
     days.add(day[index] as number)
@@ -110,7 +110,7 @@ export const findImpossibleCandles = (candles: CandleArrays) => {
 }
 
 /** What is wrong with a candle; undefined if it is possible. */
-const findFault = (candles: CandleArrays, index: number): string | undefined => {
+const describeImpossible = (candles: CandleArrays, index: number): string | undefined => {
   const [open, close, volume] = [candles.open[index] as number, candles.close[index] as number, candles.volume[index] as number]
   const [high, low] = [candles.high[index] as number, candles.low[index] as number]
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'

@@ -130,16 +130,12 @@ const areSame = (one: CandleArrays, index: number, other: CandleArrays, otherInd
   one.close[index] === other.close[otherIndex] &&
   one.volume[index] === other.volume[otherIndex]
 
-/** The indices at which a series switches between its own candles and the shared ones. */
-const findEdges = ({ candles: { length }, runs }: Sharing): readonly number[] =>
-  runs.flatMap((run) => [run.index, run.index + run.length]).filter((index) => index > 0 && index < length)
-
 const EDGE_CANDLES = 20
 
-/** The greatest change of price and volume at an edge. */
-const measureBreak = (sharing: Sharing): number => {
-  const { close, volume, length } = sharing.candles
-  const steps = findEdges(sharing).map((index) => {
+/** The greatest change of price and volume where a series switches between its own candles and the shared ones. */
+const measureBreak = ({ candles: { close, volume, length }, runs }: Sharing): number => {
+  const edges = runs.flatMap((run) => [run.index, run.index + run.length]).filter((index) => index > 0 && index < length)
+  const steps = edges.map((index) => {
     const before = median(volume.subarray(Math.max(0, index - EDGE_CANDLES), index))
     const after = median(volume.subarray(index, Math.min(length, index + EDGE_CANDLES)))
     return Math.abs(Math.log((close[index] as number) / (close[index - 1] as number))) + Math.abs(Math.log((after + 1) / (before + 1)))

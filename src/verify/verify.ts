@@ -1,58 +1,42 @@
-import { listTables, MASTER, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
+import { listTables, MASTER, toFilePath } from '../engine/define-stream.js'
 import { numberToDay } from '../market/candle-file.js'
+import { ACTION_FILES } from '../market/price-actions.js'
 import { type Stock, toStockItems } from '../model/stock.js'
-import type { Day } from '../model/trading-day.js'
 import {
   checkFolder,
   describeUnlisted,
   type FolderSymbols,
   readReport,
   readStocksIfIntact,
-  type SymbolOptions,
   selectFolderSymbols,
 } from '../tables/output-folder.js'
 import { countCoverage } from './calendar.js'
-import { CANDLE_CHECKS, mergeCandleFindings, readMarket } from './candle-checks.js'
+import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readCandleFacts } from './candle-checks.js'
 import {
-  type Acceptance,
-  type Check,
   type CheckName,
   checkNames,
   countFindings,
   type Finding,
-  type FindingLimits,
   findExceededLimits,
   sortFindings,
   type Verification,
+  type VerifyOptions,
 } from './finding.js'
-import { HISTORY_CHECKS, verifyHistory } from './history-checks.js'
+import { describeMissingDays, verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
-import { checkDigests, FILE_CHECKS, findStreamFiles, LIST_DAMAGED, mergePerFile, readRecordedFiles } from './output-files.js'
+import {
+  checkDigests,
+  checkFiles,
+  findStreamFiles,
+  LIST_DAMAGED,
+  listMissingFiles,
+  mergePerFile,
+  readRecordedFiles,
+} from './output-files.js'
 import { readKnownActions } from './price-moves.js'
 import { createStockIndex, verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
 import { findContradictions } from './witness.js'
-
-/** `symbols`: only findings about these stocks. */
-export interface VerifyOptions extends SymbolOptions {
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-  /** Only these checks; all if absent. */
-  readonly only?: readonly CheckName[] | undefined
-  /** Only findings about this day or later, and those without a day. */
-  readonly since?: Day | undefined
-  /** Also reads every output and compares it with the digest of what a run wrote. */
-  readonly deep?: boolean | undefined
-  readonly limits: FindingLimits
-  /** Reads every byte of the record of all days, and compares it with its digests. */
-  readonly history?: boolean | undefined
-  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
-  readonly accept?: Acceptance | undefined
-  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
-  readonly isReport?: boolean | undefined
-  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
-  readonly isSettled?: (() => Promise<boolean>) | undefined
-}
 
 /**
  * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
@@ -71,9 +55,9 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   const options: VerifyOptions = list === undefined ? { ...given, only: ['files'], symbols: undefined, since: undefined } : given
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
-  const facts = await readFacts(root, options, stocks)
+  const facts = await readFolderFacts(root, options, stocks)
   const { report, files, calendar, history } = facts
-  const { found: others, unchecked } = await makeChecks(facts)
+  const others = await makeChecks(facts)
   const found = list === undefined ? mergePerFile([LIST_DAMAGED, ...others]) : others
   const lastDay = calendar.last === undefined ? undefined : numberToDay(calendar.last)
   const tradedValues = new Map(facts.stocks.map(({ symbol, tradedValue }) => [symbol, tradedValue]))
@@ -97,7 +81,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
     notes: [
       ...(list === undefined ? ['all checks but "files": the master list is damaged'] : []),
       ...describeUnlisted(selection),
-      ...new Set(unchecked.filter(({ names }) => names.some((name) => only.includes(name))).map(({ text }) => text)),
+      ...describeMissingInputs(facts, only),
       ...notes,
     ],
     counts: countFindings(fresh, only),
@@ -113,7 +97,7 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   }
 }
 
-const readFacts = async (
+const readFolderFacts = async (
   root: string,
   options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'>,
   stocks: readonly Stock[],
@@ -125,8 +109,8 @@ const readFacts = async (
   const listed = createStockIndex(stocks)
   const lists = await verifyRecords(root, files, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
-  const actions = readKnownActions(['history', 'upcoming'].flatMap((mode) => lists.rows.get(`${mode}_corporate_actions.json`) ?? []))
-  const market = await readMarket(root, files, {
+  const actions = readKnownActions(ACTION_FILES.flatMap((file) => lists.rows.get(file) ?? []))
+  const market = await readCandleFacts(root, files, {
     rows: lists.rows,
     actions,
     listedOn: readListingDays(listings, listed, listTables(streams)),
@@ -137,32 +121,28 @@ const readFacts = async (
   return { ...market, root, report, files, written, isDeep, lists, history }
 }
 
-type Facts = Awaited<ReturnType<typeof readFacts>>
-
-const CHECK_LIST: readonly Check<Facts>[] = [
-  ...FILE_CHECKS,
-  { names: ['duplicate-records', 'stray-records'], reads: 'lists', find: ({ lists }) => lists.findings },
-  ...CANDLE_CHECKS,
-  { names: ['witness'], reads: 'candles', find: ({ lists, ...market }) => findContradictions({ ...market, trades: lists.trades }) },
-  ...HISTORY_CHECKS,
-  // Last: a file without a digest is no error, but it may have one.
-  { names: ['files'], reads: 'files', find: ({ root, files, written, isDeep }) => (isDeep ? checkDigests(root, files, written) : []) },
-]
-
-const NO_CANDLES = 'prices and sessions: no candles of stocks; fetch all-ohlcv'
+type FolderFacts = Awaited<ReturnType<typeof readFolderFacts>>
 
 /** Makes all checks: some need the results of others, so a selection of checks would save little. */
-const makeChecks = async (facts: Facts) => {
-  const found: Finding[] = []
-  const unchecked: { readonly names: readonly CheckName[]; readonly text: string }[] = []
-  const hasCandles = facts.stocks.length > 0
-  for (const { names, reads, find, lacks } of CHECK_LIST) {
-    found.push(...((await find?.(facts)) ?? []))
-    const text = reads === 'candles' && !hasCandles ? NO_CANDLES : lacks?.(facts)
-    if (text) unchecked.push({ names, text })
-  }
-  return { found: mergePerFile(mergeCandleFindings(found, facts)), unchecked }
+const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
+  const { root, files, written, isDeep, lists, history } = facts
+  const found = [
+    ...(await checkFiles(facts)),
+    ...lists.findings,
+    ...checkCandles(facts),
+    ...findContradictions({ ...facts, trades: lists.trades }),
+    ...history.findings,
+    // Last: a file without a digest is no error, but it may have one.
+    ...(isDeep ? await checkDigests(root, files, written) : []),
+  ]
+  return mergePerFile(mergeCandleFindings(found, facts))
 }
+
+/** What some checks could not find, and why. */
+const describeMissingInputs = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
+  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), describeMissingDays(facts.history.range)].flatMap(([checks, text]) =>
+    text && checks.some((name) => only.includes(name)) ? [text] : [],
+  )
 
 const createFilter = (
   options: VerifyOptions,

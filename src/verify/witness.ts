@@ -64,7 +64,11 @@ const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contr
       const at = recent.candles.day.indexOf(number)
       const candle = at < 0 ? undefined : { close: recent.candles.close[at] ?? 0, volume: recent.candles.volume[at] ?? 0 }
       const later = (actions.get(symbol) ?? []).filter((action) => action.day > number)
-      const difference = compare(candle, trade, { later, isCovered: number >= (recent.candles.day[0] ?? 0), hasTraded: traded.has(symbol) })
+      const difference = compareDay(candle, trade, {
+        later,
+        isCovered: number >= (recent.candles.day[0] ?? 0),
+        hasTraded: traded.has(symbol),
+      })
       if (difference !== undefined) found.push({ ...difference, day, symbol, file })
     }
     for (const symbol of own.keys()) traded.add(symbol)
@@ -80,7 +84,7 @@ interface Circumstances {
   readonly hasTraded: boolean
 }
 
-const compare = (
+const compareDay = (
   candle: Pick<ExchangeTrade, 'close' | 'volume'> | undefined,
   trade: ExchangeTrade | undefined,
   { later, isCovered, hasTraded }: Circumstances,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readFeed } from '../../src/show/feed.js'
+import { readFeed } from '../../src/show/market.js'
 import { marketWith, report, stock } from './support.js'
 
 const at = (text: string): number => Date.parse(`${text}+05:30`)

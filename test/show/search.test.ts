@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { search } from '../../src/show/search.js'
+import { search } from '../../src/show/stocks.js'
 import { ISIN, marketWith, openFolder, stock } from './support.js'
 
 const folder = marketWith({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readOwnStocks, readToday } from '../../src/show/today.js'
+import { readOwnStocks, readToday } from '../../src/show/market.js'
 import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
 import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { ISIN, marketWith, openFolder, report, stock } from './support.js'

@@ -6,7 +6,7 @@ import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ShownColumn } from '../../src/model/table.js'
 import { type DuckDb, openDuckDb } from '../../src/storage/duckdb.js'
-import { replaceFile } from '../../src/tables/export/replace-file.js'
+import { replaceExport } from '../../src/tables/export/replace-file.js'
 import { loadSheetWriter } from '../../src/tables/export/sheet-file.js'
 import { tableFile } from '../../src/tables/export/table-file.js'
 import { streams } from '../../streams/registry.js'
@@ -108,10 +108,10 @@ describe.skipIf(!duckdb)('a workbook', () => {
   it('is not replaced once the export was stopped', async () => {
     const folder = folderWith({ 'a.txt': 'before' })
     const write = (temporary: string) => writeFile(temporary, 'after').then(() => 1)
-    await expect(replaceFile(join(folder, 'a.txt'), write, { isStopped: () => true })).rejects.toThrow('stopped')
+    await expect(replaceExport(join(folder, 'a.txt'), write, { isStopped: () => true })).rejects.toThrow('stopped')
     expect(readdirSync(folder)).toEqual(['a.txt'])
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('before')
-    await replaceFile(join(folder, 'a.txt'), write)
+    await replaceExport(join(folder, 'a.txt'), write)
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('after')
   })
 })

@@ -1,6 +1,6 @@
 import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
-import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../tables/export/define-export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'

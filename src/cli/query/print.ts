@@ -1,14 +1,14 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { escapeFormula } from '../../model/formula.js'
 import {
-  type ColumnFacts,
-  cellText,
+  type CellValue,
   describeResultColumns,
+  type ResultColumn,
   type RowChunk,
   type RowChunks,
   readChunks,
-  toJson,
-  type Value,
+  valueToJson,
+  valueToText,
 } from '../../tables/result-values.js'
 import type { ProcessIo } from '../dependencies.js'
 import { formatCount, formatQuantity } from '../terminal/format.js'
@@ -49,14 +49,14 @@ export const printResult = async (
 /** Rows as text, chunk by chunk. JSON is one array, one row per line. */
 async function* formatRows(
   how: 'csv' | 'json' | 'ndjson',
-  columns: readonly ColumnFacts[],
+  columns: readonly ResultColumn[],
   chunks: RowChunks,
   [before, after]: readonly [before: string, after: string],
 ): AsyncIterable<string> {
   const names = numberDuplicates(columns.map(({ name }) => name)).map((name) => JSON.stringify(name))
-  const toObject = (row: readonly Value[]): string =>
-    `{${row.map((value, index) => `${names[index]}:${toJson(value, columns[index]?.isJson)}`).join(',')}}`
-  const toLine = (row: readonly Value[]): string =>
+  const toObject = (row: readonly CellValue[]): string =>
+    `{${row.map((value, index) => `${names[index]}:${valueToJson(value, columns[index]?.isJson)}`).join(',')}}`
+  const toLine = (row: readonly CellValue[]): string =>
     how === 'csv' ? `${row.map((value, index) => formatCsvCell(value, columns[index])).join(',')}\n` : `${toObject(row)}\n`
   if (how === 'csv') yield `${columns.map(({ name }) => quoteCell(escapeFormula(name))).join(',')}\n`
   let start = `${before}[\n`
@@ -69,9 +69,9 @@ async function* formatRows(
 }
 
 /** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
-const formatCsvCell = (value: Value, column: ColumnFacts | undefined): string => {
+const formatCsvCell = (value: CellValue, column: ResultColumn | undefined): string => {
   if (typeof value === 'number') return String(value)
-  const text = cellText(value, column?.isJson)
+  const text = valueToText(value, column?.isJson)
   if (text === undefined) return ''
   return column?.isNumber ? text : quoteCell(escapeFormula(text))
 }
@@ -102,11 +102,11 @@ type TextRow = readonly (string | undefined)[]
 const MIN_CELL_WIDTH = 20
 
 /** A table of rows for people: the rows and columns that fit, and what is left out. */
-const renderRows = async (columns: readonly ColumnFacts[], chunks: RowChunks, room: number, max: number): Promise<readonly TextLine[]> => {
+const renderRows = async (columns: readonly ResultColumn[], chunks: RowChunks, room: number, max: number): Promise<readonly TextLine[]> => {
   const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
-  const toText = (row: readonly Value[]): TextRow =>
+  const toText = (row: readonly CellValue[]): TextRow =>
     row.map((value, index) => {
-      const text = cellText(columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value, columns[index]?.isJson)
+      const text = valueToText(columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value, columns[index]?.isJson)
       if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
       // Cut first: a cell may be a whole document.
       return cut(clean(text.slice(0, 4 * room)), cellRoom)
@@ -133,7 +133,7 @@ const renderRows = async (columns: readonly ColumnFacts[], chunks: RowChunks, ro
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
-const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: readonly Value[]) => TextRow) => {
+const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: readonly CellValue[]) => TextRow) => {
   const half = Math.ceil(max / 2)
   const first: TextRow[] = []
   const later: RowChunk[] = []

@@ -15,10 +15,8 @@ export const SECTIONS = {
   news: 'new news items',
 } as const
 
-/** A kind of changes, such as `surveillance`. */
 export type Section = keyof typeof SECTIONS
 
-/** The names of all kinds of changes. */
 export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 
 /** One difference from the state before the last run. */

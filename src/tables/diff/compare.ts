@@ -10,17 +10,14 @@ export interface ListVersions {
   readonly after: readonly Row[]
 }
 
-interface ListContext {
-  readonly beforeDay?: Day | undefined
-  /** What the section has told already; what is told is added. */
-  readonly told?: Set<string>
-}
-
-/** The rows that were added and changed, in their order, then those that were removed. A row that is there twice counts once. */
+/**
+ * The rows that were added and changed, in their order, then those that were removed. A row that is there twice counts once. `told`: what the
+ * section has told already; what is told is added.
+ */
 export const compareLists = (
   { section, expand = (row) => [row], key, symbol, watch = [], subject, dayOf, words }: ListKind,
   { before, after }: ListVersions,
-  { beforeDay, told = new Set() }: ListContext = {},
+  { beforeDay, told = new Set() }: { readonly beforeDay?: Day | undefined; readonly told?: Set<string> } = {},
 ): readonly Change[] => {
   const toMap = (rows: readonly Row[]): ReadonlyMap<string, Row> => new Map(rows.flatMap(expand).map((row) => [key(row), row]))
   const [old, now] = [toMap(before), toMap(after)]
@@ -69,7 +66,7 @@ export const compareStocks = (
   after: readonly Stock[],
   returned: ReadonlySet<string> = new Set(),
 ): readonly Change[] => {
-  const [old, now] = [indexStocks(before), indexStocks(after)]
+  const [old, now] = [indexListings(before), indexListings(after)]
   const changes = after.flatMap(({ Symbol: symbol, ISIN, Name }): readonly Change[] => {
     if (old.pairs.has(`${symbol} ${ISIN}`)) return []
     const renamed = old.byIsin.get(ISIN)?.find((earlier) => !now.pairs.has(`${earlier.Symbol} ${ISIN}`))
@@ -94,7 +91,7 @@ export const compareStocks = (
   return [...changes, ...left]
 }
 
-const indexStocks = (stocks: readonly Stock[]) => ({
+const indexListings = (stocks: readonly Stock[]) => ({
   byIsin: groupBy(stocks, ({ ISIN }) => ISIN),
   bySymbol: groupBy(stocks, ({ Symbol: symbol }) => symbol),
   pairs: new Set(stocks.map(({ Symbol: symbol, ISIN }) => `${symbol} ${ISIN}`)),

@@ -3,11 +3,11 @@ import { UsageError } from '../../model/errors.js'
 import type { Day } from '../../model/trading-day.js'
 import { chooseEachDay, findUsedDay, listListedDays } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
-import { describeDamage, type History, leaveOutDamaged, openHistory, type Warn } from '../../storage/history/record.js'
+import { describeDamage, type History, leaveOutDamaged, openHistory } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
 import type { Change } from './change.js'
 import { compareStates, type Difference, type DiffOptions } from './diff.js'
-import { openDays } from './recorded-days.js'
+import { type ComparedDays, openDays } from './recorded-days.js'
 
 export interface DayDiffOptions extends DiffOptions {
   readonly streams: readonly StreamDefinition[]
@@ -34,10 +34,9 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   const { countLost, ...states } = await openDays(history, { ...options, from, to, streams, warn })
   for (const { day = '', ...damage } of history.damages) if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
   const { notes, counts, changes } = await compareStates(root, states, options)
-  const days = listListedDays(history)
-  const dated = await dateListings(history, changes, { from, to, days, warn })
+  const dated = await dateListings(history, changes, { from, to, warn })
   const lost = countLost()
-  const between = days.filter((day) => day > from && (to === undefined || day < to)).length
+  const between = listListedDays(history).filter((day) => day > from && (to === undefined || day < to)).length
   const ends = 'only the two ends are compared: what came and went in between is not listed'
   return {
     folder: root,
@@ -54,57 +53,36 @@ export const diffDays = async (root: string, { since, until, streams, ...options
   }
 }
 
-interface ListedDays {
-  readonly from: Day
-  readonly to: Day | undefined
-  readonly days: readonly Day[]
-  /** Gets the damaged lists, which are left out. */
-  readonly warn: Warn
-}
-
 /**
  * Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. A new stock that was listed
- * on an earlier day is back. Reads the recorded lists only if there is such a change, one after the other.
+ * on an earlier day is back. Reads recorded lists only if there is such a change, and those before `from` only for a new stock.
  */
 const dateListings = async (
   history: History,
   changes: readonly Change[],
-  { from, to = '9999', days, warn }: ListedDays,
+  { from, to = '9999', warn }: Pick<ComparedDays, 'from' | 'to' | 'warn'>,
 ): Promise<readonly Change[]> => {
+  const isDated = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
+  if (!changes.some(isDated)) return changes
   const read = createListReader(history, warn)
-  const lists = new Map(chooseEachDay(history, 'master').map((chosen) => [chosen.record.day, chosen]))
-  const known = new Map<Day, ReadonlySet<string> | undefined>()
-  const isListed = async (day: Day, id: string): Promise<boolean | undefined> => {
-    const chosen = lists.get(day)
-    if (!known.has(day)) {
-      const rows = chosen && (await leaveOutDamaged(warn, () => read(chosen.list)))
-      known.set(day, rows && new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])))
-    }
-    return known.get(day)?.has(id)
+  const lists: { readonly day: Day; readonly names: ReadonlySet<string> }[] = []
+  const first = changes.some((one) => isDated(one) && one.change === 'new') ? '' : from
+  for (const { record, list } of chooseEachDay(history, 'master', to).filter((chosen) => chosen.record.day > first)) {
+    const rows = await leaveOutDamaged(warn, () => read(list))
+    if (rows) lists.push({ day: record.day, names: new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])) })
   }
-  const date = async (change: Change): Promise<Change> => {
-    const { section, symbol, to: now = symbol, from: was = symbol } = change
-    if (section !== 'listings' && section !== 'renames') return change
-    const [isThere, id] = change.change === 'left' ? [false, was] : [true, now]
-    let since: Day | undefined
-    for (const day of days.filter((one) => one > from && one <= to)) {
-      const found = await isListed(day, id)
-      if (found !== undefined) since = found === isThere ? (since ?? day) : undefined
-    }
-    let last: Day | undefined
-    for (const day of change.change === 'new' ? days.filter((one) => one < from).toReversed() : [])
-      if (await isListed(day, id)) {
-        last = day
-        break
-      }
+  const between = lists.filter(({ day }) => day > from)
+  return changes.map((change) => {
+    if (!isDated(change)) return change
+    const { symbol, to: now = symbol, from: was = symbol } = change
+    const isOtherwise = change.change === 'left' ? between.map(({ names }) => names.has(was)) : between.map(({ names }) => !names.has(now))
+    const since = between[isOtherwise.lastIndexOf(true) + 1]?.day
+    const last = change.change === 'new' ? lists.findLast(({ day, names }) => day < from && names.has(now))?.day : undefined
     const detail = last === undefined ? change.detail : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
     return {
       ...change,
-      ...(last === undefined ? {} : { change: 'back' }),
+      ...(last === undefined ? {} : { change: 'back' as const }),
       ...(since === undefined ? { detail } : { day: since, detail: `${detail} since ${since}` }),
     }
-  }
-  const dated: Change[] = []
-  for (const change of changes) dated.push(await date(change))
-  return dated
+  })
 }

@@ -71,7 +71,7 @@ export const compareStates = async (
   const rename = createRenaming(listed, states.after)
   const readLists = async (files: readonly string[]): Promise<ListVersions> => {
     const all: ListVersions[] = []
-    for (const file of files) all.push(await readList(states, file.replace('{exch}', exchange.toLowerCase())))
+    for (const file of files) all.push(await readListVersions(states, file.replace('{exch}', exchange.toLowerCase())))
     return { before: all.flatMap(({ before }) => before).map(rename), after: all.flatMap(({ after }) => after) }
   }
   const changes: Change[] = []
@@ -96,7 +96,7 @@ export const compareStates = async (
 const toRows = (list: unknown): readonly Row[] => (Array.isArray(list) ? list.filter(isRow) : [])
 
 /** A list in both states. Notes that there is no earlier one, so that what changed in it is not known. */
-const readList = async ({ read, notes }: TwoStates, file: string): Promise<ListVersions> => {
+const readListVersions = async ({ read, notes }: TwoStates, file: string): Promise<ListVersions> => {
   const versions = await read(file)
   if (versions !== undefined && versions.before === undefined) notes.push(`there was no ${file} before to compare with`)
   return { before: toRows(versions?.before), after: toRows(versions?.after) }

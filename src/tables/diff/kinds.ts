@@ -3,8 +3,7 @@ import type { Day } from '../../model/trading-day.js'
 import type { Change, Section } from './change.js'
 import { describeNewQuarter, describeRestated, RESULT_TABLES } from './results.js'
 
-/** What is said of a row: a change without its section and symbol. */
-type Words = Omit<Change, 'section' | 'symbol'>
+type ChangeText = Omit<Change, 'section' | 'symbol'>
 
 /** A list of the market whose rows are compared. */
 export interface ListKind {
@@ -22,19 +21,19 @@ export interface ListKind {
   /** The day of a row, where those of the day of the earlier list are not new: on its own day, an action is in no list. */
   readonly dayOf?: (row: Row) => Day
   readonly words: {
-    readonly added?: (row: Row) => Words
-    readonly changed?: (row: Row, earlier: Row) => readonly Words[]
-    readonly removed?: (row: Row) => Words
+    readonly added?: (row: Row) => ChangeText
+    readonly changed?: (row: Row, earlier: Row) => readonly ChangeText[]
+    readonly removed?: (row: Row) => ChangeText
   }
 }
 
-const text = (row: Row, field: string): string => readText(row[field])
+const fieldText = (row: Row, field: string): string => readText(row[field])
 const join = (row: Row, ...fields: readonly string[]): string => JSON.stringify(fields.map((field) => row[field]))
 
 const nameBand = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
 
-const describeBand = (row: Row, from: string, to: string): Words => {
-  const series = text(row, 'Series')
+const describeBand = (row: Row, from: string, to: string): ChangeText => {
+  const series = fieldText(row, 'Series')
   const detail = `from ${nameBand(from)} to ${nameBand(to)}${series === 'EQ' ? '' : ` (series ${series})`}`
   return { change: 'changed', from, to, detail }
 }
@@ -49,9 +48,9 @@ const toCrore = ({ qty, avgprice }: Row): string => {
 }
 
 const describeDeal = (row: Row): string => {
-  const side = text(row, 'bs') === 'S' ? 'sold' : 'bought'
-  const more = [text(row, 'deal').toLowerCase(), toCrore(row)].filter((part) => part !== '').join(', ')
-  return `${text(row, 'cname')} ${side} ${text(row, 'qty').replace(LAKHS, ',')} at ${text(row, 'avgprice')} on ${text(row, 'date').slice(0, 10)}${more === '' ? '' : ` (${more})`}`
+  const side = fieldText(row, 'bs') === 'S' ? 'sold' : 'bought'
+  const more = [fieldText(row, 'deal').toLowerCase(), toCrore(row)].filter((part) => part !== '').join(', ')
+  return `${fieldText(row, 'cname')} ${side} ${fieldText(row, 'qty').replace(LAKHS, ',')} at ${fieldText(row, 'avgprice')} on ${fieldText(row, 'date').slice(0, 10)}${more === '' ? '' : ` (${more})`}`
 }
 
 const toActions = (row: Row): readonly Row[] =>
@@ -59,19 +58,19 @@ const toActions = (row: Row): readonly Row[] =>
     .flat()
     .filter(isRow)
     .map((action) => {
-      const on = ['ExDate', 'RecDate', 'ActDate'].map((field) => text(action, field)).find((day) => day !== '') ?? ''
-      const note = text(action, 'Note')
-      const detail = `${text(action, 'ActType').toLowerCase()}${note === '' || note === 'NA' ? '' : ` of ${note}`} on ${on}`
+      const on = ['ExDate', 'RecDate', 'ActDate'].map((field) => fieldText(action, field)).find((day) => day !== '') ?? ''
+      const note = fieldText(action, 'Note')
+      const detail = `${fieldText(action, 'ActType').toLowerCase()}${note === '' || note === 'NA' ? '' : ` of ${note}`} on ${on}`
       return { Sym: row.Sym, on, detail }
     })
 
 const SURVEILLANCE = ['asm', 'gsm'].map((list): ListKind => {
   const name = list.toUpperCase()
-  const stageOf = (row: Row): string => text(row, 'Stage')
+  const stageOf = (row: Row): string => fieldText(row, 'Stage')
   return {
     section: 'surveillance',
     files: [`{exch}_${list}_list.json`],
-    key: (row) => text(row, 'ISIN') || text(row, 'Symbol'),
+    key: (row) => fieldText(row, 'ISIN') || fieldText(row, 'Symbol'),
     symbol: 'Symbol',
     watch: ['Stage'],
     words: {
@@ -92,14 +91,14 @@ export const ANNOUNCED_BANDS: ListKind = {
   key: (row) => join(row, 'Symbol', 'Series', 'From', 'To'),
   symbol: 'Symbol',
   subject: (row) => join(row, 'Symbol', 'Series'),
-  words: { added: (row) => describeBand(row, text(row, 'From'), text(row, 'To')) },
+  words: { added: (row) => describeBand(row, fieldText(row, 'From'), fieldText(row, 'To')) },
 }
 
 const CIRCUITS = ['upper', 'lower'].map(
   (side): ListKind => ({
     section: 'circuits',
     files: [`${side}_circuit_stocks.json`],
-    key: (row) => text(row, 'Symbol'),
+    key: (row) => fieldText(row, 'Symbol'),
     symbol: 'Symbol',
     words: {
       added: () => ({ change: 'entered', detail: `is at its ${side} limit` }),
@@ -118,14 +117,14 @@ export const LIST_KINDS: readonly ListKind[] = [
     symbol: 'Symbol',
     watch: ['Band'],
     subject: (row) => join(row, 'Symbol', 'Series'),
-    words: { changed: (row, earlier) => [describeBand(row, text(earlier, 'Band'), text(row, 'Band'))] },
+    words: { changed: (row, earlier) => [describeBand(row, fieldText(earlier, 'Band'), fieldText(row, 'Band'))] },
   },
   ANNOUNCED_BANDS,
   {
     // A stock without earlier figures has no new ones.
     section: 'results',
     files: ['fundamental_data.json'],
-    key: (row) => text(row, 'ISIN'),
+    key: (row) => fieldText(row, 'ISIN'),
     symbol: 'Symbol',
     watch: RESULT_TABLES,
     words: { changed: (row, earlier) => [...describeNewQuarter(row, earlier), ...describeRestated(row, earlier)] },
@@ -163,7 +162,7 @@ export interface DocumentKind {
   readonly url?: string
 }
 
-const titleOf = (row: Row): string => text(row, 'caption') || text(row, 'descriptor') || 'Unknown'
+const titleOf = (row: Row): string => fieldText(row, 'caption') || fieldText(row, 'descriptor') || 'Unknown'
 
 /** The documents that are compared. The keys are those of their streams. */
 export const DOCUMENT_KINDS: readonly DocumentKind[] = [
@@ -171,21 +170,21 @@ export const DOCUMENT_KINDS: readonly DocumentKind[] = [
     section: 'filings',
     file: 'company_filings/{name}_filings.json',
     list: 'data',
-    key: (row) => text(row, 'news_id') || `${text(row, 'news_date')}_${titleOf(row)}`,
+    key: (row) => fieldText(row, 'news_id') || `${fieldText(row, 'news_date')}_${titleOf(row)}`,
     title: titleOf,
     url: 'file_url',
   },
   {
     section: 'announcements',
     file: 'all_company_announcements.json',
-    key: (row) => `${text(row, 'date')}_${text(row, 'events')}`,
-    title: (row) => text(row, 'events'),
+    key: (row) => `${fieldText(row, 'date')}_${fieldText(row, 'events')}`,
+    title: (row) => fieldText(row, 'events'),
   },
   {
     section: 'news',
     file: 'market_news/{name}_news.json',
     list: 'News',
-    key: (row) => `${text(row, 'PublishDate')}_${text(row, 'Title')}`,
-    title: (row) => text(row, 'Title'),
+    key: (row) => `${fieldText(row, 'PublishDate')}_${fieldText(row, 'Title')}`,
+    title: (row) => fieldText(row, 'Title'),
   },
 ]

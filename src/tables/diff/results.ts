@@ -17,7 +17,9 @@ export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords
     if (quarter === undefined || figures === undefined || then.size === 0 || [...then.keys()].some((known) => known >= quarter)) continue
     const told = ['SALES', 'NET_PROFIT'].flatMap((key) => {
       const value = figures.get(key)
-      return value === undefined ? [] : [`${toWords(key)} ${value} crore${compare(value, now.get(addYears(quarter, -1))?.get(key))}`]
+      return value === undefined
+        ? []
+        : [`${nameFigure(key)} ${value} crore${compareWithYear(value, now.get(String(Number(quarter) - 100))?.get(key))}`]
     })
     const detail = [`quarter to ${toMonth(quarter)}`, told.join(', ')].filter((part) => part !== '').join(': ')
     return [{ change: 'new', to: quarter, detail }]
@@ -33,19 +35,16 @@ export const describeRestated = (row: Row, earlier: Row): readonly ResultWords[]
   const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
   return [{ change: 'changed', from: first.from, to: first.to, detail: `restated: ${nameFirst(texts, MAX_RESTATED)}` }]
 }
+
 /** A figure of a quarter that both tables have, such as `sales of 2025-09`, with another value. */
-export interface RestatedFigure {
-  readonly name: string
-  readonly from: string
-  readonly to: string
-}
+export type RestatedFigure = Readonly<Record<'name' | 'from' | 'to', string>>
 
 export const compareFigures = (table: unknown, earlier: unknown): readonly RestatedFigure[] => {
   const then = readQuarters(earlier)
   return [...readQuarters(table)].flatMap(([quarter, figures]) =>
     [...figures].flatMap(([key, to]) => {
       const from = then.get(quarter)?.get(key)
-      return from === undefined || Number(from) === Number(to) ? [] : [{ from, to, name: `${toWords(key)} of ${toMonth(quarter)}` }]
+      return from === undefined || Number(from) === Number(to) ? [] : [{ from, to, name: `${nameFigure(key)} of ${toMonth(quarter)}` }]
     }),
   )
 }
@@ -67,12 +66,11 @@ const readQuarters = (table: unknown): ReadonlyMap<string, ReadonlyMap<string, s
 const isFigure = (name: string, value: string | undefined): boolean =>
   name !== 'YEAR' && value !== undefined && value.trim() !== '' && Number.isFinite(Number(value))
 
-const toWords = (name: string): string => name.toLowerCase().replaceAll('_', ' ')
+const nameFigure = (name: string): string => name.toLowerCase().replaceAll('_', ' ')
 const toMonth = (quarter: string): string => `${quarter.slice(0, 4)}-${quarter.slice(4)}`
-const addYears = (quarter: string, years: number): string => String(Number(quarter) + years * 100)
 
 /** ` (+12 %)`: the change from the same quarter a year before; empty after a loss, with which it says nothing. */
-const compare = (value: string, before: string | undefined): string => {
+const compareWithYear = (value: string, before: string | undefined): string => {
   if (before === undefined || Number(before) <= 0) return ''
   const percent = Math.round((Number(value) / Number(before) - 1) * 100)
   return ` (${percent < 0 ? '' : '+'}${percent} % on the year)`

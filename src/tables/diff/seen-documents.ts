@@ -7,7 +7,7 @@ import { readSeen } from '../../storage/history/first-seen.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
 import { ALL_RECORDS as ALL, toRecordKey } from '../../storage/seen-records.js'
-import { type FileVersions, noteDamage, readDocument } from './two-states.js'
+import { type FileVersions, noteDamage, readRepairedJson } from './two-states.js'
 
 interface SeenContext {
   readonly from: Day
@@ -27,7 +27,7 @@ export const openSeenDocuments = async (history: History, { documents, from, to 
   let lost = 0
   /** The records of a file that were there before the first day, and those that appeared until the last one. */
   const split = (file: string, { lists, identity }: RecordedDocuments) => {
-    const document = readDocument(join(history.root, file))
+    const document = readRepairedJson(join(history.root, file))
     if (!isRow(document)) return undefined
     const days = seen.get(file) ?? new Map<string, Day>()
     const rows = lists.flatMap((list) =>
@@ -42,7 +42,6 @@ export const openSeenDocuments = async (history: History, { documents, from, to 
       document,
       before: rows.filter((row) => dayOf(row) === undefined),
       fresh: rows.filter((row) => (dayOf(row) ?? '9999') <= to),
-      /** All its records appeared at once. */
       isNew: days.has(ALL),
       lost: [...days].filter(([key, day]) => key !== ALL && day <= to && !present.has(key)).length,
     }

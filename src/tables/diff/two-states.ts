@@ -13,7 +13,11 @@ export interface FileVersions {
   readonly after: unknown
 }
 
-export interface ComparedFiles {
+/** A folder in two states. */
+export interface TwoStates {
+  readonly before: readonly Stock[]
+  readonly after: readonly Stock[]
+  readonly beforeDay: Day | undefined
   /** Undefined if the file does not exist now, or has no earlier state to compare with. `earlier` is its name before. */
   readonly read: (file: string, earlier?: string) => Promise<FileVersions | undefined>
   readonly isSame: (file: string, earlier: string) => boolean
@@ -21,14 +25,11 @@ export interface ComparedFiles {
   readonly notes: string[]
 }
 
-export interface TwoStates extends ComparedFiles {
-  readonly before: readonly Stock[]
-  readonly after: readonly Stock[]
-  readonly beforeDay: Day | undefined
-}
-
 /** The files of a folder, and those of before the last run. One that was no output of the last run has no earlier state. */
-export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs }: PreviousOutputs): ComparedFiles => {
+export const comparePreviousFiles = (
+  root: string,
+  { root: earlierRoot, outputs }: PreviousOutputs,
+): Pick<TwoStates, 'read' | 'isSame' | 'notes'> => {
   const isOutput = createOutputMatcher(outputs)
   const notes: string[] = []
   return {
@@ -36,8 +37,8 @@ export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs 
     read: async (file, earlier = file) => {
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {
-        const after = readDocument(join(root, file))
-        return after === undefined ? undefined : { before: readDocument(join(earlierRoot, earlier)), after }
+        const after = readRepairedJson(join(root, file))
+        return after === undefined ? undefined : { before: readRepairedJson(join(earlierRoot, earlier)), after }
       })
     },
     notes,
@@ -45,7 +46,7 @@ export const comparePreviousFiles = (root: string, { root: earlierRoot, outputs 
 }
 
 /** A JSON file, its broken texts repaired; undefined without one. */
-export const readDocument = (path: string): unknown =>
+export const readRepairedJson = (path: string): unknown =>
   statFile(path) === undefined ? undefined : JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
 
 /** The result, or undefined with a note if the file is not valid JSON. */

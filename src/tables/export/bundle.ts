@@ -4,11 +4,9 @@ import { createFileNames } from '../../model/stock.js'
 import { disk } from '../../storage/disk.js'
 import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } from '../../storage/file-system.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
-import { defineExport, loadTables } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import { defineExport, type Export, type ExportOptions, loadEach } from './define-export.js'
 
-/** A session of a stock. */
-interface Session {
+interface BundleSession {
   readonly day: string
   /** Open, high, low and close without jumps at splits and bonuses, rupees of today. */
   readonly prices: readonly number[]
@@ -25,7 +23,7 @@ interface Session {
 /** What a back-test program reads: the files of each stock, and those about all of them. */
 interface Bundle {
   /** The files of a stock by their paths in the bundle. `days` are the sessions of all stocks. */
-  readonly ofStock: (symbol: string, sessions: readonly Session[], days: readonly string[]) => Readonly<Record<string, Buffer>>
+  readonly ofStock: (symbol: string, sessions: readonly BundleSession[], days: readonly string[]) => Readonly<Record<string, Buffer>>
   readonly ofAll: (
     stocks: readonly (readonly [symbol: string, first: string, last: string])[],
     days: readonly string[],
@@ -35,7 +33,7 @@ interface Bundle {
 }
 
 /** Actions count on the first session from their day on. */
-const SESSIONS = `WITH acts AS (
+const SELECT_SESSIONS = `WITH acts AS (
   SELECT symbol, day, product(if(kind IN ('split', 'bonus'), factor, 1)) AS split, sum(if(kind = 'dividend', amount_inr, 0)) AS dividend
   FROM adjustments WHERE factor IS NOT NULL AND is_applied IS NOT NULL GROUP BY symbol, day
 ), placed AS (
@@ -51,7 +49,7 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
   if (options.tables !== undefined) throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
   const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
-    loadTables(exporting, async () => {
+    loadEach(exporting, async () => {
       const { connection } = exporting
       const target = resolve(dir)
       await assertOutside(target, exporting.root)
@@ -64,7 +62,7 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
       const fileNames = createFileNames(all.map((key) => ({ key, id: '' })))
       const stocks: [string, string, string][] = []
       let rows = 0
-      let [symbol, sessions]: [string, Session[]] = ['', []]
+      let [symbol, sessions]: [string, BundleSession[]] = ['', []]
       const write = async (files: Readonly<Record<string, Buffer>>): Promise<void> => {
         for (const [path, bytes] of Object.entries(files)) {
           await writeContinued(join(target, path), bytes)
@@ -78,7 +76,7 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
         stocks.push([symbol, first.day, last.day])
         rows += sessions.length
       }
-      const result = await connection.stream(SESSIONS)
+      const result = await connection.stream(SELECT_SESSIONS)
       for await (const chunk of result)
         for (const [name, day, ...values] of chunk.getRows()) {
           if (name !== symbol) {
@@ -129,7 +127,7 @@ const writeContinued = async (path: string, bytes: Buffer): Promise<void> => {
 }
 
 /** Adjusted prices and volume; `factor` is the adjusted price for one rupee of that day. */
-const FIELDS: Readonly<Record<string, (session: Session) => number | undefined>> = {
+const QLIB_FIELDS: Readonly<Record<string, (session: BundleSession) => number | undefined>> = {
   open: ({ prices }) => prices[0],
   high: ({ prices }) => prices[1],
   low: ({ prices }) => prices[2],
@@ -139,7 +137,11 @@ const FIELDS: Readonly<Record<string, (session: Session) => number | undefined>>
 }
 
 /** Floats of 32 bits, little-endian: the place of the first session in the calendar, then a value for each session, NaN without a candle. */
-const encode = (field: (session: Session) => number | undefined, sessions: readonly Session[], days: readonly string[]): Buffer => {
+const encode = (
+  field: (session: BundleSession) => number | undefined,
+  sessions: readonly BundleSession[],
+  days: readonly string[],
+): Buffer => {
   const first = days.indexOf(sessions[0]?.day ?? '')
   const length = days.indexOf(sessions.at(-1)?.day ?? '') - first + 1
   const floats = new Float32Array(length + 1).fill(Number.NaN)
@@ -157,7 +159,10 @@ const encode = (field: (session: Session) => number | undefined, sessions: reado
 const QLIB: Bundle = {
   ofStock: (symbol, sessions, days) =>
     Object.fromEntries(
-      Object.entries(FIELDS).map(([name, field]) => [`features/${symbol.toLowerCase()}/${name}.day.bin`, encode(field, sessions, days)]),
+      Object.entries(QLIB_FIELDS).map(([name, field]) => [
+        `features/${symbol.toLowerCase()}/${name}.day.bin`,
+        encode(field, sessions, days),
+      ]),
     ),
   ofAll: (stocks, days) => ({
     'calendars/day.txt': Buffer.from(days.map((day) => `${day}\n`).join('')),
@@ -174,16 +179,16 @@ const QLIB: Bundle = {
 export const qlib = (dir: string, options: ExportOptions): Export => defineBundle(dir, QLIB, options)
 
 /** Enough digits for a price that several splits have divided. */
-const toDecimal = (value: number): string => String(Number(value.toFixed(4)))
+const formatDecimal = (value: number): string => String(Number(value.toFixed(4)))
 
 /** Prices and shares of that day: zipline adjusts them itself, by the columns `dividend` and `split`. */
-const toLine = ({ day, prices, volume, then, split, dividend }: Session): string =>
-  `${[day, ...prices.map((price) => toDecimal(price * then)), Math.round(volume / then), toDecimal(dividend), toDecimal(split)].join(',')}\n`
+const formatSession = ({ day, prices, volume, then, split, dividend }: BundleSession): string =>
+  `${[day, ...prices.map((price) => formatDecimal(price * then)), Math.round(volume / then), formatDecimal(dividend), formatDecimal(split)].join(',')}\n`
 
 const ZIPLINE_HEADER = 'date,open,high,low,close,volume,dividend,split\n'
 
 const ZIPLINE: Bundle = {
-  ofStock: (symbol, sessions) => ({ [`daily/${symbol}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${sessions.map(toLine).join('')}`) }),
+  ofStock: (symbol, sessions) => ({ [`daily/${symbol}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${sessions.map(formatSession).join('')}`) }),
   ofAll: () => ({}),
   whole: { folder: 'daily', header: ZIPLINE_HEADER },
 }

@@ -1,18 +1,56 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Observable } from 'rxjs'
-import { listTables } from '../../engine/define-stream.js'
+import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
 import { type Columned, listColumns, type ShownColumn, type Table } from '../../model/table.js'
 import { findClosest, suggest } from '../../model/text.js'
-import { lastWeekday } from '../../model/trading-day.js'
+import { type Day, lastWeekday } from '../../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
 import { readRunDay } from '../output-folder.js'
 import { openRelations } from '../relations.js'
 import { addNeeded, listViews } from '../views/index.js'
-import type { Export, ExportOptions, LoadedTable } from './export.js'
 import { createWriteError } from './replace-file.js'
+
+/** The result of loading one table. */
+export interface LoadedTable {
+  readonly table: string
+  readonly rows: number
+  /** Rows of the files that were not loaded: their key came again later, or their day is unreadable. */
+  readonly leftOut: number
+  readonly ms: number
+  /** Whether the table has no files: then the target keeps its old content. */
+  readonly isSkipped: boolean
+  /** Of the lake: why the table has no file, though it can be computed; absent if it has one. */
+  readonly missing?: string
+}
+
+/** Options of every export. */
+export interface ExportOptions {
+  /** The streams whose tables are loaded, such as `streams` of `scripstream/streams`. */
+  readonly streams: readonly StreamDefinition[]
+  /** The names of tables and views. Default: all. */
+  readonly tables?: readonly string[] | undefined
+  /** Tables are loaded as they stood on this day. Default: now. */
+  readonly asOf?: Day | undefined
+  /** Gets what is left out of the history because it is damaged. Without it, that is a `DamagedFileError`. */
+  readonly warn?: ((text: string) => void) | undefined
+}
+
+/**
+ * Loads the outputs of a folder, and what is derived from them, into a database or into files. Loading is idempotent and atomic: the target has
+ * either its old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
+ */
+export interface Export {
+  /** The target, without secrets. */
+  readonly name: string
+  /**
+   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
+   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
+   */
+  write(folder: string): Observable<LoadedTable>
+}
 
 export interface ExportedTable extends Pick<Table, 'name' | 'comment' | 'key'> {
   readonly shape: Columned['shape']
@@ -72,7 +110,7 @@ export const defineExport = ({ name, ...options }: ExportTarget, load: Load): Ex
     }),
 })
 
-const AS_OF: ShownColumn = {
+const AS_OF_COLUMN: ShownColumn = {
   name: 'as_of',
   type: 'DATE',
   comment: 'day as of which the row was loaded; a database keeps it while the row is the same',
@@ -99,7 +137,7 @@ const openTables = async (
   for (const one of chosen) {
     const { name, comment, shape } = one
     const key = 'key' in one ? one.key : undefined
-    const columns = [...listColumns(one).map(addTimeZone), AS_OF]
+    const columns = [...listColumns(one).map(addTimeZone), AS_OF_COLUMN]
     const values = listColumns(one).map((column) => quoteName(column.name))
     const file = asOf === undefined ? stored.get(name) : undefined
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
@@ -145,7 +183,7 @@ const toExportError = (error: unknown, name: string): unknown => {
 }
 
 /** Loads one table after another until the export is stopped. `load` returns the number of rows. */
-export const loadTables = async (
+export const loadEach = async (
   { connection, tables, isStopped }: ExportContext,
   load: (table: ExportedTable) => Promise<number>,
 ): Promise<readonly LoadedTable[]> => {

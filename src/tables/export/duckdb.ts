@@ -1,8 +1,15 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../../model/errors.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { countRows, defineExport, type ExportContext, type ExportedTable, loadTables } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import {
+  countRows,
+  defineExport,
+  type Export,
+  type ExportContext,
+  type ExportedTable,
+  type ExportOptions,
+  loadEach,
+} from './define-export.js'
 
 const TARGET = 'target'
 
@@ -17,7 +24,7 @@ export const duckdb = (path: string, options: ExportOptions): Export =>
     const { connection } = exporting
     await attach(exporting, path)
     await connection.run('BEGIN')
-    const loaded = await loadTables(exporting, async (table) => {
+    const loaded = await loadEach(exporting, async (table) => {
       const target = `${TARGET}.main.${quoteName(table.name)}`
       await connection.run(`CREATE OR REPLACE TABLE ${target} AS ${table.select}`)
       await addComments(exporting, target, table)

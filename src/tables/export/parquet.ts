@@ -4,8 +4,7 @@ import { UsageError } from '../../model/errors.js'
 import { disk } from '../../storage/disk.js'
 import { quoteText } from '../../storage/duckdb.js'
 import { createFolder, describeFileError, ignoreMissing } from '../../storage/file-system.js'
-import { defineExport, type ExportContext, type ExportedTable, loadTables } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import { defineExport, type Export, type ExportContext, type ExportedTable, type ExportOptions, loadEach } from './define-export.js'
 import { createWriteError } from './replace-file.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */
@@ -30,7 +29,7 @@ export const parquet = (dir: string, options: ExportOptions): Export =>
         for (const table of exporting.tables) await restoreBackup(target, table)
         for (const table of tables) await assertOwnFolder(target, table)
       })
-      const loaded = await loadTables(exporting, (table) => writeParquetTable(exporting, table, join(temporary, table.name)))
+      const loaded = await loadEach(exporting, (table) => writeParquetTable(exporting, table, join(temporary, table.name)))
       await withStorageErrors(dir, () => moveTables(tables, temporary, target))
       return loaded
     } finally {

@@ -7,8 +7,15 @@ import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { countRows, defineExport, type ExportContext, type ExportedTable, loadTables } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
+import {
+  countRows,
+  defineExport,
+  type Export,
+  type ExportContext,
+  type ExportedTable,
+  type ExportOptions,
+  loadEach,
+} from './define-export.js'
 import { createWriteError } from './replace-file.js'
 
 /** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */
@@ -23,7 +30,7 @@ export interface PostgresOptions extends ExportOptions {
   readonly schema?: string | undefined
 }
 
-const TYPES: Readonly<Record<SqlType, string>> = {
+const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
   VARCHAR: 'text',
   DOUBLE: 'double precision',
   BIGINT: 'bigint',
@@ -51,7 +58,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
       return await sql.begin(async (transaction) => {
         await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
         await transaction.unsafe(`CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`)
-        return await loadTables(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
+        return await loadEach(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
@@ -118,7 +125,7 @@ const loadPostgresTable = async (
 
 /** The statements that create a table, or add missing columns to a table of an older version. */
 const createTableStatements = (target: string, { key = [], columns, comment }: ExportedTable): readonly string[] => {
-  const all = columns.map(({ name, type }) => `${quoteName(name)} ${TYPES[type]}`)
+  const all = columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
   return [
     `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : [])].join(', ')})`,
     ...all.map((column) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${column}`),

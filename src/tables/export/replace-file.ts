@@ -11,17 +11,11 @@ export const createWriteError = (name: string, reason: string, cause?: unknown):
     cause,
   })
 
-interface Replacement {
-  readonly isStopped?: () => boolean
-  /** Where the file is written before it is renamed. Default: the folder of the file. */
-  readonly workFolder?: string
-}
-
-/** Writes a file, syncs it and renames it to its place, unless the export was stopped. */
-export const replaceFile = async <T>(
+/** Writes a file in `workFolder` (default: its own folder), syncs it and renames it to its place, unless the export was stopped. */
+export const replaceExport = async <T>(
   path: string,
   write: (temporary: string) => Promise<T>,
-  { isStopped = () => false, workFolder }: Replacement = {},
+  { isStopped = () => false, workFolder }: { readonly isStopped?: () => boolean; readonly workFolder?: string } = {},
 ): Promise<T> => {
   const target = resolve(path)
   const temporary = join(workFolder ?? dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)

@@ -9,13 +9,13 @@ import type { ShownColumn } from '../../model/table.js'
 const MAX_CELLS = 2_000_000
 const MAX_TEXT = 32_767
 
-interface Rows {
+interface SheetRows {
   readonly name: string
   readonly columns: readonly ShownColumn[]
   readonly select: string
 }
 
-export type WriteRows = (connection: DuckDBConnection, path: string, rows: Rows) => Promise<number>
+export type WriteRows = (connection: DuckDBConnection, path: string, rows: SheetRows) => Promise<number>
 
 /**
  * What writes rows as an Excel workbook with one sheet: numbers and dates have the type of their column, and the row with the names stays in place.
@@ -40,7 +40,7 @@ export const loadSheetWriter = (maxCells = MAX_CELLS): WriteRows => {
 /** In characters. */
 const WIDTHS: Readonly<Record<SqlType, number>> = { VARCHAR: 16, JSON: 16, DOUBLE: 12, BIGINT: 12, DATE: 12, TIMESTAMP: 20 }
 
-const readCells = async (connection: DuckDBConnection, { name, columns, select }: Rows, maxCells: number): Promise<SheetData> => {
+const readCells = async (connection: DuckDBConnection, { name, columns, select }: SheetRows, maxCells: number): Promise<SheetData> => {
   const rows: SheetData[number][] = [columns.map((column) => ({ value: column.name, fontWeight: 'bold' }))]
   for await (const chunk of await connection.stream(select)) {
     for (const row of chunk.getRows()) rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
@@ -54,7 +54,7 @@ const toCell = (value: unknown, type: SqlType | undefined): Cell => {
   if (value === null) return null
   if (typeof value === 'number') return value
   if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
-  const instant = toInstant(value, type)
+  const instant = toSheetDate(value, type)
   if (instant !== undefined) return { value: instant, format: type === 'DATE' ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' }
   return String(value).slice(0, MAX_TEXT)
 }
@@ -64,7 +64,7 @@ const MS_PER_DAY = 86_400_000
 const [FIRST, END] = [Date.UTC(1900, 2, 1), Date.UTC(10_000, 0, 1)]
 
 /** A day or a time that a workbook can have. */
-const toInstant = (value: unknown, type: SqlType | undefined): Date | undefined => {
+const toSheetDate = (value: unknown, type: SqlType | undefined): Date | undefined => {
   if (type !== 'DATE' && type !== 'TIMESTAMP') return undefined
   const ms = type === 'DATE' ? (value as DuckDBDateValue).days * MS_PER_DAY : Number((value as DuckDBTimestampValue).micros) / 1_000
   return ms >= FIRST && ms < END ? new Date(ms) : undefined

@@ -2,9 +2,8 @@ import { basename, extname } from 'node:path'
 import { UsageError } from '../../model/errors.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
-import { defineExport, type ExportedTable, loadTables, selectTables } from './define-export.js'
-import type { Export, ExportOptions } from './export.js'
-import { replaceFile } from './replace-file.js'
+import { defineExport, type Export, type ExportedTable, type ExportOptions, loadEach, selectTables } from './define-export.js'
+import { replaceExport } from './replace-file.js'
 import { loadSheetWriter, type WriteRows } from './sheet-file.js'
 
 /**
@@ -23,9 +22,9 @@ export const tableFile = (path: string, options: ExportOptions): Export => {
   }
   const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(COPY_OPTIONS[format] ?? '')
   return defineExport({ ...options, name: path, tables: [name], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }, (exporting) =>
-    loadTables(exporting, (table) => {
+    loadEach(exporting, (table) => {
       const rows = { name, columns: table.columns, select: buildRows(table, format) }
-      return replaceFile(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
+      return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
     }),
   )
 }

@@ -32,22 +32,22 @@ export interface HistoryTable extends Columned {
   readonly table: Table
 }
 
-const DAY_COLUMNS = [
+const HISTORY_COLUMNS = [
   { name: 'day', type: 'DATE', comment: 'the day that the row is about' },
   { name: 'known_at', type: 'TIMESTAMP', comment: 'when it was collected, India time' },
 ] as const
 
 /** The tables of the schema `history`: those whose files are recorded whole. */
 export const listHistoryTables = (tables: readonly Table[]): readonly HistoryTable[] =>
-  tables.filter(isRecorded).map((table) => ({
+  tables.filter(isRecordedTable).map((table) => ({
     table,
     name: `${HISTORY_SCHEMA}.${table.name}`,
     shape: table.shape,
-    columns: [...DAY_COLUMNS, ...table.columns],
+    columns: [...HISTORY_COLUMNS, ...table.columns],
   }))
 
 /** Whether the files of a table are lists, and none of them is one of a stock or an index. */
-export const isRecorded = ({ shape, files }: Table): boolean =>
+export const isRecordedTable = ({ shape, files }: Table): boolean =>
   shape !== 'candles' && files.every(({ path }) => !/\{(?!exch\})\w+\}/.test(path))
 
 /** Whether the table has a file for each day. */
@@ -73,7 +73,7 @@ export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
   const used = tables.every((table) => table.shape === 'candles' || isByDay(table)) ? undefined : findUsedDay(history, day)
   const answers = new Map<string, string | undefined>()
   const read = async (table: Table): Promise<TableReader> => {
-    if (isRecorded(table)) {
+    if (isRecordedTable(table)) {
       const chosen = findAnswer(history, table.name, { day, warn })
       answers.set(table.name, chosen ? describeAnswer(chosen, day) : `no record until ${day}, so it has no rows`)
       if (chosen === undefined) return { files: [], select: buildEmptySelect(table) }
@@ -116,17 +116,14 @@ export const readFirstSeen = async (history: History, warn: Warn): Promise<Table
   return { files, select: '(SELECT CAST(NULL AS VARCHAR) AS file, CAST(NULL AS VARCHAR) AS key, CAST(NULL AS DATE) AS day WHERE false)' }
 }
 
-interface DaySelection {
-  /** The last day; all if absent: a query as of a day must not see later ones. */
-  readonly until?: Day | undefined
-  readonly warn: Warn
-}
-
-/** Reads all recorded days of a table, or those until a day. `first` is the first of them. `warn` gets what is damaged and left out. */
+/**
+ * Reads all recorded days of a table, or those until a day: a query as of a day must not see later ones. `first` is the first of them. `warn`
+ * gets what is damaged and left out.
+ */
 export const readAllDays = async (
   history: History,
   { table, ...shown }: HistoryTable,
-  { until, warn }: DaySelection,
+  { until, warn }: { readonly until?: Day | undefined; readonly warn: Warn },
 ): Promise<TableReader & { readonly first?: Day }> => {
   for (const { day = '', ...damage } of history.damages) if (until === undefined || day <= until) warn(describeDamage(damage))
   const days: DayFiles[] = []

@@ -34,13 +34,11 @@ export interface HistorySummary {
   readonly baseBytes: number
 }
 
-interface HistorySource {
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-}
-
 /** Lists the recorded days of a folder, and the sessions between them that have no record. */
-export const describeHistory = async (root: string, { streams, exchange }: HistorySource): Promise<HistorySummary> => {
+export const describeHistory = async (
+  root: string,
+  { streams, exchange }: { readonly streams: readonly StreamDefinition[]; readonly exchange: string },
+): Promise<HistorySummary> => {
   await requireFolder(root)
   const history = await openHistory(root)
   const recorded = listDays(history)
@@ -52,7 +50,7 @@ export const describeHistory = async (root: string, { streams, exchange }: Histo
   const bases = await listNames(toHistoryPath(root, BASES))
   return {
     folder: root,
-    days: days.sort((one, other) => (one.day < other.day ? -1 : 1)).map((day) => describeDay(day, all)),
+    days: days.sort((one, other) => (one.day < other.day ? -1 : 1)).map((day) => describeRecordedDay(day, all)),
     baseBytes: bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0),
   }
 }
@@ -61,7 +59,7 @@ const listStreams = (records: readonly StoredRecord[]): readonly string[] => [
   ...new Set(records.flatMap(({ lists }) => Object.values(lists).map(({ stream }) => stream))),
 ]
 
-const describeDay = ({ day, records, damages, isMisdated }: RecordedDay, all: readonly string[]): HistoryDay => {
+const describeRecordedDay = ({ day, records, damages, isMisdated }: RecordedDay, all: readonly string[]): HistoryDay => {
   const files = records.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
   const streams = listStreams(records)
   const tables = new Set(records.flatMap(({ lists }) => Object.keys(lists)))

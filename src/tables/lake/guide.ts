@@ -6,15 +6,15 @@ import { listAnswers, listListedDays } from '../../storage/history/choose.js'
 import { AS_OF_MACRO, buildListSelect, chooseFiles, selectColumns } from '../../storage/history/guide.js'
 import { type History, nameHistoryFile } from '../../storage/history/record.js'
 import { type SymbolIsin, toFormerSql } from '../former-symbols.js'
-import { isRecorded } from '../history/as-of.js'
-import { listRewritten } from '../variables.js'
+import { isRecordedTable } from '../history/as-of.js'
+import { listRewrittenRows } from '../variables.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../views/candles.js'
 import { FIRST_SEEN_VIEW } from '../views/events.js'
 import { listViews } from '../views/index.js'
 import { RUN_DAY, type View } from '../views/view.js'
 import { nameLakeFile } from './lake.js'
 
-interface Shown {
+interface ShownLake {
   readonly history: History
   readonly tables: readonly Table[]
   /** The names of the tables and views that have a file. */
@@ -24,15 +24,15 @@ interface Shown {
 }
 
 /** What makes the lake readable without this program: names and texts of files. */
-export const listGuide = (shown: Shown): readonly (readonly [name: string, text: string])[] => [
-  ['views.sql', buildViews(shown)],
-  ['README.md', fillIn(README, shown)],
+export const listLakeGuide = (shown: ShownLake): readonly (readonly [name: string, text: string])[] => [
+  ['views.sql', buildLakeViews(shown)],
+  ['README.md', fillIn(LAKE_README, shown)],
 ]
 
-const readFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
+const readLakeFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
 
 /** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
-const buildViews = (shown: Shown): string => {
+const buildLakeViews = (shown: ShownLake): string => {
   const { history, tables, stored, runDay, former } = shown
   // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
@@ -44,15 +44,15 @@ const buildViews = (shown: Shown): string => {
       .map((view) => [view.name, buildPastView(view, stored)] as const),
   ])
   const names = [...tables, ...listViews(tables)].map(({ name }) => name).filter((name) => stored.has(name) || past.has(name))
-  const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewritten(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
+  const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewrittenRows(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
-    fillIn(HEAD, shown),
+    fillIn(LAKE_HEAD, shown),
     buildRunDay(listListedDays(history), runDay),
     rewritten,
     ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
     ...names.flatMap((name) => {
-      const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readFile(name)}` : `FROM ${readFile(name)}`
+      const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readLakeFile(name)}` : `FROM ${readLakeFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
       const own = `CREATE OR REPLACE VIEW ${quoteName(name)} AS FROM ${stored.has(name) ? `query(${chosen})` : `past.${quoteName(name)}`};`
       const sql = past.get(name)
@@ -71,29 +71,29 @@ const buildRunDay = (days: readonly Day[], runDay: Day | undefined): string => {
 
 const buildPastTable = (history: History, table: Table): string => {
   const { name, columns, key } = table
-  if (isRecorded(table)) {
+  if (isRecordedTable(table)) {
     const answers = listAnswers(history, name).filter(({ chosen, damage }) => chosen ?? damage)
     const [first] = answers
-    if (first === undefined) return `FROM ${readFile(name)} WHERE false`
+    if (first === undefined) return `FROM ${readLakeFile(name)} WHERE false`
     const files = chooseFiles(answers, `[${quoteText(nameLakeFile(name))}]`, (file) => join('..', nameHistoryFile(file)))
     return `${buildListSelect(files, selectColumns(table))} AND as_of_day() >= DATE '${first.day}'`
   }
   const time = columns.find(({ type }) => type === 'TIMESTAMP' || type === 'DATE')
   const until = time ? `coalesce(CAST(${quoteName(time.name)} AS DATE), as_of_day()) <= as_of_day()` : 'true'
-  return `SELECT ${key ? '* EXCLUDE (is_last)' : '*'} FROM ${readFile(name)} WHERE ${until}`
+  return `SELECT ${key ? '* EXCLUDE (is_last)' : '*'} FROM ${readLakeFile(name)} WHERE ${until}`
 }
 
 const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string =>
   name === FIRST_SEEN_VIEW && stored.has(name)
-    ? `FROM ${readFile(name)} WHERE coalesce(first_seen, day) <= as_of_day()`
+    ? `FROM ${readLakeFile(name)} WHERE coalesce(first_seen, day) <= as_of_day()`
     : sql
         .replaceAll(RUN_DAY, 'run_day()')
         .replaceAll(REWRITTEN_ROWS, '(SELECT * REPLACE (day > as_of_day() AS is_later) FROM past.rewritten_rows)')
 
 /** Names a table with rows of stocks, one with candles, and a list on the newest recorded day. Leaves out lines about what is not there. */
-const fillIn = (text: string, { history, tables, stored }: Shown): string => {
+const fillIn = (text: string, { history, tables, stored }: ShownLake): string => {
   const first = (...names: readonly string[]): string | undefined => names.find((name) => stored.has(name))
-  const list = first('surveillance', ...tables.filter(isRecorded).map(({ name }) => name))
+  const list = first('surveillance', ...tables.filter(isRecordedTable).map(({ name }) => name))
   const day = list && listListedDays(history).at(-1)
   const names = { table: first('screener', ...stored), candles: first('candles_adjusted', 'candles'), list, day }
   const lines = Object.entries(names).reduce(
@@ -104,14 +104,14 @@ const fillIn = (text: string, { history, tables, stored }: Shown): string => {
   return lines.join('\n')
 }
 
-const HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
+const LAKE_HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
 --   FROM {table};
 --   SET VARIABLE as_of = DATE '{day}';       -- from now on as of this day; RESET VARIABLE as_of: now
 -- "scripstream lake" rewrites this file.
 CREATE SCHEMA IF NOT EXISTS past;
 ${AS_OF_MACRO}`
 
-const README = `# The lake: tables that any tool can read
+const LAKE_README = `# The lake: tables that any tool can read
 
 Each folder is a table of \`scripstream query\`, with one Parquet file: the collected lists, and what is derived from them. Rows are sorted by symbol and day.
 

@@ -4,12 +4,11 @@ import { quoteName } from '../../storage/duckdb.js'
 import { writeFileAtomically } from '../../storage/file-system.js'
 import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
-import { countRows, defineExport, loadTables } from '../export/define-export.js'
-import type { Export, ExportOptions } from '../export/export.js'
+import { countRows, defineExport, type Export, type ExportOptions, loadEach } from '../export/define-export.js'
 import { readFormer, readRecordedSymbols } from '../former-symbols.js'
 import { readRunDay } from '../output-folder.js'
 import { listViews } from '../views/index.js'
-import { listGuide } from './guide.js'
+import { listLakeGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
 
 /**
@@ -20,7 +19,7 @@ import { nameLakeFile, toLakePath } from './lake.js'
 export const wholeLake = (options: ExportOptions): Export =>
   defineExport({ ...options, name: 'lake', lake: { isRequired: true } }, async (exporting) => {
     const { connection, root, tables } = exporting
-    const loaded = await loadTables(exporting, ({ name }) => countRows(connection, quoteName(name)))
+    const loaded = await loadEach(exporting, ({ name }) => countRows(connection, quoteName(name)))
     const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
     // Views cannot be stored while the day of the run is unknown, or the history is damaged.
     for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
@@ -33,7 +32,7 @@ export const wholeLake = (options: ExportOptions): Export =>
       ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
     ]
     const shown = { history, tables: known, stored, runDay, former }
-    for (const [name, text] of listGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
+    for (const [name, text] of listLakeGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
     // A query may be writing one.
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
     const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'

@@ -8,7 +8,7 @@ const BREADTH_DAYS = SHOWN_DAYS + 400
 const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
 
 const share = (sql: string): string => `100 * avg(CAST(${sql} AS INTEGER))`
-const average = (sessions: number): string =>
+const averageOver = (sessions: number): string =>
   `CASE WHEN count(*) OVER (w ROWS ${sessions - 1} PRECEDING) = ${sessions} THEN avg(close) OVER (w ROWS ${sessions - 1} PRECEDING) END`
 
 const before = (aggregate: string): string =>
@@ -16,9 +16,9 @@ const before = (aggregate: string): string =>
 
 /** The columns whose facts take most of the time, and these facts. */
 const SLOW = {
-  above_sma20_pct: ['sma20', average(20)],
-  above_sma50_pct: ['sma50', average(50)],
-  above_sma200_pct: ['sma200', average(200)],
+  above_sma20_pct: ['sma20', averageOver(20)],
+  above_sma50_pct: ['sma50', averageOver(50)],
+  above_sma200_pct: ['sma200', averageOver(200)],
   new_highs: ['high_before', before('max(high)')],
   new_lows: ['low_before', before('min(low)')],
 } as const
@@ -34,12 +34,12 @@ const SUMMARY = `count(*) AS stocks, count(*) FILTER (change > 0) AS advances, c
   ${share('close > sma200')} AS above_sma200_pct, count(*) FILTER (high > high_before) AS new_highs, count(*) FILTER (low < low_before) AS new_lows,
   sum(close * volume) / 1e7 AS turnover_cr`
 
-const GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${SUMMARY} FROM stocks GROUP BY day
+const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${SUMMARY} FROM stocks GROUP BY day
   UNION ALL SELECT 'sector', sector, NULL, day, ${SUMMARY} FROM stocks WHERE sector IS NOT NULL GROUP BY sector, day
   UNION ALL SELECT 'index', name, symbol, day, NULL, NULL, NULL, NULL, 100 * change, NULL, 100 * CAST(close > sma20 AS INTEGER), 100 * CAST(close > sma50 AS INTEGER),
     100 * CAST(close > sma200 AS INTEGER), CAST(high > high_before AS INTEGER), CAST(low < low_before AS INTEGER), NULL FROM indexes`
 
-const COLUMNS: readonly ViewColumn[] = [
+const BREADTH_COLUMNS: readonly ViewColumn[] = [
   col('isin', 'VARCHAR', 'NULL: rows are not about one stock', 'NULL'),
   col('symbol', 'VARCHAR', 'symbol of the index; NULL for market and sectors'),
   col('day', 'DATE', 'trading day in India'),
@@ -64,14 +64,14 @@ const buildBreadth = (isNamed: (column: string) => boolean): View =>
     name: 'breadth',
     about: 'how many stocks rise and fall, one row for each day of the last year and market, sector or index',
     needs: ['candles_adjusted', 'index_candles', 'indices', 'fundamentals'],
-    columns: COLUMNS.filter(({ name }) => !(name in SLOW) || isNamed(name)),
+    columns: BREADTH_COLUMNS.filter(({ name }) => !(name in SLOW) || isNamed(name)),
     with: [
       `stocks AS (SELECT f.*, s.sector FROM (${buildFacts('(SELECT *, symbol AS item FROM candles_adjusted)', isNamed)}) AS f
       LEFT JOIN (SELECT isin, max(sector) AS sector FROM fundamentals GROUP BY isin) AS s USING (isin))`,
       `indexes AS (SELECT f.*, i.name FROM (${buildFacts("(SELECT *, date AS day, symbol || '/' || sid AS item FROM index_candles)", isNamed)}) AS f
       LEFT JOIN (SELECT symbol, sid, max(name) AS name FROM indices GROUP BY ALL) AS i USING (symbol, sid))`,
     ],
-    from: `FROM (${GROUPS}) WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS}`,
+    from: `FROM (${SELECT_GROUPS}) WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS}`,
   })
 
 export const breadth: View = { ...buildBreadth(() => true), narrow: buildBreadth }

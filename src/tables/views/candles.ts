@@ -24,13 +24,13 @@ const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
 /** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
-const FACTORS = {
+const ACTION_FACTORS = {
   price: "is_applied = 0 AND kind <> 'dividend'",
   dividend: "is_applied = 0 AND kind = 'dividend'",
   applied: 'is_applied = 1',
 } as const
 const cumulate = (select: (name: string, condition: string) => string): string =>
-  Object.entries(FACTORS)
+  Object.entries(ACTION_FACTORS)
     .map(([name, condition]) => `${select(name, condition)} AS ${name}`)
     .join(', ')
 const STEPS = `steps AS (
@@ -65,7 +65,6 @@ export const REWRITTEN_VIEW = 'rewritten'
 /** The type of the variable. `is_later`: after the day as of which tables are read, whose candles are nevertheless those of today. */
 export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
 
-/** All rows of the variable. */
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
 export const rewritten = defineView({

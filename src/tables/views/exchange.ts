@@ -1,5 +1,4 @@
-import type { ScreenerGroup } from './screener/group.js'
-import { col, defineView, identity, RUN_DAY } from './view.js'
+import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
 /** The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and funds are left out. */
 const TRADES = `trades AS (
@@ -15,7 +14,7 @@ const DELIVERIES = `deliveries AS (
 )`
 
 /** As `isSamePrice`: the close may be the last trade or the average of the last half hour. */
-const isSame = (price: string): string => `abs(${price} - e.close) <= greatest(0.005 * e.close, least(0.1, 0.02 * e.close))`
+const isSameClose = (price: string): string => `abs(${price} - e.close) <= greatest(0.005 * e.close, least(0.1, 0.02 * e.close))`
 
 /** Candles beside what the exchange says about the same day. */
 export const candlesDaily = defineView({
@@ -33,7 +32,7 @@ export const candlesDaily = defineView({
       'confirmed_by',
       'VARCHAR',
       'exchange if its close of that day is the same, also before later splits and bonuses; NULL if it differs, or without its file',
-      `CASE WHEN ${isSame('c.close * c.factor')} OR ${isSame('c.close_first')} THEN 'exchange' END`,
+      `CASE WHEN ${isSameClose('c.close * c.factor')} OR ${isSameClose('c.close_first')} THEN 'exchange' END`,
     ),
     col('delivery_quantity', 'BIGINT', 'shares that were delivered; NULL if not reported'),
     col('delivery_pct', 'DOUBLE', 'delivered shares, percent of the volume'),
@@ -62,7 +61,7 @@ export const delivery: ScreenerGroup = {
 }
 
 /** Universes, such as the stocks of the NIFTY 500. */
-export const indexMembers = defineView({
+export const membersOfIndices = defineView({
   name: 'index_members',
   about: 'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
   needs: ['index_spells', 'master'],

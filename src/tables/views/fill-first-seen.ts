@@ -9,7 +9,7 @@ import { FIRST_SEEN_VIEW, undated } from './events.js'
 import type { View } from './view.js'
 
 /** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */
-const LISTS = [
+const SEEN_LISTS = [
   { table: 'announcements', relation: 'announcements', same: ['isin', 'announced_at', 'kind', 'event'] },
   {
     ...{ table: 'deals', relation: 'deals_valued' },
@@ -18,7 +18,7 @@ const LISTS = [
 ] as const
 
 const SEEN_ON = { name: 'seen_on', type: 'DATE', comment: 'when it was first seen', from: { history: 'seen_on' } } as const
-const NO_LIMIT = '9999-12-31'
+const LAST_DAY = '9999-12-31'
 
 interface SeenSource extends Pick<LakeSource, 'tables' | 'folder'> {
   readonly history: History
@@ -54,9 +54,9 @@ export const fillFirstSeen = async (
   }
   for (const table of tables.filter(({ name }) => name === 'filings' || name === 'news')) {
     const dated = { ...table, columns: [...table.columns, SEEN_ON] }
-    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? NO_LIMIT, seen: seen.select } }))
+    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? LAST_DAY, seen: seen.select } }))
   }
-  for (const { table, relation, same } of LISTS) {
+  for (const { table, relation, same } of SEEN_LISTS) {
     const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
     const recorded = all && (await readAllDays(history, all, { until, warn }))
     if (recorded?.first === undefined) continue

@@ -1,7 +1,6 @@
 import { col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn } from './view.js'
 
-/** The number in a text; NULL for other texts. */
-const toNumber = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
+const numberSql = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
 
 /** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */
 const unpackFigures = (blocks: string): string =>
@@ -11,10 +10,10 @@ const unpackFigures = (blocks: string): string =>
   )`
 
 /** The value of one figure, in a query that groups unpacked figures by period. */
-const pickFigure = (figure: string, convert = toNumber): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
+const pickFigure = (figure: string, convert = numberSql): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
 
 /** The last day of a month in the form YYYYMM. */
-const toMonthEnd = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
+const monthEndSql = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
 
 /** The quarter of the financial year that a day is in. */
 export const nameQuarter = (day: string): string =>
@@ -47,7 +46,7 @@ export const quarters = defineView({
     col('net_profit_yoy_pct', 'DOUBLE', 'against the year before, percent; NULL after a loss', grown('net_profit_cr')),
   ],
   from: `FROM (
-    SELECT isin, symbol, basis, place, ${pickFigure('YEAR', toMonthEnd)} AS day,
+    SELECT isin, symbol, basis, place, ${pickFigure('YEAR', monthEndSql)} AS day,
       ${pickFigure('SALES')} AS sales_cr, ${pickFigure('REVENUE')} AS revenue_cr, ${pickFigure('EBITDA')} AS ebitda_cr,
       ${pickFigure('OPM')} AS opm_pct, ${pickFigure('NET_PROFIT')} AS net_profit_cr, ${pickFigure('EPS')} AS eps_inr
     FROM (${unpackFigures(QUARTER_BLOCKS)}) GROUP BY isin, symbol, basis, place HAVING day IS NOT NULL
@@ -67,12 +66,12 @@ const defineFigures = (
     columns: [...identity(day), ...columns],
     with: [`figures AS (${unpackFigures(blocks)})`],
     from: `FROM (
-      SELECT f.*, ${toNumber('f.cell')} AS value, ${toMonthEnd('y.cell')} AS period FROM figures AS f
+      SELECT f.*, ${numberSql('f.cell')} AS value, ${monthEndSql('y.cell')} AS period FROM figures AS f
       LEFT JOIN figures AS y ON y.isin = f.isin AND y.basis = f.basis AND y.place = f.place AND y.figure = 'YEAR'
     ) WHERE figure <> 'YEAR' AND value IS NOT NULL`,
   })
 
-const PLACE = col('place', 'BIGINT', '0 for the newest period, 1 for the one before')
+const PLACE_COLUMN = col('place', 'BIGINT', '0 for the newest period, 1 for the one before')
 
 export const ratios = defineFigures(
   {
@@ -85,7 +84,7 @@ export const ratios = defineFigures(
   col('day', 'DATE', 'last day of the period, or day of the run; NULL if unknown', `if(basis = 'by year', period, ${RUN_DAY})`),
   [
     col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
-    PLACE,
+    PLACE_COLUMN,
     col('ratio', 'VARCHAR', "the provider's name in small letters, such as pe, roe or roce", 'lower(figure)'),
     col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in crore rupees, eps in rupees, pe a multiple'),
   ],
@@ -103,7 +102,7 @@ const defineYears = (name: string, about: string, [consolidated, standalone]: re
     col('day', 'DATE', 'last day of the year; NULL if the provider did not name it', 'period'),
     [
       col('basis', 'VARCHAR', 'consolidated or standalone'),
-      PLACE,
+      PLACE_COLUMN,
       col('year', 'VARCHAR', 'financial year, such as FY26', "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)"),
       col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
       col('value', 'DOUBLE', unit),
@@ -127,7 +126,7 @@ export const shareholding = defineView({
     col('public_pct', 'DOUBLE', 'the public, percent of the shares'),
   ],
   from: `FROM (
-    SELECT isin, symbol, place, ${pickFigure('YEAR', toMonthEnd)} AS day, ${pickFigure('PROMOTER')} AS promoter_pct,
+    SELECT isin, symbol, place, ${pickFigure('YEAR', monthEndSql)} AS day, ${pickFigure('PROMOTER')} AS promoter_pct,
       ${pickFigure('FII')} AS fii_pct, ${pickFigure('DII')} AS dii_pct, ${pickFigure('PUBLIC')} AS public_pct
     FROM (${unpackFigures("SELECT isin, symbol, '' AS basis, shareholding AS block FROM fundamentals")}) GROUP BY isin, symbol, place
     HAVING coalesce(promoter_pct, fii_pct, dii_pct, public_pct) IS NOT NULL

@@ -4,7 +4,7 @@ import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsReturns, dealsValued } from './deals.js'
 import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
-import { candlesDaily, indexMembers, lifetimes, sessions } from './exchange.js'
+import { candlesDaily, lifetimes, membersOfIndices, sessions } from './exchange.js'
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
@@ -16,7 +16,19 @@ export const isView = (table: Columned): table is View => 'sql' in table
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
   ...[candleDays, symbols, symbolIsins, quarters, years, balanceSheet, shareholding, ratios, adjustments, candlesAdjusted, candlesKnown],
-  ...[rewritten, candlesDaily, indexMembers, sessions, lifetimes, dealsValued, dealsReturns, filingsUnique, newsUnique, firstSeen, events],
+  ...[
+    rewritten,
+    candlesDaily,
+    membersOfIndices,
+    sessions,
+    lifetimes,
+    dealsValued,
+    dealsReturns,
+    filingsUnique,
+    newsUnique,
+    firstSeen,
+    events,
+  ],
   ...[breadth, indexPrices, screener],
 ]
 

@@ -4,7 +4,7 @@ const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'dea
 
 /** The name of this view. Symbols that no list of the day has are in the variable `former`. */
 export const FORMER_VIEW = 'symbol_isins'
-const FORMER =
+const FORMER_SYMBOLS =
   "SELECT symbol, isin, 99 AS place FROM (SELECT unnest(CAST(getvariable('former') AS STRUCT(symbol VARCHAR, isin VARCHAR)[]), recursive := true))"
 
 /** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
@@ -21,7 +21,7 @@ export const symbolIsins = defineView({
   ],
   from: `FROM (
     SELECT symbol, arg_min(isin, place) AS isin
-    FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')} UNION ALL ${FORMER})
+    FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')} UNION ALL ${FORMER_SYMBOLS})
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
   ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)`,
 })

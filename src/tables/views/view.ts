@@ -6,7 +6,6 @@ export interface ViewColumn extends ShownColumn {
   readonly sql: string
 }
 
-/** What a view says about itself. */
 export interface ViewFacts {
   readonly name: string
   /** What a row is. */
@@ -21,7 +20,6 @@ export interface ViewFacts {
   readonly isShared?: boolean
 }
 
-/** A table that is computed from others. */
 export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'isShared'> {
   readonly comment: string
   readonly shape: 'view'
@@ -59,3 +57,35 @@ export const identity = (day: ViewColumn | string, from = ''): readonly ViewColu
 
 /** The change in percent; NULL unless the earlier value is positive: the growth of a loss has no meaning. */
 export const growth = (now: string, before: string): string => `CASE WHEN ${before} > 0 THEN 100 * (${now} / ${before} - 1) END`
+
+export interface ScreenerColumn extends ViewColumn {
+  /** The groups that its SQL reads, beside the identity; its own if absent. */
+  readonly reads?: readonly GroupName[]
+}
+
+export type GroupName =
+  | 'price'
+  | 'history'
+  | 'technical'
+  | 'known'
+  | 'indicator'
+  | 'results'
+  | 'valuation'
+  | 'holders'
+  | 'reaction'
+  | 'lists'
+  | 'latest'
+  | 'delivery'
+
+export interface ScreenerGroup {
+  readonly title: string
+  readonly needs: readonly string[]
+  /** Common table expressions; the one with the name of the group has one row for each ISIN. */
+  readonly with: readonly string[]
+  /** Its alias in the columns. */
+  readonly alias: string
+  readonly columns: readonly ScreenerColumn[]
+}
+
+/** A column that reads other groups than its own. */
+export const reading = (reads: readonly GroupName[], column: ViewColumn): ScreenerColumn => ({ ...column, reads })

@@ -32,7 +32,6 @@ export interface Signal {
   readonly notify?: true
 }
 
-/** What the comparison of a rule needs of it. */
 export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
 
 /** Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that different rows share */
@@ -41,8 +40,8 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
   const columns = Object.keys(first ?? {})
   const wrong = first && key?.find((column) => !(column in first))
   if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
-  const found = new Map(rows.map((row) => [toKey(row, key), row]))
-  const isShared = (row: Row): boolean => listChanged(found.get(toKey(row, key)) ?? row, row).length > 0
+  const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
+  const isShared = (row: Row): boolean => listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
   if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
@@ -54,7 +53,7 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
   key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
 
-const toKey = (row: Row, key: readonly string[] | undefined): string =>
+const toRowKey = (row: Row, key: readonly string[] | undefined): string =>
   JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
 
 /** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */
@@ -63,12 +62,11 @@ export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap
   left: [...before].flatMap(([key, row]) => (after.has(key) ? [] : [row])),
   changed: [...after].flatMap(([key, row]) => {
     const from = before.get(key)
-    return from === undefined || listChanged(from, row).length === 0 ? [] : [[from, row] as const]
+    return from === undefined || listChangedColumns(from, row).length === 0 ? [] : [[from, row] as const]
   }),
 })
 
-/** The columns whose values differ. */
-export const listChanged = (from: Row, to: Row): readonly string[] =>
+export const listChangedColumns = (from: Row, to: Row): readonly string[] =>
   [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((column) => toComparable(from[column]) !== toComparable(to[column]))
 
 const toComparable = (value: unknown): string => (typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null))
@@ -119,7 +117,7 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
   const toText = (value: unknown): string =>
     value === null || value === undefined ? 'none' : readText(toShown(value)) || JSON.stringify(value)
   if (from)
-    return listChanged(from, row)
+    return listChangedColumns(from, row)
       .flatMap((name) => `${name} ${toText(from[name])} → ${toText(row[name])}`)
       .join(', ')
   const facts = Object.entries(row).filter(([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject)

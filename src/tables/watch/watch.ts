@@ -14,9 +14,7 @@ import { applyCooldown, compareRows, indexRows, type RowChanges, type Signal, to
 import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
 
-/** Where standing queries read. */
 export interface WatchSource {
-  /** The output folder. */
   readonly root: string
   readonly streams: readonly StreamDefinition[]
   readonly signal?: AbortSignal
@@ -63,22 +61,11 @@ export interface WatchResult {
 /** The recorded days of a folder, oldest first. */
 export const listWatchDays = async (root: string): Promise<readonly Day[]> => listListedDays(await openHistory(root))
 
-interface WatchedRule {
-  readonly rule: ResolvedRule
-  readonly days: readonly Day[]
-  readonly evaluations: Evaluation[]
-  /** The days whose failure is recorded. */
-  readonly failed: ReadonlySet<Day>
-}
+type WatchedRule = Awaited<ReturnType<typeof openRule>>
 
-interface Failure {
-  readonly rule: string
-  readonly day: Day
-  readonly error: string
-}
+type Failure = Readonly<Record<'rule' | 'day' | 'error', string>>
 
-/** One sentence for each rule. */
-const describeFailures = (failures: readonly Failure[]): readonly string[] =>
+const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =>
   [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
     const { day, error } = all.at(-1) as Failure
     return `${rule} failed on ${all.length === 1 ? day : `${all.length} days, last on ${day}`}: ${error}`
@@ -134,15 +121,15 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
     const signals = recorded.size === 0 ? [] : await readSignals(root)
     return {
       signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)),
-      failures: [...failures, ...describeFailures(failed)],
+      failures: [...failures, ...describeRuleFailures(failed)],
     }
   } finally {
     release()
   }
 }
 
-/** The days that a rule is asked about: those since the last one with its answer, or the last two. */
-const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]): Promise<WatchedRule> => {
+/** The days that a rule is asked about: those since the last one with its answer, or the last two. `failed`: days whose failure is recorded. */
+const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) => {
   const all = await readOwnEvaluations(rule, root)
   const evaluations = all.filter(({ error }) => error === undefined)
   const failed = new Set(listNewest(all).flatMap(({ day, error }) => (error === undefined ? [] : [day])))
@@ -161,7 +148,7 @@ const readOwnEvaluations = async (rule: ResolvedRule, root: string): Promise<rea
 const listNewest = (evaluations: readonly Evaluation[]): readonly Evaluation[] =>
   [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) => (one.day < other.day ? -1 : 1))
 
-const NOTHING: RowChanges = { entered: [], left: [], changed: [] }
+const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
 
 /** What is to be recorded of a rule and a day; undefined if that is known already. */
 const evaluate = (
@@ -170,7 +157,7 @@ const evaluate = (
 ): Evaluation | undefined => {
   const { name, key, only, notify, cooldown } = rule
   const facts = { rule: { name, key, only, notify, cooldown }, version: versionOf(rule), day, knownAt }
-  if (typeof rows === 'string') return { ...facts, ...NOTHING, error: rows }
+  if (typeof rows === 'string') return { ...facts, ...NO_CHANGES, error: rows }
   const known = evaluations.filter(({ error }) => error === undefined)
   const changes = compareRows(replayRows(known), rows)
   if (known.length === 0) return { ...facts, ...changes, isFirst: true }
@@ -186,35 +173,31 @@ export const replayRules = async (
   { from, to }: { readonly from: Day; readonly to: Day },
   source: WatchSource,
 ): Promise<WatchResult> => {
-  const days = (await listWatchDays(source.root)).filter((day) => day <= to)
-  const first = Math.max(
-    0,
-    days.findLastIndex((day) => day < from),
-  )
+  const recorded = (await listWatchDays(source.root)).filter((day) => day <= to)
+  const before = recorded.findLastIndex((day) => day < from)
+  const days = recorded.slice(Math.max(0, before))
   const failures: string[] = []
   const resolved = await openEach(rules, failures, (rule) => resolveRule(rule, source.root))
   const last = new Map<string, Exclude<RuleRows, string>>()
-  const signals: Signal[] = []
+  const signals = new Map(resolved.map((rule) => [rule, [] as Signal[]]))
   const failed: Failure[] = []
-  for (const day of days.slice(first)) {
+  for (const day of days) {
     const found = await readRuleRows(resolved, day, source)
     for (const [place, rule] of resolved.entries()) {
-      const rows = found[place]
-      const before = last.get(rule.name)
+      const rows = found[place] ?? ''
+      const earlier = last.get(rule.name)
       if (typeof rows === 'string') failed.push({ rule: rule.name, day, error: rows })
-      else if (rows) last.set(rule.name, rows)
-      if (typeof rows === 'object' && before) signals.push(...toSignals(rule, compareRows(before, rows), { day }))
+      else {
+        last.set(rule.name, rows)
+        if (earlier) signals.get(rule)?.push(...toSignals(rule, compareRows(earlier, rows), { day }))
+      }
     }
   }
-  const shown = resolved.flatMap((rule) =>
-    applyCooldown(
-      signals.filter((signal) => signal.rule === rule.name),
-      rule,
-      days,
-    ),
-  )
-  const isShown = new Set(shown)
-  return { signals: signals.filter((signal) => isShown.has(signal)), failures: [...failures, ...describeFailures(failed)] }
+  const shown = [...signals].flatMap(([rule, own]) => applyCooldown(own, rule, recorded))
+  return {
+    signals: shown.sort((one, other) => days.indexOf(one.day) - days.indexOf(other.day)),
+    failures: [...failures, ...describeRuleFailures(failed)],
+  }
 }
 
 /** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */

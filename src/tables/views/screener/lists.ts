@@ -1,11 +1,10 @@
 import { isSameIssuer } from '../symbols.js'
-import { col, RUN_DAY } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 const WEEK = 'the day of the run and the 6 days before'
 
 /** The list of deals is about all stocks: one that it lacks has none. */
-const known = (figure: string): string => `if(has_deals, coalesce(${figure}, 0), NULL)`
+const ofDeals = (figure: string): string => `if(has_deals, coalesce(${figure}, 0), NULL)`
 
 export const lists: ScreenerGroup = {
   title: 'surveillance, price band, circuit, deals and upcoming actions',
@@ -46,10 +45,10 @@ export const lists: ScreenerGroup = {
     ),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
-    col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, known('deals')),
-    col('deals_bought_7d_cr', 'DOUBLE', `bought in deals of ${WEEK}, crore rupees`, known('bought')),
-    col('deals_sold_7d_cr', 'DOUBLE', `sold in deals of ${WEEK}, crore rupees`, known('sold')),
-    col('deals_net_7d_cr', 'DOUBLE', `bought less sold in deals of ${WEEK}, crore rupees`, known('net')),
+    col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, ofDeals('deals')),
+    col('deals_bought_7d_cr', 'DOUBLE', `bought in deals of ${WEEK}, crore rupees`, ofDeals('bought')),
+    col('deals_sold_7d_cr', 'DOUBLE', `sold in deals of ${WEEK}, crore rupees`, ofDeals('sold')),
+    col('deals_net_7d_cr', 'DOUBLE', `bought less sold in deals of ${WEEK}, crore rupees`, ofDeals('net')),
     col('next_action', 'VARCHAR', 'next corporate action other than results, from the day of the run on'),
     col('next_action_day', 'DATE', 'ex-date of that action', 'next_day'),
     col('next_dividend_inr', 'DOUBLE', 'next dividends of one day, rupees a share; NULL if the amount is not known', 'dividend'),

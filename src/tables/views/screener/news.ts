@@ -1,6 +1,5 @@
 import { nameQuarter } from '../fundamentals.js'
-import { col, RUN_DAY } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { RECENT } from './price.js'
 import { results } from './results.js'
 

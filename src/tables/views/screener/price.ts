@@ -1,9 +1,8 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
-import { col, defineView, RUN_DAY, type ViewColumn } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 /** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
-const DAYS = 420
+const PRICE_DAYS = 420
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
 const over = (sessions: number, aggregate: string, from = 1): string =>
@@ -19,15 +18,14 @@ const LISTING_DAYS = 10
 const sinceListing = (value: string): string =>
   `if(first_recent <= price_day - ${DAYS_OF_52_WEEKS} OR first_recent <= coalesce(m.listed_on, first_recent) + ${LISTING_DAYS}, ${value}, NULL)`
 
-/** The value of a column some time ago, by the calendar. */
 const ago = (period: string, column = 'close'): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
 
 /** The value of a column some sessions ago; 1 is the newest. */
 const at = (n: number, column = 'close'): string => `max(${column}) FILTER (n = ${n})`
 
-const AVERAGES = [5, 10, 20, 50, 100, 150, 200] as const
+const AVERAGE_SESSIONS = [5, 10, 20, 50, 100, 150, 200] as const
 /** Periods of returns: they go by the calendar. */
-const RETURNS = [
+const RETURN_PERIODS = [
   ['1w', '7 DAY', 'a week'],
   ['1m', '1 MONTH', 'a calendar month'],
   ['3m', '3 MONTH', 'three calendar months'],
@@ -42,11 +40,11 @@ const AGGREGATES = [
   `${at(2, 'high')} AS high_2`,
   `${at(2, 'low')} AS low_2`,
   'min(day) AS first_recent',
-  ...RETURNS.map(([name, period]) => `${ago(period)} AS close_${name}`),
+  ...RETURN_PERIODS.map(([name, period]) => `${ago(period)} AS close_${name}`),
   `${ago('1 YEAR', 'close_total_return')} AS total_1y`,
   `${at(1, 'close_total_return')} AS total_1`,
   'max_by(close, day) FILTER (year(day) < year(last_day)) AS close_ytd',
-  ...AVERAGES.map((sessions) => `${over(sessions, 'avg(close)')} AS sma_${sessions}`),
+  ...AVERAGE_SESSIONS.map((sessions) => `${over(sessions, 'avg(close)')} AS sma_${sessions}`),
   `${over(200, 'avg(close)', 22)} AS sma_200_1m`,
   `${overWeeks52('max(high)')} AS high_52w`,
   `${overWeeks52('min(low)')} AS low_52w`,
@@ -72,16 +70,16 @@ const AGGREGATES = [
 /** A common table expression: the sessions of each stock in the last year. */
 const buildRecent = (candles: string): string => `recent AS (
   SELECT *, row_number() OVER w AS n, lead(close) OVER w AS before, lag(close) OVER w AS after, max(day) OVER w AS last_day
-  FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
+  FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${PRICE_DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
 )`
 export const RECENT = buildRecent('candles_adjusted')
-const PRICE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
+const PRICE_TABLE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
 
 const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
-const flag = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
+const flagColumn = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
 
-const COLUMNS = [
-  col('price_day', 'DATE', `day of the newest candle of the last ${DAYS} days, which the prices below are of`),
+const LATEST_COLUMNS = [
+  col('price_day', 'DATE', `day of the newest candle of the last ${PRICE_DAYS} days, which the prices below are of`),
   col('open_inr', 'DOUBLE', 'open, rupees', 'open_1'),
   col('high_inr', 'DOUBLE', 'high, rupees', 'high_1'),
   col('low_inr', 'DOUBLE', 'low, rupees', 'low_1'),
@@ -95,7 +93,7 @@ const COLUMNS = [
   col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
   col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, crore rupees', 'turnover_20'),
   col('rvol', 'DOUBLE', 'relative volume: against the average of the 20 sessions before', 'volume_1 / NULLIF(volume_20_before, 0)'),
-  ...RETURNS.map(([name, , text]) =>
+  ...RETURN_PERIODS.map(([name, , text]) =>
     col(`return_${name}_pct`, 'DOUBLE', `return since the last close at least ${text} before, percent`, change('close_1', `close_${name}`)),
   ),
   col('return_ytd_pct', 'DOUBLE', 'return since the last session of the year before, percent', change('close_1', 'close_ytd')),
@@ -116,30 +114,32 @@ const COLUMNS = [
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
   col('atr_14_pct', 'DOUBLE', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
   col('volatility_20_pct', 'DOUBLE', 'standard deviation (sample) of 20 daily log returns, times root of 252, percent', 'volatility_20'),
-  ...AVERAGES.map((sessions) => col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`)),
+  ...AVERAGE_SESSIONS.map((sessions) =>
+    col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`),
+  ),
   ...[20, 50, 200].map((n) =>
     col(`from_sma_${n}_pct`, 'DOUBLE', `close against the average of ${n} sessions, percent`, change('close_1', `sma_${n}`)),
   ),
   col('sma_200_change_1m_pct', 'DOUBLE', 'average of 200 sessions against 21 sessions earlier, percent', change('sma_200', 'sma_200_1m')),
-  flag('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
-  flag('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
-  flag('inside_day', 'neither high nor low is beyond that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
-  flag('breakout_20', 'the close is above the highs of the 20 sessions before', 'close_1 > high_20_before'),
-  flag('breakout_50', 'the close is above the highs of the 50 sessions before', 'close_1 > high_50_before'),
-  flag('breakout_52w', 'the close is above the highs of the 52 weeks before', 'close_1 > high_52w_before'),
-  flag('new_high_52w', 'the high is above those of the 52 weeks before', 'high_1 > high_52w_before'),
-  flag('new_low_52w', 'the low is below those of the 52 weeks before', 'low_1 < low_52w_before'),
-  flag('breakdown_20', 'the close is below the lows of the 20 sessions before', 'close_1 < low_20_before'),
+  flagColumn('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
+  flagColumn('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
+  flagColumn('inside_day', 'neither high nor low is beyond that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
+  flagColumn('breakout_20', 'the close is above the highs of the 20 sessions before', 'close_1 > high_20_before'),
+  flagColumn('breakout_50', 'the close is above the highs of the 50 sessions before', 'close_1 > high_50_before'),
+  flagColumn('breakout_52w', 'the close is above the highs of the 52 weeks before', 'close_1 > high_52w_before'),
+  flagColumn('new_high_52w', 'the high is above those of the 52 weeks before', 'high_1 > high_52w_before'),
+  flagColumn('new_low_52w', 'the low is below those of the 52 weeks before', 'low_1 < low_52w_before'),
+  flagColumn('breakdown_20', 'the close is below the lows of the 20 sessions before', 'close_1 < low_20_before'),
   col('up_days', 'BIGINT', 'closes in a row above the one before'),
   col('down_days', 'BIGINT', 'closes in a row below the one before'),
 ]
 
-export const price: ScreenerGroup = {
+export const priceGroup: ScreenerGroup = {
   title: 'prices of candles_adjusted',
   needs: ['candles_adjusted'],
-  with: [RECENT, PRICE],
+  with: [RECENT, PRICE_TABLE],
   alias: 'p',
-  columns: COLUMNS,
+  columns: LATEST_COLUMNS,
 }
 
 export const indexPrices = defineView({
@@ -152,7 +152,7 @@ export const indexPrices = defineView({
     col('day', 'DATE', 'day of the run, on a weekend the Friday before', RUN_DAY),
     col('sid', 'VARCHAR', 'id of the index, which may share its symbol', 'm.sid'),
     col('name', 'VARCHAR', 'name of the index', 'm.name'),
-    ...COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map((column) => ({
+    ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map((column) => ({
       ...column,
       comment: column.comment.replace('the listing', 'the first candle').replaceAll('rupees', 'points'),
     })),
@@ -162,7 +162,7 @@ export const indexPrices = defineView({
     buildRecent(
       "(SELECT symbol || '/' || sid AS isin, symbol || '/' || sid AS symbol, date AS day, open, high, low, close, volume, close AS close_total_return FROM index_candles)",
     ),
-    PRICE,
+    PRICE_TABLE,
   ],
   from: 'FROM price AS p JOIN items AS m ON m.item = p.isin',
 })
@@ -173,7 +173,7 @@ export const history: ScreenerGroup = {
   title: 'the whole history of candles_adjusted',
   needs: ['candles_adjusted'],
   with: [
-    ...price.with,
+    ...priceGroup.with,
     `history AS (
       SELECT isin, count(*) AS sessions, min(day) AS first_day, max(high) AS high_all, max_by(day, row(high, day)) AS high_all_day, min(low) AS low_all,
         ${[3, 5, 10].map((years) => `max_by(close, day) FILTER (day <= price_day - INTERVAL ${years} YEAR) AS close_${years}y`).join(', ')}

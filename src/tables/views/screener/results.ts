@@ -1,32 +1,20 @@
-import { col, growth, RUN_DAY, type ViewColumn } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, growth, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 const PLACES = [0, 1, 2, 3, 4] as const
-const FIGURES = [
+const RESULT_FIGURES = [
   ['sales', 'cr', 'sales, crore rupees'],
   ['net_profit', 'cr', 'net profit, crore rupees'],
   ['eps', 'inr', 'earnings a share, rupees'],
   ['opm', 'pct', 'operating margin, percent'],
 ] as const
 
-const describePlace = (place: number): string => (place === 0 ? 'newest quarter' : `${place} before the newest quarter`)
-
-const UNDEFINED = 'NULL after a loss'
-
-const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => [
-  col(
-    `${figure}_yoy_pct`,
-    'DOUBLE',
-    `${text} against the year before, percent; ${UNDEFINED}`,
-    growth(`${figure}_${unit}_0`, `${figure}_${unit}_4`),
-  ),
-  col(
-    `${figure}_qoq_pct`,
-    'DOUBLE',
-    `${text} against the quarter before, percent; ${UNDEFINED}`,
-    growth(`${figure}_${unit}_0`, `${figure}_${unit}_1`),
-  ),
-]
+const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => {
+  const grow = (name: string, period: string, place: number): ViewColumn => {
+    const comment = `${text} against the ${period} before, percent; NULL after a loss`
+    return col(`${figure}_${name}_pct`, 'DOUBLE', comment, growth(`${figure}_${unit}_0`, `${figure}_${unit}_${place}`))
+  }
+  return [grow('yoy', 'year', 4), grow('qoq', 'quarter', 1)]
+}
 
 /** Four quarters in a row; NULL if one is missing. */
 const ttm = (column: string): string =>
@@ -41,7 +29,7 @@ export const results: ScreenerGroup = {
   with: [
     `results AS (
       SELECT isin, max(basis) AS results_basis, max(quarter) FILTER (ago = 0) AS quarter, max(day) AS quarter_end,
-        ${FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')}
+        ${RESULT_FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')}
       FROM (
         SELECT *, date_diff('month', day, max(day) OVER (PARTITION BY isin, basis)) / 3 AS ago FROM quarters
         QUALIFY basis = min(basis) OVER (PARTITION BY isin)
@@ -53,8 +41,11 @@ export const results: ScreenerGroup = {
     col('results_basis', 'VARCHAR', 'consolidated, or standalone without consolidated results'),
     col('quarter', 'VARCHAR', 'newest quarter of the financial year, such as Q3 FY26', 'r.quarter'),
     col('quarter_end', 'DATE', 'last day of the newest quarter'),
-    ...FIGURES.flatMap(([figure, unit, text]) =>
-      PLACES.map((place) => col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${describePlace(place)}`, `${figure}_${unit}_${place}`)),
+    ...RESULT_FIGURES.flatMap(([figure, unit, text]) =>
+      PLACES.map((place) => {
+        const when = place === 0 ? 'newest quarter' : `${place} before the newest quarter`
+        return col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${when}`, `${figure}_${unit}_${place}`)
+      }),
     ),
     ...growths('sales', 'cr', 'sales'),
     ...growths('net_profit', 'cr', 'net profit'),
@@ -94,18 +85,18 @@ export const valuation: ScreenerGroup = {
   ],
 }
 
-const HOLDERS = ['promoter', 'fii', 'dii', 'public'] as const
+const HOLDER_COLUMNS = ['promoter', 'fii', 'dii', 'public'] as const
 const HOLDER_NAMES = { promoter: 'promoters', fii: 'foreign institutions', dii: 'domestic institutions', public: 'the public' } as const
 
 export const holders: ScreenerGroup = {
   title: 'shareholding',
   needs: ['shareholding'],
   with: [
-    `holders AS (SELECT isin, ${HOLDERS.flatMap((holder) => [0, 1, 4].map((place) => `max(${holder}_pct) FILTER (place = ${place}) AS ${holder}_${place}`)).join(', ')}
+    `holders AS (SELECT isin, ${HOLDER_COLUMNS.flatMap((holder) => [0, 1, 4].map((place) => `max(${holder}_pct) FILTER (place = ${place}) AS ${holder}_${place}`)).join(', ')}
       FROM shareholding GROUP BY isin)`,
   ],
   alias: 's',
-  columns: HOLDERS.flatMap((holder) => [
+  columns: HOLDER_COLUMNS.flatMap((holder) => [
     col(`${holder}_pct`, 'DOUBLE', `shares of ${HOLDER_NAMES[holder]}, percent`, `${holder}_0`),
     col(`${holder}_change_1q_pct`, 'DOUBLE', 'against the quarter before in the list, percentage points', `${holder}_0 - ${holder}_1`),
     col(`${holder}_change_4q_pct`, 'DOUBLE', 'against four quarters before in the list, percentage points', `${holder}_0 - ${holder}_4`),

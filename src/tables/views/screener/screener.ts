@@ -1,16 +1,24 @@
 import { delivery } from '../exchange.js'
 import { isSameIssuer } from '../symbols.js'
-import { col, defineView, identity as identityColumns, RUN_DAY, type View } from '../view.js'
-import type { GroupName, ScreenerColumn, ScreenerGroup } from './group.js'
+import {
+  col,
+  defineView,
+  type GroupName,
+  identity as identityColumns,
+  RUN_DAY,
+  type ScreenerColumn,
+  type ScreenerGroup,
+  type View,
+} from '../view.js'
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
-import { history, price } from './price.js'
+import { history, priceGroup } from './price.js'
 import { holders, results, valuation } from './results.js'
-import { known, technical } from './technical.js'
+import { knownPrices, technical } from './technical.js'
 
 const BOARD = "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END"
 
-const identity: ScreenerGroup = {
+const identityGroup: ScreenerGroup = {
   title: 'identity',
   needs: ['master', 'master_data', 'fundamentals', 'listing_dates', 'bands'],
   with: [
@@ -40,18 +48,31 @@ const identity: ScreenerGroup = {
 }
 
 /** The groups with the name of their common table expression. */
-const GROUPS = { price, history, technical, known, indicator: indicators, results, valuation, holders, reaction, lists, latest, delivery }
+const GROUPS = {
+  price: priceGroup,
+  history,
+  technical,
+  known: knownPrices,
+  indicator: indicators,
+  results,
+  valuation,
+  holders,
+  reaction,
+  lists,
+  latest,
+  delivery,
+}
 const JOINED = Object.entries(GROUPS) as readonly (readonly [name: GroupName, group: ScreenerGroup])[]
 
-const COLUMNS: readonly Required<ScreenerColumn>[] = [
-  ...identity.columns.map((column) => ({ ...column, reads: [] })),
+const SCREENER_COLUMNS: readonly Required<ScreenerColumn>[] = [
+  ...identityGroup.columns.map((column) => ({ ...column, reads: [] })),
   ...JOINED.flatMap(([name, { columns }]) => columns.map((column) => ({ reads: [name], ...column }))),
 ]
 
 /** The screener with some of its columns. Other groups are not joined: their files are not read. */
 const buildScreener = (columns: readonly Required<ScreenerColumn>[]): View => {
   const joined = JOINED.filter(([name]) => columns.some(({ reads }) => reads.includes(name)))
-  const groups = [identity, ...joined.map(([, group]) => group)]
+  const groups = [identityGroup, ...joined.map(([, group]) => group)]
   return defineView({
     name: 'screener',
     about:
@@ -64,6 +85,6 @@ const buildScreener = (columns: readonly Required<ScreenerColumn>[]): View => {
 }
 
 export const screener: View = {
-  ...buildScreener(COLUMNS),
-  narrow: (isNamed) => buildScreener(COLUMNS.filter(({ name, reads }) => reads.length === 0 || isNamed(name))),
+  ...buildScreener(SCREENER_COLUMNS),
+  narrow: (isNamed) => buildScreener(SCREENER_COLUMNS.filter(({ name, reads }) => reads.length === 0 || isNamed(name))),
 }

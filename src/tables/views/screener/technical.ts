@@ -1,18 +1,17 @@
 import { REWRITTEN_ROWS } from '../candles.js'
-import { col, RUN_DAY } from '../view.js'
-import { reading, type ScreenerGroup } from './group.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
-const SESSIONS = 14
+const WILDER_SESSIONS = 14
 /** Calendar days of candles for Wilder's averages: of 800 sessions the first weighs less than 1e-20, of 300 in an average of an average 1e-8. */
 const WILDER_DAYS = 1_200
 const EMAS = [20, 50, 200] as const
 
 /** The weight of the value at `place` in the average at `last`, whose first value is the plain average of those until `first`. */
-const weigh = (first: number): string => `pow(1 - 1.0 / ${SESSIONS}, last - greatest(place, ${first})) / ${SESSIONS}`
+const weigh = (first: number): string => `pow(1 - 1.0 / ${WILDER_SESSIONS}, last - greatest(place, ${first})) / ${WILDER_SESSIONS}`
 
 /** An exponential average of a list, which starts as the plain average of the first values. `i` is 2 at the second value. */
-const average = (sessions: number): string =>
+const exponentialAverage = (sessions: number): string =>
   `CASE WHEN len(closes) >= ${sessions} THEN list_reduce(closes, lambda a, x, i: a + (x - a) / if(i <= ${sessions}, i, ${(sessions + 1) / 2})) END`
 
 const enough = (sessions: number, value: string): string => `CASE WHEN last >= ${sessions} THEN ${value} END`
@@ -26,20 +25,20 @@ export const technical: ScreenerGroup = {
         greatest(high, lag(close) OVER w) - least(low, lag(close) OVER w) AS true_range, high - lag(high) OVER w AS up, lag(low) OVER w - low AS down
       FROM candles_adjusted WHERE isin IS NOT NULL AND day > coalesce(${RUN_DAY}, current_date) - ${WILDER_DAYS} WINDOW w AS (PARTITION BY isin ORDER BY day)
     )`,
-    `weighed AS (SELECT *, ${weigh(SESSIONS + 1)} AS weight FROM moves WHERE place > 1)`,
+    `weighed AS (SELECT *, ${weigh(WILDER_SESSIONS + 1)} AS weight FROM moves WHERE place > 1)`,
     `directed AS (
       SELECT *, sum(if(up > down, greatest(up, 0), 0) * weight) OVER w AS plus, sum(if(down > up, greatest(down, 0), 0) * weight) OVER w AS minus
       FROM weighed WINDOW w AS (PARTITION BY isin ORDER BY place)
     )`,
     `wilder AS (
-      SELECT isin, ${enough(SESSIONS + 1, '100 * sum(greatest(change, 0) * weight) / NULLIF(sum(abs(change) * weight), 0)')} AS wilder_rsi,
-        ${enough(SESSIONS + 1, 'sum(true_range * weight)')} AS wilder_atr,
-        ${enough(2 * SESSIONS, `100 * sum(coalesce(abs(plus - minus) / NULLIF(plus + minus, 0), 0) * ${weigh(2 * SESSIONS)}) FILTER (place > ${SESSIONS})`)} AS wilder_adx
+      SELECT isin, ${enough(WILDER_SESSIONS + 1, '100 * sum(greatest(change, 0) * weight) / NULLIF(sum(abs(change) * weight), 0)')} AS wilder_rsi,
+        ${enough(WILDER_SESSIONS + 1, 'sum(true_range * weight)')} AS wilder_atr,
+        ${enough(2 * WILDER_SESSIONS, `100 * sum(coalesce(abs(plus - minus) / NULLIF(plus + minus, 0), 0) * ${weigh(2 * WILDER_SESSIONS)}) FILTER (place > ${WILDER_SESSIONS})`)} AS wilder_adx
       FROM directed GROUP BY isin, last
     )`,
     `technical AS (
       SELECT * FROM wilder FULL JOIN (
-        SELECT isin, ${EMAS.map((sessions) => `${average(sessions)} AS ema_${sessions}`).join(', ')}
+        SELECT isin, ${EMAS.map((sessions) => `${exponentialAverage(sessions)} AS ema_${sessions}`).join(', ')}
         FROM (SELECT isin, list(close ORDER BY day) AS closes FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin)
       ) USING (isin)
     )`,
@@ -56,7 +55,7 @@ export const technical: ScreenerGroup = {
   ],
 }
 
-export const known: ScreenerGroup = {
+export const knownPrices: ScreenerGroup = {
   title: 'when the prices became known',
   needs: ['symbol_isins'],
   with: [
