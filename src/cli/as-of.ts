@@ -5,7 +5,7 @@ import type { AsOfSession } from '../model/report.js'
 import { formatMinute, isAfterClock, toDayEnd } from '../model/trading-day.js'
 import type { ProcessIo } from './dependencies.js'
 import { DayText, type Flag, quoteValue } from './options.js'
-import { formatQuantity } from './terminal/format.js'
+import { formatQuantity } from './terminal/text.js'
 
 const InstantText = z.iso.datetime({ offset: true })
 

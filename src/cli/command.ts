@@ -6,8 +6,7 @@ import { describeInstall } from './install.js'
 import { exampleText, type Flag, type Flags } from './options.js'
 import { resolveSettings } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
-import { printJson, printLines } from './terminal/print.js'
-import { readSize, type TextLine } from './terminal/terminal.js'
+import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
 /** What the flags of a command are once they are read. */
 export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
@@ -17,7 +16,7 @@ export type Answer =
   | number
   | {
       readonly json?: unknown
-      readonly lines?: (columns: number) => readonly TextLine[]
+      readonly lines?: () => readonly AnswerLine[]
       readonly text?: string
       readonly code?: number
     }
@@ -35,7 +34,7 @@ interface CommandSpec<All extends Flags> {
   readonly args?: readonly (Argument | readonly [name: string, about: string])[]
   readonly flags: (context: CommandContext) => All
   readonly examples: readonly (readonly [command: string, note: string])[]
-  readonly notes?: (columns: number) => readonly string[]
+  readonly notes?: readonly string[]
   readonly needs?: readonly string[]
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
@@ -60,7 +59,7 @@ export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
     const { io, dependencies, args } = context
-    const { exits = {}, notes = () => [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
+    const { exits = {}, notes = [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
     const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
     for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
     for (const [name, one] of Object.entries(spec.flags(context))) {
@@ -68,8 +67,7 @@ export const defineCommand =
       command.addOption(one)
     }
     const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
-    const help = (): string => [...notes(readSize(io.stdout).columns), ...packages, exitText(exits)].join('\n')
-    command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
+    command.addHelpText('after', () => [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
       const values = all[typed.length] as FlagValues<All> & CommonFlags
@@ -86,7 +84,7 @@ export const defineCommand =
             }
             if (typeof end === 'number') return end
             if (values.json && end.json !== undefined) printJson(end.json, io.stdout)
-            else if (end.lines) printLines(end.lines(readSize(io.stdout).columns), io.stdout)
+            else if (end.lines) printLines(end.lines(), io.stdout)
             else io.stdout.write(end.text ?? '')
             return end.code ?? 0
           }),

@@ -7,9 +7,8 @@ import { isRow } from '../model/row.js'
 import { checkFolderFormat } from '../storage/run-state.js'
 import { defineCommand } from './command.js'
 import { choiceArgument, folderFlags, jsonFlag } from './options.js'
-import { formatCount, formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { listFirst } from './terminal/terminal.js'
+import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
 export const addDrift = defineCommand({
   name: 'drift',
@@ -27,12 +26,12 @@ export const addDrift = defineCommand({
     return readLastDrift(storage, settings.out).pipe(
       concatMap(({ drift, accepted }) => {
         if (action === undefined)
-          return of({ json: drift, lines: toLines(describeDrift(drift)), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })
+          return of({ json: drift, lines: () => describeDrift(drift), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })
         const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
-        if (fresh.length === 0) return of({ lines: toLines(['Nothing to accept: the last run found no new changes.']) })
+        if (fresh.length === 0) return of({ lines: () => ['Nothing to accept: the last run found no new changes.'] })
         const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
         const stored$ = storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh])
-        return stored$.pipe(map(() => ({ lines: toLines(acceptedLines(fresh, drift)) })))
+        return stored$.pipe(map(() => ({ lines: () => acceptedLines(fresh, drift) })))
       }),
     )
   },
@@ -40,11 +39,6 @@ export const addDrift = defineCommand({
 
 /** The exit code for drift that is not accepted. */
 const EXIT_UNACCEPTED = 3
-
-const toLines =
-  (texts: readonly string[]) =>
-  (columns: number): readonly TextLine[] =>
-    texts.flatMap((text) => wrapLines(text, columns))
 
 const readLastDrift = (
   { stored }: Pick<Storage, 'stored'>,
@@ -84,15 +78,13 @@ const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): re
 const LINES_SHOWN = 6
 
 /** Changes in the provider's answers that are not accepted, the most frequent first. Only a few lines: the report has all. */
-export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
-  const shown = drift.filter(({ accepted }) => accepted !== true)
-  return [
-    ...shown.slice(0, LINES_SHOWN).map((one) => `  ${one.stream}: ${driftText(one)}`),
-    ...(shown.length > LINES_SHOWN
-      ? [`  and ${formatQuantity(shown.length - LINES_SHOWN, 'further change')}: see drift in report.json`]
-      : []),
-  ]
-}
+export const driftLines = (drift: readonly Drift[] = []): readonly string[] =>
+  listFirst(
+    drift.filter(({ accepted }) => accepted !== true),
+    LINES_SHOWN,
+    (one) => `  ${one.stream}: ${driftText(one)}`,
+    (rest) => `  and ${formatQuantity(rest, 'further change')}: see drift in report.json`,
+  )
 
 /** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
 export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {

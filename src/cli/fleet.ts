@@ -4,8 +4,7 @@ import type { Engine } from '../engine/run.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
-import { formatCount, formatQuantity, formatRate } from './terminal/format.js'
-import { clean } from './terminal/text.js'
+import { clean, formatCount, formatQuantity, formatRate } from './terminal/text.js'
 
 export interface FleetFlags {
   readonly engine?: string | undefined

@@ -4,10 +4,8 @@ import type { Deletable } from '../storage/history/delete.js'
 import type { HistoryDay, HistorySummary } from '../tables/history/describe-history.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
-import { formatBytes, formatQuantity } from './terminal/format.js'
-import { printLines } from './terminal/print.js'
-import { readSize, renderFittingTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { type AnswerLine, fitTable, printLines, type TextColumn } from './terminal/terminal.js'
+import { formatBytes, formatQuantity } from './terminal/text.js'
 
 export const addHistory = defineCommand({
   name: 'history',
@@ -42,7 +40,7 @@ export const addHistory = defineCommand({
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
     const { describeHistory } = await import('./folder-readers.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
-    return { json: summary, lines: (columns) => summaryLines(summary, limit, columns) }
+    return { json: summary, lines: () => summaryLines(summary, limit) }
   },
 })
 
@@ -67,15 +65,11 @@ const deleteFromHistory = async (
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('./folder-readers.js')
   const found = await findDeletable(out, { day, before })
-  if (dryRun || found.files.length === 0)
-    return { json: { folder: out, isDryRun: dryRun, ...found }, lines: (columns) => deletableLines(found, { columns, isDone: false }) }
-  if (!json) printLines(deletableLines(found, { columns: readSize(io.stdout).columns, isDone: false }), io.stderr)
+  if (dryRun || found.files.length === 0) return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
+  if (!json) printLines(deletableLines(found), io.stderr)
   if (!yes) await confirm(io, found)
   const deleted = await deleteDays(out, { day, before }, io.scheduler.now())
-  return {
-    json: { folder: out, isDryRun: false, ...deleted },
-    lines: (columns) => deletableLines(deleted, { columns, isDone: true }).slice(-1),
-  }
+  return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${sumUp(deleted)}.`] }
 }
 
 /** Asks on a terminal. @throws UsageError without one, or if the answer is no */
@@ -89,18 +83,19 @@ const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }
   if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
 }
 
-const deletableLines = (
-  { days, files }: Deletable,
-  { columns, isDone }: { readonly columns: number; readonly isDone: boolean },
-): readonly TextLine[] => {
-  if (files.length === 0) return wrapLines('Nothing to delete.', columns)
+const sumUp = ({ days, files }: Deletable): string => {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const sum = `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
-  const bases = files.filter(({ path }) => path.includes('/bases/'))
+  return `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
+}
+
+const deletableLines = (found: Deletable): readonly AnswerLine[] => {
+  const { days, files } = found
+  if (files.length === 0) return ['Nothing to delete.']
+  const bases = files.filter(({ path }) => path.includes('/bases/')).length
   return [
-    ...days.flatMap((day) => wrapLines(`  ${day}`, columns)),
-    ...(bases.length === 0 ? [] : wrapLines(`  ${formatQuantity(bases.length, 'base')} that no other day needs`, columns)),
-    ...wrapLines(isDone ? `Deleted ${sum}.` : `To be deleted: ${sum}.`, columns),
+    ...days.map((day) => `  ${day}`),
+    ...(bases === 0 ? [] : [`  ${formatQuantity(bases, 'base')} that no other day needs`]),
+    `To be deleted: ${sumUp(found)}.`,
   ]
 }
 
@@ -117,9 +112,9 @@ const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   },
 ]
 
-const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
+const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number): readonly AnswerLine[] => {
   const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
-  if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
+  if (recorded.length === 0) return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
   const gaps = days.filter((day) => !isRecorded(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   const bases = baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
@@ -130,10 +125,10 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
   ]
   const rest = days.length - limit
   return [
-    ...renderFittingTable(DAY_COLUMNS, days.slice(-limit), columns),
-    ...(rest > 0 ? wrapLines(`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`, columns) : []),
-    [],
-    ...wrapLines(`${sums.join('; ')}.`, columns),
+    fitTable(DAY_COLUMNS, days.slice(-limit)),
+    ...(rest > 0 ? [`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`] : []),
+    '',
+    `${sums.join('; ')}.`,
   ]
 }
 

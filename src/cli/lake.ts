@@ -10,7 +10,7 @@ export const addLake = defineCommand({
     ['scripstream lake', 'all tables into ./data/lake, those that have changed'],
     ['duckdb -init views.sql', 'then, in that folder: queries without scripstream'],
   ],
-  notes: () => [
+  notes: [
     'One file for each table, with views.sql for DuckDB and a README for pandas and Polars. With the setting "lake": true each run does this.',
   ],
   needs: ['@duckdb/node-api'],

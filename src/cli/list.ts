@@ -2,8 +2,8 @@ import { DAYS, MASTER, type StreamDefinition } from '../engine/define-stream.js'
 import { groupByPhase, listOutputFiles, type PhaseGroup } from '../engine/plan.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
-import { formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
+import type { AnswerLine } from './terminal/terminal.js'
+import { formatQuantity } from './terminal/text.js'
 
 export const addList = defineCommand({
   name: 'list',
@@ -14,18 +14,21 @@ export const addList = defineCommand({
     ['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer'],
   ],
   run: ({ graph }, { dependencies: { streams } }) => [
-    graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: (columns) => listLines(streams, columns) },
+    graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: () => listLines(streams) },
   ],
 })
 
-export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
-  groupByPhase(streams).flatMap(({ title, note, members }, index) => [
-    ...(index === 0 ? [] : [[]]),
-    ...wrapTitled([title, 'bold'], ` (${note})`, columns, 'dim'),
-    ...members.flatMap((stream) => entryLines(stream, columns)),
+export const listLines = (streams: readonly StreamDefinition[]): readonly AnswerLine[] =>
+  groupByPhase(streams).flatMap(({ title, note, members }, index): readonly AnswerLine[] => [
+    ...(index === 0 ? [] : ['']),
+    [
+      [title, 'bold'],
+      [` (${note})`, 'dim'],
+    ],
+    ...members.flatMap(streamLines),
   ])
 
-const entryLines = (stream: StreamDefinition, columns: number): readonly TextLine[] => {
+const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
   const { name, optional, summary, workers, work, endpoints } = stream
   const facts = [
     formatQuantity(workers, 'worker'),
@@ -39,7 +42,7 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
     ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
     `writes ${listOutputFiles(stream).join(', ')}`,
   ]
-  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
+  return [[[`  ${name}`, 'cyan']], ...details.map((detail) => `      ${detail}`)]
 }
 
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>

@@ -9,8 +9,7 @@ import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './depe
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
 import { addRun } from './run/command.js'
-import { printWarning } from './terminal/print.js'
-import { guardStream, readSize } from './terminal/terminal.js'
+import { guardStream, printWarning, readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const

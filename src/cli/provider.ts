@@ -7,7 +7,7 @@ import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { Origins } from './hints.js'
-import { printWarning } from './terminal/print.js'
+import { printWarning } from './terminal/terminal.js'
 
 export interface ProviderChoice {
   readonly config?: string | undefined

@@ -26,7 +26,7 @@ export const addServe = defineCommand({
     ['scripstream serve --out /srv/market --port 8080', 'another folder, a fixed port'],
     ['scripstream run --serve', 'the page of a run, from its start'],
   ],
-  notes: () => [`Prices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}`],
+  notes: [`Prices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}`],
   endsBySignal: true,
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {

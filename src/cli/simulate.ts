@@ -5,8 +5,7 @@ import { defineCommand } from './command.js'
 import { type Flag, flag, integerOption, readJsonFile, stocksOption } from './options.js'
 import { whileServing } from './provider.js'
 import { toPortError } from './serve.js'
-import { formatQuantity } from './terminal/format.js'
-import { wrap } from './terminal/text.js'
+import { formatQuantity } from './terminal/text.js'
 
 export const addSimulate = defineCommand({
   name: 'simulate',
@@ -28,10 +27,10 @@ export const addSimulate = defineCommand({
     ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
     ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
   ],
-  notes: (columns) => [
+  notes: [
     'Fields of a fault in a --faults file:',
-    ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
-      wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
+    ...Object.entries(Fault.shape).map(
+      ([name, schema]) => `  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`,
     ),
     '',
   ],

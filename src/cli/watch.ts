@@ -7,10 +7,8 @@ import { requireFolder } from '../storage/run-state.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
 import { signalLines } from './run/watch.js'
-import { formatQuantity } from './terminal/format.js'
-import { printWarning } from './terminal/print.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { type AnswerLine, printWarning } from './terminal/terminal.js'
+import { clean, formatQuantity } from './terminal/text.js'
 
 const toWords = (text: string): readonly string[] => trimDistinct(text.split(','))
 
@@ -39,7 +37,7 @@ export const addWatch = defineCommand({
     ['scripstream watch --since 2026-02-02', 'the recorded signals'],
     ['scripstream watch --replay 2026-01-01..2026-02-13', 'as if the rules had stood then'],
   ],
-  notes: () => ['Rules read the tables as of each recorded day: they never look ahead.'],
+  notes: ['Rules read the tables as of each recorded day: they never look ahead.'],
   needs: ['@duckdb/node-api'],
   run: async ({ rules, since, replay, format = 'text', out: _, config: __, ...options }, input) => {
     const [action, name, statement] = input.typed
@@ -56,11 +54,11 @@ export const addWatch = defineCommand({
 
 const listWorked = async (): Promise<Answer> => {
   const { workedRules } = await import('../tables/watch/worked-rules.js')
-  const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
-    ...wrapTitled([name, 'bold'], `: ${about}`, columns),
-    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].flatMap((line) => wrapLines(`  ${line}`, columns, 'dim')),
+  const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number]): readonly AnswerLine[] => [
+    [[name, 'bold'], [`: ${about}`]],
+    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map((line) => [[`  ${line}`, 'dim']] as const),
   ]
-  return { lines: (columns) => workedRules.flatMap((one) => describe(one, columns)) }
+  return { lines: () => workedRules.flatMap(describe) }
 }
 
 /** Adds a rule, or replaces the one of that name, once its query has answered. */
@@ -130,10 +128,16 @@ const showSignals = async ({ since, days, format }: Shown, { settings, io, depen
   if (format === 'ndjson') return { text: signals.map((signal) => `${JSON.stringify(signal)}\n`).join('') }
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
-    lines: (columns) => [
-      ...(rules.length === 0 ? wrapLines('No query stands here; "scripstream watch --rules" lists some to add.', columns) : []),
-      ...states.flatMap(({ name, text, isBad }) => wrapTitled([name, 'bold'], `: ${clean(text)}`, columns, isBad ? 'yellow' : undefined)),
-      ...(signals.length === 0 && rules.length > 0 ? wrapLines('No signal.', columns) : signalLines(signals, columns)),
+    lines: () => [
+      ...(rules.length === 0 ? ['No query stands here; "scripstream watch --rules" lists some to add.'] : []),
+      ...states.map(
+        ({ name, text, isBad }) =>
+          [
+            [name, 'bold'],
+            [`: ${text}`, isBad ? 'yellow' : undefined],
+          ] as const,
+      ),
+      ...(signals.length === 0 && rules.length > 0 ? ['No signal.'] : signalLines(signals)),
     ],
   }
 }

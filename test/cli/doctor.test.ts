@@ -24,7 +24,7 @@ import { describeThisProcess } from '../../src/storage/lock.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
 import { folderWith } from '../tables/support.js'
-import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
+import { createTestDependencies, createTestIo, defineTestStream, toTexts } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
@@ -97,9 +97,7 @@ it('shows the answer and what to do if a request fails', async () => {
       advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
-  const text = doctorLines({ checks: [], settings: [], probes: failed }, 80)
-    .map((line) => line.map(([part]) => part).join(''))
-    .join('\n')
+  const text = toTexts(doctorLines({ checks: [], settings: [], probes: failed }), 80).join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
   expect(text).toContain('3 problems found.')
 })
@@ -172,7 +170,7 @@ it('is one finding without an address: where to set one, and no request', async 
     result: 'failed',
     found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
   })
-  expect(doctorLines({ checks, settings: [], probes: [] }, 80).flat().flat().join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+  expect(toTexts(doctorLines({ checks, settings: [], probes: [] }), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
 })
 
 it('says where the address of a failed request is set', async () => {
@@ -293,7 +291,7 @@ it('says where each setting comes from: default, file, variable, option or simul
     exchange: 'default',
   })
   expect(JSON.stringify(settings)).not.toContain('CANARY')
-  const text = settingLines(settings, 120).map((line) => line.map(([part]) => part).join(''))
+  const text = toTexts(settingLines(settings), 120)
   expect(text.slice(0, 3)).toEqual([
     'Settings',
     expect.stringMatching(/^setting +from +value$/),

@@ -7,9 +7,8 @@ import { describeAsOfSession } from '../as-of.js'
 import { formatCommandLine } from '../command-line.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
-import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { type TextLine, wrapTitled } from '../terminal/terminal.js'
-import { clean, cut, padEnd, wrap } from '../terminal/text.js'
+import { type AnswerLine, listFirst, type TextLine } from '../terminal/terminal.js'
+import { clean, cut, formatCount, formatDuration, formatQuantity, padEnd, wrap } from '../terminal/text.js'
 import { describeBreadth, marketLines, marketTables } from './market.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
@@ -57,7 +56,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
   const others = changes.length - shown.length
-  const more = (findings?.length ?? 0) - FINDINGS_SHOWN
+  const toMore = (name: string) => (rest: number) => `and ${formatCount(rest)} more (${toCommand(name)})`
   const changed: BriefPart = {
     title:
       since === null
@@ -76,21 +75,13 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
       title: `Signals: ${formatCount(signals.length)}`,
       lines: [
         ...failedRules.map(clean),
-        ...signals.slice(0, SIGNALS_SHOWN).map((one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`)),
-        ...(signals.length > SIGNALS_SHOWN ? [`and ${formatCount(signals.length - SIGNALS_SHOWN)} more (${toCommand('watch')})`] : []),
+        ...listFirst(signals, SIGNALS_SHOWN, (one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`), toMore('watch')),
       ],
     },
     { title: 'Candle histories', lines: groupRewritten(rewritten) },
     {
       title: findings === undefined ? '' : `New findings: ${formatCount(findings.length)}`,
-      lines: [
-        ...(findings ?? [])
-          .slice(0, FINDINGS_SHOWN)
-          .map(({ symbol, file, day, detail }) =>
-            clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
-          ),
-        ...(more > 0 ? [`and ${formatCount(more)} more (${toCommand('verify')})`] : []),
-      ],
+      lines: listFirst(findings ?? [], FINDINGS_SHOWN, describeFinding, toMore('verify')),
     },
     { title: 'Not compared', lines: notes.map(clean) },
   ]
@@ -99,6 +90,9 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
 
 const isIncomplete = ({ outcome, missing }: Freshness): boolean =>
   ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
+
+const describeFinding = ({ symbol, file, day, detail }: NonNullable<Brief['findings']>[number]): string =>
+  clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`)
 
 /** One line for each stream; streams of which the same is true share one. */
 const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {
@@ -128,21 +122,18 @@ const describeChange = ({ section, detail }: Change, index: number, all: readonl
 const INDENT = 6
 
 /** For a terminal, with the market below if it is given. */
-export const briefLines = (
-  brief: Brief,
-  columns: number,
-  market?: { readonly morning: MorningMarket; readonly watched: readonly string[] },
-): readonly TextLine[] => {
+export const briefLines = (brief: Brief, market?: MorningMarket, watched: readonly string[] = []): readonly AnswerLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
-    ...wrapTitled([word, style], briefHead(brief).slice(word.length), columns),
-    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly TextLine[] => [
-      ...wrap(title, columns).map((line): TextLine => [[line, 'bold']]),
-      ...lines
-        .flatMap((line) => wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns))
-        .map((line): TextLine => [[cut(line, columns)]]),
+    [[word, style], [briefHead(brief).slice(word.length)]],
+    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly AnswerLine[] => [
+      [[title, 'bold']],
+      ...lines.map((line) => (columns: number) => {
+        const fitting = wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns)
+        return fitting.map((text): TextLine => [[cut(text, columns)]])
+      }),
     ]),
-    ...(market === undefined ? [] : marketLines(market.morning, { ...brief, watched: market.watched }, columns)),
+    ...(market === undefined ? [] : marketLines(market, { ...brief, watched })),
   ]
 }
 

@@ -2,7 +2,7 @@ import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import { formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../web/page/parts/format.js'
-import { renderFittingTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { type AnswerLine, fitTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
 import { clean, cut } from '../terminal/text.js'
 
 /** A table of the market, as text: every format shows the same. A title of a column that starts with `>` stands over numbers. */
@@ -117,13 +117,16 @@ const toColumn = (title: string, place: number): TextColumn<readonly string[]> =
 export const marketLines = (
   market: MorningMarket,
   { stale, watched }: Pick<Brief, 'stale'> & { readonly watched: readonly string[] },
-  columns: number,
-): readonly TextLine[] => [
+): readonly AnswerLine[] => [
   [['Market', 'bold']],
-  ...wrapLines(`  ${describeBreadth(market, stale)}`, columns),
-  ...marketTables(market, watched).flatMap(({ title, columns: titles, rows, problem }): readonly TextLine[] => [
-    [[title, 'bold']],
-    ...(problem === undefined ? [] : wrapLines(`  ${formatDaysIn(clean(problem))}`, columns)),
-    ...(rows.length === 0 ? [] : renderFittingTable(titles.map(toColumn), rows, columns - 2).map((line): TextLine => [['  '], ...line])),
-  ]),
+  `  ${describeBreadth(market, stale)}`,
+  ...marketTables(market, watched).flatMap(({ title, columns, rows, problem }): readonly AnswerLine[] => {
+    const table = fitTable(columns.map(toColumn), rows)
+    const indented = (room: number) => table(room - 2).map((line): TextLine => [['  '], ...line])
+    return [
+      [[title, 'bold']],
+      ...(problem === undefined ? [] : [`  ${formatDaysIn(clean(problem))}`]),
+      ...(rows.length === 0 ? [] : [indented]),
+    ]
+  }),
 ]

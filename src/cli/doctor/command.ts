@@ -56,7 +56,7 @@ export const addDoctor = defineCommand({
           return {
             code,
             json: { ok: code === 0, checks, settings: used, calls: probes },
-            lines: (columns: number) => doctorLines({ checks, settings: used, probes }, columns),
+            lines: () => doctorLines({ checks, settings: used, probes }),
           }
         }),
         finalize(close),

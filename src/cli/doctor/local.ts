@@ -11,7 +11,7 @@ import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { findExistingFolder, findFreeBytes } from '../disk.js'
 import { describeTarget } from '../notify/send.js'
-import { formatBytes } from '../terminal/format.js'
+import { formatBytes } from '../terminal/text.js'
 
 /** A check of this machine: a requirement of a run, or useful to know. */
 export interface LocalCheck {

@@ -5,10 +5,8 @@ import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
-import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { printWarning } from '../terminal/print.js'
-import { columnsOf, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, columnsOf, fitTable, printWarning } from '../terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 
 /** The flags of commands that load tables. */
@@ -39,7 +37,7 @@ export const addExport = defineCommand({
     ['scripstream export --to qlib:DIR --to zipline:DIR', 'candles for back-tests'],
     ['scripstream export --to postgres://me@localhost/market', 'or "postgres": the database of PGHOST, PGUSER, …'],
   ],
-  notes: () => [
+  notes: [
     'Replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
     'PostgreSQL also needs the package postgres, and Excel write-excel-file.',
   ],
@@ -78,7 +76,7 @@ export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, d
     return loaded$.pipe(
       map((one) => {
         const code = toExitCode(one)
-        return flags.quiet && code === 0 ? code : { code, lines: (columns: number) => formatExport(one, columns) }
+        return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
   })
@@ -95,7 +93,7 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
 const toExitCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
 
 /** Formats each table with its rows, then the totals, for people. */
-const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => {
+const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [
     table,
     isSkipped || missing !== undefined ? '-' : formatCount(rows),
@@ -103,7 +101,7 @@ const formatExport = (one: ExportResult, columns: number): readonly TextLine[] =
     isSkipped || (isLake(one) && ms === 0) ? '-' : formatDuration(ms),
   ])
   const titles = columnsOf({ table: undefined, rows: undefined, time: undefined })
-  return [...renderFittingTable(titles, rows, columns), [], ...formatExportTotals(one, columns)]
+  return [fitTable(titles, rows), '', ...formatExportTotals(one)]
 }
 
 /** Exit code of a lake without some of its tables. */
@@ -112,7 +110,7 @@ export const EXIT_MISSING = 3
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
 /** Formats the totals for people: loaded, left out and skipped. */
-export const formatExportTotals = (one: ExportResult, columns: number): readonly TextLine[] => {
+export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => {
   const { sink, ms, tables } = one
   const absent = tables.filter(({ missing }) => missing !== undefined)
   const rows = tables.reduce((total, table) => total + (table.missing === undefined ? table.rows : 0), 0)
@@ -125,7 +123,7 @@ export const formatExportTotals = (one: ExportResult, columns: number): readonly
         `Lake ${absent.length > 0 ? 'incomplete' : 'up to date'}`,
         `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`,
       ]
-    : ['Loaded', ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`]
+    : ['Loaded', ` into ${sink}: ${loaded}, ${formatDuration(ms)}`]
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(absent.length > 0
@@ -135,10 +133,7 @@ export const formatExportTotals = (one: ExportResult, columns: number): readonly
       : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [
-    ...wrapTitled([title, absent.length > 0 ? 'yellow' : 'green'], head, columns),
-    ...notes.flatMap((text) => wrapLines(text, columns, 'yellow')),
-  ]
+  return [[[title, absent.length > 0 ? 'yellow' : 'green'], [head]], ...notes.map((text) => [[text, 'yellow']] as const)]
 }
 
 /**

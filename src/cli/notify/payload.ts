@@ -10,8 +10,7 @@ import type { Brief } from '../../show/brief.js'
 import { briefHead } from '../brief/lines.js'
 import type { EndedCommand } from '../run/context.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
-import { formatQuantity } from '../terminal/format.js'
-import { clean, cut } from '../terminal/text.js'
+import { clean, cut, formatQuantity } from '../terminal/text.js'
 
 interface PayloadContext {
   readonly out: string

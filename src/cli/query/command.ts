@@ -8,8 +8,7 @@ import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import type { ProcessIo } from '../dependencies.js'
 import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
-import { printWarning } from '../terminal/print.js'
-import { columnsOf, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { type AnswerLine, columnsOf, fitTable, layOut, printWarning, type TextLine } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import type { PrintOptions } from './print.js'
 
@@ -34,7 +33,7 @@ export const addQuery = defineCommand({
     ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
     ['scripstream query breakouts', 'a worked or saved statement by its name; --examples shows them'],
   ],
-  notes: () => [
+  notes: [
     'Reads the files in place and nothing else: a statement that writes, changes settings, or reads other files is refused. history.TABLE has a list on all recorded days.',
   ],
   needs: ['@duckdb/node-api'],
@@ -86,7 +85,7 @@ const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependenc
     let interrupt = (): void => undefined
     const answer = async (): Promise<Answer> => {
       const table = (await listAllTables(dependencies)).find(({ name }) => name === sql.trim())
-      if (table !== undefined) return { json: tableDocument([table]), lines: (columns) => describeTable(table, columns) }
+      if (table !== undefined) return { json: tableDocument([table]), lines: () => [describeTable(table)] }
       const { out } = settings()
       const { printResult } = await import('./print.js')
       const { runQuery } = await import('../../tables/query.js')
@@ -125,38 +124,40 @@ export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'st
 
 const showTables = async ({ dependencies }: Input): Promise<Answer> => {
   const all = await listAllTables(dependencies)
-  return { json: tableDocument(all), lines: (columns) => tableList(all, columns) }
+  return { json: tableDocument(all), lines: () => tableLines(all) }
 }
 
 /** All tables for people: one line each. */
-const tableList = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] => {
+const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] => {
   const titles = columnsOf({ table: undefined, 'what a row is': undefined }, 2)
   const rows = tables.map(({ name, comment }) => [name, comment])
   const more = 'Columns of a table: scripstream query TABLE. Worked statements: scripstream query --examples.'
-  return [...renderFittingTable(titles, rows, columns), [], ...wrapLines(more, columns, 'dim')]
+  return [fitTable(titles, rows), '', [[more, 'dim']]]
 }
 
 /** The files of a table, or the tables of a view. */
-const listSources = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
+const listSourceFiles = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
 
-const describeTable = (table: Table | View, columns: number): readonly TextLine[] => {
-  const all = listColumns(table)
-  const room = Math.max(...all.map(({ name }) => name.length))
-  const facts = [table.comment, `from ${listSources(table).join(', ')}`]
-  const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
-  // On a narrow terminal, the comment has lines of its own.
-  const isNarrow = columns - margin < MIN_COMMENT_WIDTH
-  const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
-    const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
-    const head: TextLine = [
-      [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
-      [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
-      [first],
-    ]
-    return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+const describeTable =
+  (table: Table | View) =>
+  (columns: number): readonly TextLine[] => {
+    const all = listColumns(table)
+    const room = Math.max(...all.map(({ name }) => name.length))
+    const facts = [table.comment, `from ${listSourceFiles(table).join(', ')}`].map((text): TextLine => [[`  ${text}`, 'dim']])
+    const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
+    // On a narrow terminal, the comment has lines of its own.
+    const isNarrow = columns - margin < MIN_COMMENT_WIDTH
+    const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
+      const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
+      const head: TextLine = [
+        [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
+        [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
+        [first],
+      ]
+      return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+    }
+    return [...layOut([[[table.name, 'bold']], ...facts], columns), ...all.flatMap(describe)]
   }
-  return [[[table.name, 'bold']], ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')), ...all.flatMap(describe)]
-}
 
 const MIN_COMMENT_WIDTH = 20
 
@@ -165,7 +166,7 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
   tables.map((table) => ({
     name: table.name,
     comment: table.comment,
-    ...('files' in table ? { files: listSources(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
+    ...('files' in table ? { files: listSourceFiles(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
     columns: listColumns(table),
   }))
 
@@ -174,12 +175,13 @@ const listQueries = async ({ settings }: Input): Promise<Answer> => {
   const { listSavedQueries } = await import('../../tables/saved-queries.js')
   const { workedQueries } = await import('../../tables/worked-queries.js')
   const all = [...(await listSavedQueries(settings().out)), ...workedQueries]
-  const describe = ({ name, about, sql }: (typeof all)[number], columns: number): readonly TextLine[] => [
-    [[clean(name), 'bold']],
-    ...wrapLines(`  ${about}`, columns, 'dim'),
-    ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
+  const describe = ({ name, about, sql }: (typeof all)[number], index: number): readonly AnswerLine[] => [
+    ...(index === 0 ? [] : ['']),
+    [[name, 'bold']],
+    [[`  ${about}`, 'dim']],
+    ...sql.split('\n').map((line) => `  ${clean(line)}`),
   ]
-  return { json: all, lines: (columns) => all.flatMap((one, index) => [...(index === 0 ? [] : [[]]), ...describe(one, columns)]) }
+  return { json: all, lines: () => all.flatMap(describe) }
 }
 
 /** Saves a statement under a name. */

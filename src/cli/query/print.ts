@@ -11,10 +11,8 @@ import {
   type Value,
 } from '../../tables/result-values.js'
 import type { ProcessIo } from '../dependencies.js'
-import { formatCount, formatQuantity } from '../terminal/format.js'
-import { printLines } from '../terminal/print.js'
-import { fitColumns, readSize, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean, cut } from '../terminal/text.js'
+import { fitColumns, layOut, printLines, readSize, renderTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { clean, cut, formatCount, formatQuantity } from '../terminal/text.js'
 
 export interface PrintOptions {
   /** By default a table on a terminal, and CSV elsewhere. */
@@ -36,7 +34,10 @@ export const printResult = async (
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
     const lines = isPlan ? readQueryPlan(readChunks(result)) : renderRows(columns, readChunks(result), readSize(stdout).columns, rows)
-    return printLines(await lines, stdout)
+    return printLines(
+      [await lines].map((all) => () => all),
+      stdout,
+    )
   }
   const [before, after] = how === 'json' && past !== undefined ? [`${JSON.stringify(past).slice(0, -1)},"rows":`, '}\n'] : ['', '']
   for await (const text of formatRows(how, columns, readChunks(result), [before, after])) {
@@ -129,7 +130,7 @@ const renderRows = async (columns: readonly ColumnFacts[], chunks: RowChunks, ro
   const hidden = columns.slice(fitting.length).map(({ name }) => clean(name))
   const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
   const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting.length)} shown; not ${hidden.join(', ')})`
-  return [...renderTable(fitting, all), [], ...wrapLines(hidden.length > 0 ? rows + others : rows, room, 'dim')]
+  return [...renderTable(fitting, all), ...layOut(['', [[hidden.length > 0 ? rows + others : rows, 'dim']]], room)]
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */

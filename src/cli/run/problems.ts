@@ -5,8 +5,8 @@ import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
 import { countItems, countLost, describeStale, stripBrackets, wasStopped } from '../../model/script-figures.js'
-import { formatCount, formatQuantity } from '../terminal/format.js'
-import { clean } from '../terminal/text.js'
+import { listFirst } from '../terminal/terminal.js'
+import { clean, formatCount, formatQuantity } from '../terminal/text.js'
 
 const KEYS_SHOWN = 5
 const WRONG_SYMBOLS_SHOWN = 8
@@ -24,15 +24,13 @@ export const problemLines = (report: RunReport): readonly string[] =>
 
 export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] => describeStale(report).map((line) => `  ${clean(line)}`)
 
-export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] => {
-  const more = wrongSymbols.length - WRONG_SYMBOLS_SHOWN
-  return [
-    ...wrongSymbols
-      .slice(0, WRONG_SYMBOLS_SHOWN)
-      .map((wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`),
-    ...(more > 0 ? [`  and ${formatCount(more)} more (--json names all)`] : []),
-  ]
-}
+export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] =>
+  listFirst(
+    wrongSymbols,
+    WRONG_SYMBOLS_SHOWN,
+    (wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`,
+    (rest) => `  and ${formatCount(rest)} more (--json names all)`,
+  )
 
 /** Warnings of streams, the stored files that were rewritten instead of extended, and notes of the run. */
 export const warningLines = ({ scripts, notes = [] }: RunReport): readonly string[] => [

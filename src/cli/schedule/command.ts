@@ -8,7 +8,7 @@ import { disk } from '../../storage/disk.js'
 import { defineCommand, type Input } from '../command.js'
 import { readTarget } from '../export/targets.js'
 import { choiceOption, flag, folderFlags } from '../options.js'
-import { printWarning } from '../terminal/print.js'
+import { printWarning } from '../terminal/terminal.js'
 import { schedulers } from './entries.js'
 
 const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS']

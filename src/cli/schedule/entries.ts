@@ -1,5 +1,5 @@
 import { quoteShell } from '../../model/text.js'
-import { padTwo } from '../terminal/format.js'
+import { padTwo } from '../terminal/text.js'
 
 /** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
 export interface DailyJob {

@@ -1,9 +1,19 @@
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
-import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from './format.js'
 import { GLYPHS, measureLine, type Style, type TerminalSize, type TextLine, type TextSpan } from './terminal.js'
-import { clean, padEnd, padStart, width } from './text.js'
+import {
+  clean,
+  formatBytes,
+  formatCount,
+  formatCountdown,
+  formatDuration,
+  formatQuantity,
+  formatRate,
+  padEnd,
+  padStart,
+  width,
+} from './text.js'
 
 interface FrameContext {
   readonly now: number

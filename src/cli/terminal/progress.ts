@@ -4,10 +4,9 @@ import type { RunEvent } from '../../model/event.js'
 import type { RunProgress } from '../../model/progress.js'
 import { isSelected, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
 import { overallLine, pausedHostsText, renderFrame } from './frame.js'
 import { canRedraw, measureLine, paintLine, readSize, type TerminalSize, type TerminalStream, type TextLine, trimLine } from './terminal.js'
-import { clean } from './text.js'
+import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from './text.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
