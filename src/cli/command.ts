@@ -2,13 +2,12 @@ import type { Argument } from 'commander'
 import { defer, map, type ObservableInput } from 'rxjs'
 import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
-import { describeInstall } from './install.js'
+import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags } from './options.js'
 import { resolveSettings } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
-/** What the flags of a command are once they are read. */
 export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
 
 /** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
@@ -22,7 +21,6 @@ export type Answer =
     }
 
 export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'args'> {
-  /** The arguments that are no flags, in their order. */
   readonly typed: readonly (string | undefined)[]
   /** The settings, with `--out` and `--config`. @throws UsageError if they are wrong */
   readonly settings: () => Settings
@@ -39,14 +37,12 @@ interface CommandSpec<All extends Flags> {
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
   readonly endsBySignal?: boolean | 'at once'
-  /** What a signal leaves behind, for stderr. */
   readonly interrupted?: string
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
-/** What commands that read settings have in common. */
 interface CommonFlags {
   readonly out?: string
   readonly config?: string
@@ -54,7 +50,6 @@ interface CommonFlags {
   readonly json?: boolean
 }
 
-/** The command on the program: its flags, its help, and what happens with its answer. */
 export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {

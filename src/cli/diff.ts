@@ -3,8 +3,7 @@ import { type Day, formatMinute } from '../model/trading-day.js'
 import { type Change, SECTIONS, type Section, sectionNames } from '../tables/diff/change.js'
 import type { Difference } from '../tables/diff/diff.js'
 import { defineCommand } from './command.js'
-import { checkDay, dayOption, folderFlags, jsonFlag, namesOption } from './options.js'
-import { readSymbols, symbolsOption } from './symbols.js'
+import { checkDay, dayOption, folderFlags, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
 import { type AnswerLine, listFirst, section } from './terminal/terminal.js'
 import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
@@ -43,7 +42,6 @@ export const addDiff = defineCommand({
   },
 })
 
-/** The days to compare; undefined for the last run. */
 const readDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
   if (day === undefined) return since === undefined ? undefined : { since }
   if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
@@ -51,10 +49,8 @@ const readDays = (since?: Day, day?: string, other?: string): { readonly since: 
   return { since: checkDay('diff', day), until: checkDay('diff', other) }
 }
 
-/** Changes shown of each kind; `--json` has all. */
 const MAX_CHANGES_SHOWN = 8
 
-/** Formats the changes for people: kind by kind, the first few of each. */
 const changeLines = (difference: Difference): readonly AnswerLine[] => {
   const { folder, run, asOf, since, counts, changes, notes } = difference
   if (since === null) {

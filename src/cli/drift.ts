@@ -37,7 +37,6 @@ export const addDrift = defineCommand({
   },
 })
 
-/** The exit code for drift that is not accepted. */
 const EXIT_UNACCEPTED = 3
 
 const readLastDrift = (

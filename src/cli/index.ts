@@ -5,17 +5,16 @@ import type { AddCommand } from './dependencies.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor/command.js'
 import { addDrift } from './drift.js'
-import { addExport } from './export/command.js'
+import { addExport, addLake } from './export/command.js'
 import { addHistory } from './history.js'
 import { addInit } from './init.js'
-import { addLake } from './lake.js'
 import { addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
-import { addSchedule } from './schedule/command.js'
+import { addSchedule } from './schedule.js'
 import { addServe } from './serve.js'
 import { addShow } from './show.js'
 import { addSimulate } from './simulate.js'
@@ -24,7 +23,6 @@ import { addVerify } from './verify.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
-/** All commands, in the order in which `--help` lists them. */
 export const commands: readonly AddCommand[] = [
   addRun,
   addStream,

@@ -2,10 +2,16 @@ import { readFileSync } from 'node:fs'
 import { Argument, Option } from 'commander'
 import { z } from 'zod'
 import type { StreamDefinition } from '../engine/define-stream.js'
+import type { RunOptions } from '../engine/run-options.js'
 import { formatError, UsageError } from '../model/errors.js'
+import type { AsOfSession } from '../model/report.js'
+import type { Settings } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
-import { describeFileError } from '../storage/file-system.js'
+import { formatMinute, isAfterClock, toDayEnd } from '../model/trading-day.js'
+import { describeFileError, statFile } from '../storage/file-system.js'
+import type { ProcessIo } from './dependencies.js'
+import { formatQuantity } from './terminal/text.js'
 
 /** An option, and for the type checker its value. */
 export type Flag<T> = Option & { readonly value?: T }
@@ -67,7 +73,6 @@ export const simulateOption = (text = 'use the built-in simulator'): Flag<number
 export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
   namesOption(flag, text, toValidNames(streams))
 
-/** `--with`. */
 export const withOption = (streams: readonly StreamDefinition[]) =>
   streamsOption(
     '--with',
@@ -86,7 +91,6 @@ export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, re
 export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
 
-/** A day such as `2026-02-12`. */
 export const DayText = z.iso.date()
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
@@ -99,7 +103,6 @@ export const readDuration = (flag: string, text: string, max: number): number =>
   return ms
 }
 
-/** The valid names of an option, and the command that lists them. */
 interface ValidNames<Name extends string = string> {
   readonly what: string
   readonly known: readonly Name[]
@@ -178,4 +181,103 @@ export const exampleText = (list: readonly (readonly [command: string, note: str
     return whole.length <= EXAMPLE_COLUMNS ? [whole] : [`  ${command}`, `      ${note}`]
   })
   return ['', 'Examples:', ...lines, ''].join('\n')
+}
+
+/** The symbols of `--symbols`, and whether a wrong one is an error: one that was typed is, one of a watchlist is reported. */
+export type SymbolSelection = Pick<RunOptions, 'symbols' | 'wrongSymbols'>
+
+/** `--symbols`. Its text is read once the settings, which may have watchlists, are known. */
+export const symbolsOption = (text = 'only these stocks') => flag('--symbols <symbols>', `${text}: A,B, @WATCHLIST or @FILE`)
+
+/**
+ * Reads `--symbols`: `A,B`; or `@NAME`, the watchlist of this name in the settings or the file. A name with a dot or a slash is a file.
+ *
+ * @throws UsageError if there is no such file or watchlist, if there are both, or if there is no symbol in it
+ */
+export const readSymbols = (text: string | undefined, { watchlists }: Pick<Settings, 'watchlists'>): SymbolSelection => {
+  if (text === undefined) return {}
+  const isList = text.startsWith('@')
+  const symbols = isList ? readWatchlist(text.slice(1), watchlists) : trimDistinct(text.split(','))
+  if (symbols.length === 0) throw new UsageError(`--symbols: no symbol in ${JSON.stringify(text)}; use A,B, @WATCHLIST or @FILE`)
+  return { symbols, wrongSymbols: isList ? 'report' : 'reject' }
+}
+
+const readWatchlist = (name: string, watchlists: Settings['watchlists']): readonly string[] => {
+  const list = Object.hasOwn(watchlists, name) ? watchlists[name] : undefined
+  if (list === undefined) {
+    if (/[./\\]/.test(name) || name === '-' || statFile(name)) return readSymbolFile(name)
+    throw new UsageError(
+      `--symbols: there is no watchlist and no file ${JSON.stringify(name)}${suggestWatchlist(name, Object.keys(watchlists))}`,
+    )
+  }
+  if (statFile(name))
+    throw new UsageError(
+      `--symbols: ${name} is a watchlist in the settings and also a file; write @./${name} for the file, or rename one of the two`,
+    )
+  return readList(list)
+}
+
+const readList = (list: Settings['watchlists'][string]): readonly string[] =>
+  typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
+
+export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    Object.entries(watchlists).flatMap(([name, list]) => {
+      try {
+        return [[name, readList(list)]]
+      } catch (error) {
+        if (error instanceof UsageError) return []
+        throw error
+      }
+    }),
+  )
+
+const suggestWatchlist = (name: string, known: readonly string[]): string => {
+  if (known.length === 0) return '; give the path of a file, or set "watchlists" in scripstream.config.json'
+  const near = findClosest(name, known)
+  return `${near === undefined ? '' : ` (did you mean @${near}?)`}; watchlists: ${known.join(', ')}`
+}
+
+/** One symbol per line, or with commas between; `#` starts a comment. */
+const readSymbolFile = (path: string): readonly string[] =>
+  trimDistinct(
+    readText(path, '--symbols')
+      .replace(/#.*$/gm, '')
+      .split(/[\r\n,]/),
+  )
+
+const InstantText = z.iso.datetime({ offset: true })
+
+/** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
+export const readAsOf = (text: string): number => {
+  if (DayText.safeParse(text).success) return toDayEnd(text)
+  const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(instant)) {
+    throw new UsageError(`--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
+  }
+  return instant
+}
+
+/** `--as-of` of the commands that send requests, or plan them. Refuses what is later than the clock. */
+export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Flag<number | undefined> =>
+  new Option('--as-of <iso>', 'as of this day (its end in India) or time (with offset)').argParser((text) => {
+    const [instant, now] = [readAsOf(text), scheduler.now()]
+    if (!isAfterClock(instant, now)) return instant
+    throw new UsageError(
+      `--as-of: ${text} is later than the clock of this machine, ${formatMinute(now)}; name today or an earlier day, or leave out --as-of`,
+    )
+  })
+
+const RECORDED: Readonly<Record<AsOfSession['recorded'], string>> = {
+  following: ' and are not recorded (--record-late records them, marked as late)',
+  all: ' and are recorded, marked as late',
+  none: '',
+}
+
+/** Which outputs of a run are of the session of `--as-of`, which are of today, and what is recorded, in one line. */
+export const describeAsOfSession = ({ session, due, following, others, recorded }: AsOfSession): string => {
+  const own = following.length === 0 ? 'no output is' : `${following.join(', ')} ${following.length === 1 ? 'is' : 'are'}`
+  const rest =
+    others.length === 1 ? others[0] : `${following.length === 0 ? 'all' : 'the other'} ${formatQuantity(others.length, 'stream')}`
+  return `As of ${session}: ${own} of that session; the outputs of ${rest} are of today (session ${due})${RECORDED[recorded]}.`
 }

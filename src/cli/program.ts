@@ -14,7 +14,6 @@ import { foldHelp } from './terminal/text.js'
 
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
-/** Commands whose result is not what they print. */
 const GO_ON: readonly string[] = ['run', 'worker']
 
 /**

@@ -11,7 +11,6 @@ import { printWarning } from './terminal/terminal.js'
 
 export interface ProviderChoice {
   readonly config?: string | undefined
-  /** Number of simulated stocks; undefined for the configured provider. */
   readonly simulate?: number | undefined
   readonly asOf?: number | undefined
 }

@@ -8,10 +8,9 @@ import type { HubOptions, LiveSource } from '../web/server/live-hub.js'
 import type { PageServer } from '../web/server/serve.js'
 import { defineCommand } from './command.js'
 import type { Dependencies } from './dependencies.js'
-import { describeInstall } from './install.js'
-import { flag, folderFlags, integerOption } from './options.js'
+import { describeInstall } from './hints.js'
+import { flag, folderFlags, integerOption, readWatchlists } from './options.js'
 import { nameOrigin, resolveOrigins, whileServing } from './provider.js'
-import { readWatchlists } from './symbols.js'
 
 export const addServe = defineCommand({
   name: 'serve',
@@ -49,7 +48,6 @@ export const addServe = defineCommand({
 interface PageChoice extends Pick<HubOptions, 'wall'> {
   readonly settings: Settings
   readonly port: number | undefined
-  /** The run of this process, if there is one. */
   readonly live?: LiveSource
 }
 

@@ -3,7 +3,7 @@ import type { StockView } from '../tables/stock-view.js'
 import type { Finding } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { flag, folderFlags, jsonFlag } from './options.js'
-import { type AnswerLine, fitTable, type TextColumn, type TextSpan } from './terminal/terminal.js'
+import { type AnswerLine, columnsOf, fitTable, type TextSpan } from './terminal/terminal.js'
 import { clean, formatCount } from './terminal/text.js'
 
 const EVENTS_SHOWN = 3
@@ -41,17 +41,20 @@ type ShownStock = StockView & { readonly findings?: readonly Finding[] }
 
 /** A stock for people, part by part; a part without a value is left out. */
 export const stockLines = ({ facts, events, renamed, findings = [] }: ShownStock): readonly AnswerLine[] => {
+  const board = facts.board === null ? '' : `${text(facts.board)} board`
+  const identity = [board, text(facts.series), text(facts.sector), facts.fno === 1 ? 'futures and options' : '']
+  const surveillance = listFigures(facts, facts.deals_7d === 0 ? SURVEILLANCE : { ...SURVEILLANCE, ...DEALS })
   const parts: readonly (readonly [title: string, lines: readonly AnswerLine[]])[] = [
     [`Price of ${text(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts)],
     [`Results: ${text(facts.quarter)}`, facts.quarter === null ? [] : resultLines(facts)],
-    ['Valuation and holders', joinFigures(VALUATION.map((figure) => describeFigure(facts, figure)))],
-    ['Watch', watchLines(facts)],
+    ['Valuation and holders', joinFigures(listFigures(facts, VALUATION))],
+    ['Watch', joinFigures(surveillance)],
     ...EVENT_KINDS.map(([kind, title]) => [title, events.filter((one) => one.kind === kind).map(describeEvent)] as const),
     ['Findings', findings.map(({ day, detail }) => `  ${day === undefined ? '' : `${day}  `}${clean(detail)}`)],
   ]
   return [
     [[text(facts.symbol), 'bold'], [`  ${text(facts.name)}  ${text(facts.isin)}`]],
-    ...identityLines(facts),
+    ...joinFigures([...identity, ...listFigures(facts, { listed: 'listed_on', 'market cap': 'market_cap_cr' })]),
     ...(renamed === undefined ? [] : [[[`  ${renamed}`, 'yellow']] as const]),
     ...parts.flatMap(([title, lines]) => (lines.length === 0 ? [] : ['', [[title, 'cyan']] as const, ...lines])),
   ]
@@ -65,76 +68,58 @@ const EVENT_KINDS = [
   ['corporate action', 'Corporate actions'],
 ] as const
 
+/** The columns of figures by their labels. */
+type Figures = Readonly<Record<string, string>>
+
+const DAY: Figures = { open: 'open_inr', high: 'high_inr', low: 'low_inr', volume: 'volume', 'relative volume': 'rvol' }
+const DISTANCES: Figures = {
+  ...{ 'from high of all': 'from_high_all_pct', 'from average 50': 'from_sma_50_pct', 'from average 200': 'from_sma_200_pct' },
+  ATR: 'atr_14_pct',
+}
+const RETURN_PERIODS: Figures = Object.fromEntries(['1w', '1m', '3m', '6m', '1y', 'ytd'].map((name) => [name, `return_${name}_pct`]))
+const VALUATION: Figures = {
+  ...{ 'PE of four quarters': 'pe_ttm', PE: 'pe', dividend: 'dividend_yield_pct', ROE: 'roe_pct', ROCE: 'roce_pct' },
+  ...{ promoters: 'promoter_pct', foreign: 'fii_pct', domestic: 'dii_pct', public: 'public_pct' },
+}
+const SURVEILLANCE: Figures = {
+  ...{ ASM: 'asm_stage', GSM: 'gsm_stage', 'price band': 'band', 'price band before': 'band_before_pct', circuit: 'circuit' },
+  ...{ next: 'next_action', on: 'next_action_day', 'results expected on': 'next_results_day' },
+}
+const DEALS: Figures = { 'deals of 7 days, net': 'deals_net_7d_cr' }
+
 const text = (value: unknown): string => (value === null || value === undefined ? '' : clean(String(value)))
 
-type Parts = readonly (string | undefined)[]
-
-const joinParts = (parts: Parts): string => parts.filter((part) => part !== undefined && part !== '').join(' · ')
+const joinParts = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ')
 
 /** The parts that have a value, as a paragraph; nothing without one. */
-const joinFigures = (parts: Parts): readonly string[] => {
-  const joined = joinParts(parts)
-  return joined === '' ? [] : [`  ${joined}`]
-}
+const joinFigures = (parts: readonly string[]): readonly string[] => (joinParts(parts) === '' ? [] : [`  ${joinParts(parts)}`])
 
-const formatFigure = (value: unknown, digits = 2): string | undefined => {
-  if (typeof value !== 'number') return undefined
+const formatFigure = (value: unknown, digits = 2): string => {
+  if (typeof value !== 'number') return ''
   const [whole = '', decimals] = Math.abs(value).toFixed(digits).split('.')
   return `${value < 0 ? '-' : ''}${formatCount(Number(whole))}${decimals === undefined ? '' : `.${decimals}`}`
 }
 
-type Figure = readonly [label: string, column: string, unit?: string, digits?: number]
-
-/** A figure with its label, unless it is unknown. The name of a column ends in its unit. */
-const describeFigure = (facts: Row, [label, column, unit, digits]: Figure): string | undefined => {
-  const isShare = column.endsWith('_pct')
-  const value = facts[column]
-  const shown = typeof value === 'string' ? clean(value) : formatFigure(value, digits ?? (isShare ? 1 : 2))
-  return shown === undefined ? undefined : `${label} ${shown}${unit ?? (isShare ? ' %' : '')}`
-}
-
-const identityLines = (facts: Row): readonly string[] =>
-  joinFigures([
-    facts.board === null ? undefined : `${text(facts.board)} board`,
-    text(facts.series),
-    text(facts.sector),
-    facts.fno === 1 ? 'futures and options' : undefined,
-    describeFigure(facts, ['listed', 'listed_on']),
-    describeFigure(facts, ['market cap', 'market_cap_cr', ' cr', 0]),
-  ])
-
-const DAY: readonly Figure[] = [
-  ['open', 'open_inr'],
-  ['high', 'high_inr'],
-  ['low', 'low_inr'],
-  ['volume', 'volume', '', 0],
-  ['relative volume', 'rvol'],
-]
-
-const DISTANCES: readonly Figure[] = [
-  ['from high of all', 'from_high_all_pct'],
-  ['from average 50', 'from_sma_50_pct'],
-  ['from average 200', 'from_sma_200_pct'],
-  ['ATR', 'atr_14_pct'],
-]
-
-const RETURN_PERIODS = ['1w', '1m', '3m', '6m', '1y', 'ytd'] as const
+/** Figures with their labels and units, which the names of columns end in; those that are unknown are left out. */
+const listFigures = (facts: Row, figures: Figures): readonly string[] =>
+  Object.entries(figures).flatMap(([label, column]) => {
+    const isShare = column.endsWith('_pct')
+    const unit = isShare ? ' %' : column.endsWith('_cr') ? ' cr' : ''
+    const value = facts[column]
+    const digits = isShare ? 1 : ['volume', 'market_cap_cr'].includes(column) ? 0 : 2
+    const shown = typeof value === 'string' ? clean(value) : formatFigure(value, digits)
+    return shown === '' ? [] : [`${label} ${shown}${unit}`]
+  })
 
 const priceLines = (facts: Row): readonly AnswerLine[] => {
   const change = typeof facts.change_pct === 'number' ? facts.change_pct : 0
   const changed = facts.change_pct === null ? '' : `  ${change > 0 ? '+' : ''}${formatFigure(change)} %`
-  const list = (figures: readonly Figure[]) => joinFigures(figures.map((figure) => describeFigure(facts, figure)))
   const first: readonly TextSpan[] = [
     [`  ${formatFigure(facts.close_inr)}`, 'bold'],
     [changed, change < 0 ? 'red' : 'green'],
   ]
-  return [
-    first,
-    ...list(DAY),
-    ...rangeLines(facts),
-    ...list(RETURN_PERIODS.map((name) => [name, `return_${name}_pct`])),
-    ...list(DISTANCES),
-  ]
+  const list = (figures: Figures) => joinFigures(listFigures(facts, figures))
+  return [first, ...list(DAY), ...rangeLines(facts), ...list(RETURN_PERIODS), ...list(DISTANCES)]
 }
 
 const BAR_WIDTH = 20
@@ -147,67 +132,27 @@ const rangeLines = ({ low_52w_inr: low, high_52w_inr: high, close_inr: close }: 
   return [`  52 weeks ${formatFigure(low)} ${bar} ${formatFigure(high)}`]
 }
 
-const QUARTERS = ['newest', '1 before', '2 before', '3 before', 'year before'] as const
-
-const RESULT_ROWS = [
-  ['sales', 'sales', 'cr'],
-  ['net profit', 'net_profit', 'cr'],
-  ['EPS, rupees', 'eps', 'inr'],
-  ['margin, %', 'opm', 'pct'],
-] as const
+const RESULT_TITLES = { '  crore rupees': undefined, newest: undefined, '1 before': 3, '2 before': 2, '3 before': 1, 'year before': 4 }
+const RESULT_ROWS = {
+  sales: ['sales', 'cr'],
+  'net profit': ['net_profit', 'cr'],
+  'EPS, rupees': ['eps', 'inr'],
+  'margin, %': ['opm', 'pct'],
+}
 
 const resultLines = (facts: Row): readonly AnswerLine[] => {
-  const columns: readonly TextColumn<(typeof RESULT_ROWS)[number]>[] = [
-    { title: '  crore rupees', align: 'left', cell: ([title]) => `  ${title}` },
-    ...QUARTERS.map((title, place) => ({
-      ...{ title, align: 'right' as const },
-      ...(place === 0 ? {} : { drop: place === 4 ? 4 : 4 - place }),
-      cell: ([, name, unit]: (typeof RESULT_ROWS)[number]) => formatFigure(facts[`${name}_q${place}_${unit}`], 1) ?? '-',
-    })),
-  ]
-  const isOlder = facts.figures_are_of_results === 0
+  const rows = Object.entries(RESULT_ROWS).map(([title, [name, unit]]) => [
+    `  ${title}`,
+    ...[0, 1, 2, 3, 4].map((place) => formatFigure(facts[`${name}_q${place}_${unit}`], 1) || '-'),
+  ])
+  const older = facts.figures_are_of_results === 0 ? `of ${text(facts.results_quarter)}, newer than these figures` : ''
+  const [came, since] = [{ 'results came': 'results_at' }, { 'since then': 'return_since_results_pct' }]
   return [
-    fitTable(columns, RESULT_ROWS),
-    ...joinFigures([
-      describeFigure(facts, ['sales against the year before', 'sales_yoy_pct']),
-      describeFigure(facts, ['net profit', 'net_profit_yoy_pct']),
-    ]),
-    ...joinFigures([
-      describeFigure(facts, ['results came', 'results_at']),
-      isOlder ? `of ${text(facts.results_quarter)}, newer than these figures` : undefined,
-      describeFigure(facts, ['since then', 'return_since_results_pct']),
-    ]),
+    fitTable(columnsOf(RESULT_TITLES), rows),
+    ...joinFigures(listFigures(facts, { 'sales against the year before': 'sales_yoy_pct', 'net profit': 'net_profit_yoy_pct' })),
+    ...joinFigures([...listFigures(facts, came), older, ...listFigures(facts, since)]),
   ]
 }
 
-const VALUATION: readonly Figure[] = [
-  ['PE of four quarters', 'pe_ttm'],
-  ['PE', 'pe'],
-  ['dividend', 'dividend_yield_pct'],
-  ['ROE', 'roe_pct'],
-  ['ROCE', 'roce_pct'],
-  ['promoters', 'promoter_pct'],
-  ['foreign', 'fii_pct'],
-  ['domestic', 'dii_pct'],
-  ['public', 'public_pct'],
-]
-
-const SURVEILLANCE: readonly Figure[] = [
-  ['ASM', 'asm_stage'],
-  ['GSM', 'gsm_stage'],
-  ['price band', 'band'],
-  ['price band before', 'band_before_pct'],
-  ['circuit', 'circuit'],
-  ['next', 'next_action'],
-  ['on', 'next_action_day'],
-  ['results expected on', 'next_results_day'],
-]
-
-const watchLines = (facts: Row): readonly string[] =>
-  joinFigures([
-    ...SURVEILLANCE.map((figure) => describeFigure(facts, figure)),
-    facts.deals_7d === 0 ? undefined : describeFigure(facts, ['deals of 7 days, net', 'deals_net_7d_cr', ' cr']),
-  ])
-
 const describeEvent = ({ day, title, value, unit }: Row): string =>
-  `  ${text(day)}  ${joinParts([text(title), value === null ? undefined : `${formatFigure(value)} ${text(unit)}`])}`
+  `  ${text(day)}  ${joinParts([text(title), value === null ? '' : `${formatFigure(value)} ${text(unit)}`])}`

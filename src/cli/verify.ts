@@ -14,12 +14,10 @@ import {
 } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { buildFolderArgs, formatCommandLine } from './command-line.js'
-import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption } from './options.js'
-import { readSymbols, symbolsOption } from './symbols.js'
+import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
 import { type AnswerLine, fitTable, listFirst, type Style, section, type TextColumn, type TextLine } from './terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
-/** The exit code if the findings exceed the limits in the settings. */
 const EXIT_LIMIT_EXCEEDED = 4
 
 export const addVerify = defineCommand({
@@ -74,11 +72,8 @@ const DEFAULT_LIMIT = 4
 
 interface FindingsContext {
   readonly tookMs: number
-  /** The arguments of the command, as typed. */
   readonly args: readonly string[]
-  /** How many findings are shown of each check. */
   readonly limit?: number | undefined
-  /** Whether open findings are shown like new ones. */
   readonly all?: boolean | undefined
 }
 
@@ -89,7 +84,6 @@ interface CheckFindings {
   readonly open: readonly TrackedFinding[]
 }
 
-/** The findings for people: a table of the checks with findings, the new ones, what is open and gone, and what was not checked. */
 export const findingLines = (
   verification: Verification,
   { tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
@@ -199,7 +193,6 @@ const listByCheck = (findings: readonly TrackedFinding[], state: TrackedFinding[
     return [`${check}: ${formatCount(own.length)} ${state}${of}${since}: ${own.slice(0, limit).map(describeSubject).join(', ')}${more}`]
   })
 
-/** The most important findings, and how many more there are. */
 const listFindings = (findings: readonly Finding[], limit: number): readonly string[] =>
   listFirst(
     findings,
@@ -214,6 +207,5 @@ const describeAccepted = (entry: Verification['stale'][number]): Finding => ({
   detail: `${entry.check}, accepted ${entry.accepted}${entry.reason ? `: ${entry.reason}` : ''}`,
 })
 
-/** The subject of a finding: the stock and its day, the file, or the day alone. */
 const describeSubject = ({ check, symbol, day, file }: Finding): string =>
   clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')

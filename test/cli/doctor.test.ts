@@ -97,7 +97,7 @@ it('shows the answer and what to do if a request fails', async () => {
       advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
-  const text = toTexts(doctorLines({ checks: [], settings: [], probes: failed }), 80).join('\n')
+  const text = toTexts(doctorLines([], [], failed), 80).join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
   expect(text).toContain('3 problems found.')
 })
@@ -141,12 +141,8 @@ it('reports changed answers and a missing address', async () => {
 })
 
 it('checks this machine and leaves no files behind', () => {
-  const checks = localChecks({
-    settings: Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } }),
-    streams,
-    optional: ['rxjs', 'no-such-package'],
-    env: {},
-  })
+  const settings = Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } })
+  const checks = localChecks(settings, { streams, optionalPackages: ['rxjs', 'no-such-package'] }, {})
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
   expect(of('settings')).toMatchObject({ result: 'failed', found: expect.stringContaining('SCRIPSTREAM_NEWS_URL') })
@@ -170,7 +166,7 @@ it('is one finding without an address: where to set one, and no request', async 
     result: 'failed',
     found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
   })
-  expect(toTexts(doctorLines({ checks, settings: [], probes: [] }), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
 })
 
 it('says where the address of a failed request is set', async () => {
@@ -185,7 +181,7 @@ it('says where the address of a failed request is set', async () => {
 it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
   const urls = { news: 'https://news.example', archive: 'http://archive.example', web: 'https://web.example' }
   const check = (what: string, env: NodeJS.ProcessEnv) =>
-    localChecks({ settings: Settings.parse({ urls }), streams, optional: [], env }).find((one) => one.what === what)
+    localChecks(Settings.parse({ urls }), { streams, optionalPackages: [] }, env).find((one) => one.what === what)
   const proxied = { HTTPS_PROXY: 'http://me:secret@proxy:3128', NO_PROXY: 'web.example' }
   expect(check('network', {})?.found).toBe('no proxy')
   expect(check('network', proxied)?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
@@ -203,7 +199,7 @@ describe('the lock of a folder', () => {
   const lockIn = (lock: string | undefined) => {
     const out = folderWith(lock === undefined ? { 'a.json': [] } : { '.scripstream/lock': lock })
     onTestFinished(() => rmSync(out, { recursive: true }))
-    return localChecks({ settings: Settings.parse({ out }), streams, optional: [], env: {} }).find(({ what }) => what === 'lock')
+    return localChecks(Settings.parse({ out }), { streams, optionalPackages: [] }, {}).find(({ what }) => what === 'lock')
   }
 
   it('is shown with the process that holds it', () => {

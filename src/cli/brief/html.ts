@@ -6,7 +6,6 @@ import { clean } from '../terminal/text.js'
 import { type BriefPart, briefHead, briefParts } from './lines.js'
 import { describeBreadth, type MarketTable, marketTables } from './market.js'
 
-/** A text as HTML shows it, whatever it contains. */
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 const text = (value: string): string => escapeHtml(clean(value))
@@ -89,7 +88,6 @@ const indexHtml = ({ name, symbol, close, changePct, closes: all }: IndexRow): s
   return `<td><span class="s">${text(name || symbol)}</span><b>${formatNumber(close, 2)}</b><span class="${tone(changePct)}">${changePct === undefined ? '' : `${changePct < 0 ? '▼' : '▲'} ${formatSigned(changePct, 2)} %`}${line}</span></td>`
 }
 
-/** Advances and declines as a bar. */
 const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string => {
   if (traded === 0) return ''
   const share = (count: number): number => Math.round((1_000 * count) / traded) / 10

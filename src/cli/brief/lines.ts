@@ -3,8 +3,8 @@ import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import type { Change } from '../../tables/diff/change.js'
 import { describeSignal } from '../../tables/watch/compare-rows.js'
-import { describeAsOfSession } from '../as-of.js'
 import { formatCommandLine } from '../command-line.js'
+import { describeAsOfSession } from '../options.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { type AnswerLine, listFirst, type TextLine } from '../terminal/terminal.js'
@@ -25,7 +25,6 @@ const STOCKS_SHOWN = 6
 const FINDINGS_SHOWN = 3
 const SIGNALS_SHOWN = 10
 
-/** The first line: what the run did. */
 export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession, simulated }: Brief): string =>
   [
     `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${stocks > 0 ? `${formatQuantity(stocks, 'stock')}, ` : ''}${formatDuration(durationMs)}`,
@@ -121,7 +120,6 @@ const describeChange = ({ section, detail }: Change, index: number, all: readonl
 
 const INDENT = 6
 
-/** For a terminal, with the market below if it is given. */
 export const briefLines = (brief: Brief, market?: MorningMarket, watched: readonly string[] = []): readonly AnswerLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
@@ -139,7 +137,6 @@ export const briefLines = (brief: Brief, market?: MorningMarket, watched: readon
 
 const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, '\\$&')
 
-/** For a message or an issue. */
 export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: readonly string[] = []): string => {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   return [

@@ -69,7 +69,6 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
   return tables.filter(({ rows, problem }) => rows.length > 0 || problem !== undefined)
 }
 
-/** Results of the last days, against the year and the quarter before. */
 const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
   title: `Results${total > MAX.results ? `, ${MAX.results} of ${formatNumber(total)}` : ''}`,
   columns: ['Stock', 'Quarter', '>Sales ₹ cr', '>yoy', '>qoq', '>Profit ₹ cr', '>Profit yoy', '>Profit qoq', '>That day'],
@@ -82,7 +81,6 @@ const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTab
     ]),
 })
 
-/** Its tags, and the newest of what happened. */
 const describeOwn = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): string =>
   [
     ...[circuit && `${circuit} limit`, asm && 'ASM', gsm && 'GSM', band && `band ${band}`].filter((tag) => tag !== undefined),
@@ -113,7 +111,6 @@ const toColumn = (title: string, place: number): TextColumn<readonly string[]> =
   ...((place > 2 && title.startsWith('>')) || title === '>At' ? { drop: 100 - place } : {}),
 })
 
-/** The market for a terminal. */
 export const marketLines = (
   market: MorningMarket,
   { stale, watched }: Pick<Brief, 'stale'> & { readonly watched: readonly string[] },

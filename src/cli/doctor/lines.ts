@@ -11,14 +11,11 @@ import type { Probe } from './probe.js'
 
 const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', skipped: 'yellow', failed: 'red' }
 
-interface DoctorResults {
-  readonly checks: readonly LocalCheck[]
-  readonly settings: readonly SettingInUse[]
-  readonly probes: readonly Probe[]
-}
-
-/** The results for people: this machine, the settings, a table of endpoints, and for each problem the cause and what to do. */
-export const doctorLines = ({ checks, settings, probes }: DoctorResults): readonly AnswerLine[] => {
+export const doctorLines = (
+  checks: readonly LocalCheck[],
+  settings: readonly SettingInUse[],
+  probes: readonly Probe[],
+): readonly AnswerLine[] => {
   const count = (...results: readonly string[]): number => [...checks, ...probes].filter(({ result }) => results.includes(result)).length
   const [broken, changed] = [count('failed', 'skipped'), count('drift')]
   const sum: TextSpan =
@@ -60,7 +57,6 @@ const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] =
   ...(advice === undefined ? [] : [`do: ${advice}`]),
 ]
 
-/** One block for each cause, and the endpoints that it concerns. */
 const problemLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
   const problems = probes.filter(({ result }) => result !== 'ok')
   return [...groupBy(problems, (probe) => JSON.stringify([probe.result, ...listDetails(probe)])).values()].flatMap((group) => {

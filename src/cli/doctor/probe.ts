@@ -148,7 +148,6 @@ const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, 
   ...{ stream, endpoint, method, host, path },
 })
 
-/** The longest timeout of a probe, whatever its stream allows. */
 const MAX_PROBE_MS = 15_000
 
 interface ProbeAttempt {

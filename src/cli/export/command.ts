@@ -9,14 +9,12 @@ import { type AnswerLine, columnsOf, fitTable, printWarning } from '../terminal/
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 
-/** The flags of commands that load tables. */
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
   quiet: flag('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
 })
 
-/** What a signal leaves behind. */
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
 
 export const addExport = defineCommand({
@@ -53,7 +51,6 @@ interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
   readonly quiet?: boolean | undefined
 }
 
-/** The tables that an export loaded into a sink. */
 export interface ExportResult {
   readonly sink: string
   readonly ms: number
@@ -92,7 +89,6 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
 
 const toExitCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
 
-/** Formats each table with its rows, then the totals, for people. */
 const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [
     table,
@@ -104,12 +100,10 @@ const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   return [fitTable(titles, rows), '', ...formatExportTotals(one)]
 }
 
-/** Exit code of a lake without some of its tables. */
 export const EXIT_MISSING = 3
 
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
-/** Formats the totals for people: loaded, left out and skipped. */
 export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => {
   const { sink, ms, tables } = one
   const absent = tables.filter(({ missing }) => missing !== undefined)
@@ -153,3 +147,21 @@ const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): O
     }),
     ignoreElements(),
   )
+
+export const addLake = defineCommand({
+  name: 'lake',
+  about: 'Writes all tables as Parquet files that any tool can read.',
+  flags: loadFlags,
+  examples: [
+    ['scripstream lake', 'all tables into ./data/lake, those that have changed'],
+    ['duckdb -init views.sql', 'then, in that folder: queries without scripstream'],
+  ],
+  notes: [
+    'One file for each table, with views.sql for DuckDB and a README for pandas and Polars. With the setting "lake": true each run does this.',
+  ],
+  needs: ['@duckdb/node-api'],
+  exits: { [EXIT_MISSING]: 'tables are missing, because no run has finished or recorded days are damaged' },
+  endsBySignal: true,
+  interrupted: INTERRUPTED,
+  run: (flags, input) => loadTables([LAKE], flags, input),
+})

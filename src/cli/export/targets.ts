@@ -3,22 +3,17 @@ import { UsageError } from '../../model/errors.js'
 import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
-/** Targets at a path. */
 const PATHS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
 
-/** The prefixes of targets. */
 export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
 
-/** The destination of an export. */
 export interface Target {
   readonly kind: (typeof PATHS)[number] | 'postgres' | 'file' | 'lake'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
-  /** The target as typed on the command line. */
   readonly typed: string
 }
 
-/** The lake of the output folder. */
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 
 const FORMS =

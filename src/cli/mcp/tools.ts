@@ -53,7 +53,6 @@ export interface ToolTask {
   readonly input: object
 }
 
-/** Answers a call, in a process of its own for example. */
 export type ToolRunner = (task: ToolTask, signal: AbortSignal) => Promise<CallToolResult>
 
 export const callTool = async ({ tool: name, input }: ToolTask, source: ToolSource, signal?: AbortSignal): Promise<CallToolResult> => {
@@ -203,5 +202,4 @@ const signals = tool({
   },
 })
 
-/** All tools by name. */
 export const tools: Readonly<Record<string, Tool>> = { tables, query, show, changes, signals }

@@ -3,8 +3,8 @@ import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import type { Brief } from '../../show/brief.js'
 import { collectBrief } from '../brief/command.js'
+import { readSymbols, type SymbolSelection } from '../options.js'
 import type { EndedCommand, RunCommandContext } from '../run/context.js'
-import { readSymbols, type SymbolSelection } from '../symbols.js'
 import { printWarning } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { createPayload } from './payload.js'
@@ -33,12 +33,7 @@ export const notifyOfEnd = (
   const sent$ = findDueBrief(notifyOn, ended, context).pipe(
     concatMap((due) => {
       if (due === 'not due') return of(due)
-      const payload = createPayload(ended, {
-        out: settings.out,
-        isSimulated: context.flags.simulate !== undefined,
-        brief: due.brief,
-        redact: createRedactor(settings),
-      })
+      const payload = createPayload(ended, context, due.brief)
       return sendNotification(payload, { notify, secret, io, retry }).pipe(map(() => 'sent' as const))
     }),
   )
@@ -80,7 +75,6 @@ const findDueBrief = (
     )
   })
 
-/** The stocks of the run, if it selects some; otherwise those of all watchlists in the settings. */
 const findWatchlist = ({ run, settings }: RunCommandContext): SymbolSelection => {
   if (run.symbols !== undefined) return { symbols: run.symbols, wrongSymbols: 'report' }
   const symbols = Object.keys(settings.watchlists).flatMap((name) => readSymbols(`@${name}`, settings).symbols ?? [])

@@ -2,12 +2,22 @@ import { resolve } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
 import { findAddress, toAddressVariable } from '../../model/settings.js'
 import { formatMinute } from '../../model/trading-day.js'
-import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
 import { findFreeBytes } from '../disk.js'
-import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption, withOption } from '../options.js'
+import {
+  asOfOption,
+  flag,
+  folderFlags,
+  integerOption,
+  jsonFlag,
+  readSymbols,
+  simulateOption,
+  stocksOption,
+  streamsOption,
+  symbolsOption,
+  withOption,
+} from '../options.js'
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
-import { readSymbols, symbolsOption } from '../symbols.js'
 import { type AnswerLine, columnsOf, fitTable } from '../terminal/terminal.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createForecast, type Forecast } from './forecast.js'

@@ -73,9 +73,7 @@ export const chooseStatement = (
 
 interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly sql: string
-  /** Whether the lake is used. */
   readonly cache: boolean
-  /** The day as of which tables are read. */
   readonly asOf: Day | undefined
 }
 
@@ -127,7 +125,6 @@ const showTables = async ({ dependencies }: Input): Promise<Answer> => {
   return { json: tableDocument(all), lines: () => tableLines(all) }
 }
 
-/** All tables for people: one line each. */
 const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] => {
   const titles = columnsOf({ table: undefined, 'what a row is': undefined }, 2)
   const rows = tables.map(({ name, comment }) => [name, comment])
@@ -135,7 +132,6 @@ const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] =>
   return [fitTable(titles, rows), '', [[more, 'dim']]]
 }
 
-/** The files of a table, or the tables of a view. */
 const listSourceFiles = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
 
 const describeTable =
@@ -161,7 +157,6 @@ const describeTable =
 
 const MIN_COMMENT_WIDTH = 20
 
-/** All tables for programs. */
 export const tableDocument = (tables: readonly (Table | View)[]): readonly object[] =>
   tables.map((table) => ({
     name: table.name,
@@ -170,7 +165,6 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
     columns: listColumns(table),
   }))
 
-/** Shows saved statements and worked ones. */
 const listQueries = async ({ settings }: Input): Promise<Answer> => {
   const { listSavedQueries } = await import('../../tables/saved-queries.js')
   const { workedQueries } = await import('../../tables/worked-queries.js')
@@ -184,7 +178,6 @@ const listQueries = async ({ settings }: Input): Promise<Answer> => {
   return { json: all, lines: () => all.flatMap(describe) }
 }
 
-/** Saves a statement under a name. */
 const saveStatement = async (name: string, sql: string | undefined, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
   if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
   const { saveQuery } = await import('../../tables/saved-queries.js')

@@ -25,7 +25,6 @@ import { exportMetrics } from './metrics.js'
 import { printEnding } from './print.js'
 import { watchAfterRun } from './watch.js'
 
-/** The exit codes of runs. */
 export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */

@@ -3,12 +3,11 @@ import type { RunOptions } from '../../collector.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
 import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
-import { asOfOption } from '../as-of.js'
 import type { FlagValues } from '../command.js'
 import type { CommandContext } from '../dependencies.js'
 import { targetsFlag } from '../export/targets.js'
 import * as options from '../options.js'
-import { readSymbols, symbolsOption } from '../symbols.js'
+import { asOfOption, readSymbols, symbolsOption } from '../options.js'
 import { progressModes } from '../terminal/progress.js'
 
 const { choiceOption, flag, integerOption } = options
@@ -39,7 +38,6 @@ const rareFlags = () => {
   return flags
 }
 
-/** The flags of `run`, in three groups and those that are rare. */
 export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
   ...underTitle('What is collected:', {
     only: options.streamsOption('--only', 'only these streams and those that they need', streams),

@@ -12,11 +12,9 @@ import { signalLines } from './watch.js'
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
   readonly isReportStored: boolean
   readonly sinks: readonly SinkResult[]
-  /** What standing queries found. */
   readonly signals: readonly Signal[]
 }
 
-/** Prints the report or the summary of a run on stdout. */
 export const printEnding = ({ report, signal, error }: RunEnding, context: EndedContext): void => {
   const { flags, args, io, sinks } = context
   if (error !== undefined && !(error instanceof CollectError)) printError(error, io)

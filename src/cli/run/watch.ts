@@ -29,7 +29,6 @@ export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommand
   )
 }
 
-/** Signals by day and rule. */
 export const signalLines = (signals: readonly Signal[]): readonly AnswerLine[] =>
   signals.flatMap((signal, place): readonly AnswerLine[] => {
     const { day, rule, subject } = signal
