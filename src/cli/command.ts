@@ -4,7 +4,7 @@ import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags } from './options.js'
-import { resolveSettings } from './provider.js'
+import { resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
@@ -43,13 +43,6 @@ interface CommandSpec<All extends Flags> {
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
-interface CommonFlags {
-  readonly out?: string
-  readonly config?: string
-  readonly with?: readonly string[]
-  readonly json?: boolean
-}
-
 export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
@@ -65,7 +58,7 @@ export const defineCommand =
     command.addHelpText('after', () => [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as FlagValues<All> & CommonFlags
+      const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
       const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$

@@ -15,14 +15,8 @@ export interface FleetFlags {
 /** Used instead of the flags: an address with a password need not be typed. */
 export const FLEET_ENV = { engine: 'SCRIPSTREAM_ENGINE', blobs: 'SCRIPSTREAM_BLOBS' } as const
 
-interface FleetLocation {
-  readonly address: string
-  readonly blobs: string
-  readonly allowVolatile: boolean
-}
-
 /** The fleet chosen by flags or the environment; undefined without a fleet. */
-export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlags, env: ProcessIo['env']): FleetLocation | undefined => {
+export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlags, env: ProcessIo['env']) => {
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
   if (engine === '')

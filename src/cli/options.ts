@@ -80,6 +80,15 @@ export const withOption = (streams: readonly StreamDefinition[]) =>
     streams.filter(({ optional }) => optional),
   )
 
+/** The flags by which a run, and the plan of one, choose what is collected. */
+export const selectionFlags = (streams: readonly StreamDefinition[], io: Pick<ProcessIo, 'scheduler'>) => ({
+  only: streamsOption('--only', 'only these streams and those that they need', streams),
+  skip: streamsOption('--skip', 'all streams except these', streams),
+  with: withOption(streams),
+  symbols: symbolsOption(),
+  asOf: asOfOption(io),
+})
+
 export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
   listFlag(`${flag} <${names.what}s>`, text, (list) => readNames(flag, list, names))
 

@@ -29,10 +29,9 @@ export const runProgram = async (args: readonly string[], given: Omit<ProcessIo,
     stdoutFailure ??= error
     wall.note('stdout', error)
   })
-  const onCommand = (name: string): void => {
+  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies }, (name) => {
     goesOn = GO_ON.includes(name)
-  }
-  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies, onCommand })
+  })
   // The error of a write to a file follows it as an event.
   await new Promise(setImmediate)
   if (goesOn || stdoutFailure === undefined) return code
@@ -44,11 +43,11 @@ const describeFailure = (onlooker: string, error: unknown): string =>
     ? `${onlooker} threw an error: ${formatError(error)}`
     : `${onlooker} cannot be written: ${describeFileError(error)}`
 
-interface CommandLineContext extends Pick<CommandContext, 'io' | 'dependencies'> {
-  readonly onCommand: (name: string) => void
-}
-
-const runCommandLine = async (args: readonly string[], { io, dependencies, onCommand }: CommandLineContext): Promise<number> => {
+const runCommandLine = async (
+  args: readonly string[],
+  { io, dependencies }: Pick<CommandContext, 'io' | 'dependencies'>,
+  onCommand: (name: string) => void,
+): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
     code = await lastValueFrom(code$, { defaultValue: 1 })

@@ -47,23 +47,18 @@ export const createExport = async (
 ): Promise<Export> => {
   const { loadDuckDb } = await import('../../storage/duckdb.js')
   loadDuckDb()
-  switch (kind) {
-    case 'duckdb':
-      return (await import('../../tables/export/duckdb.js')).duckdb(location, options)
-    case 'parquet':
-      return (await import('../../tables/export/parquet.js')).parquet(location, options)
-    case 'qlib':
-      return (await import('../../tables/export/bundle.js')).qlib(location, options)
-    case 'zipline':
-      return (await import('../../tables/export/bundle.js')).zipline(location, options)
-    case 'lake':
-      return (await import('../../tables/lake/whole-lake.js')).wholeLake(options)
-    case 'file':
-      return (await import('../../tables/export/table-file.js')).tableFile(location, options)
-    case 'postgres': {
+  const load: Readonly<Record<Target['kind'], () => Promise<Export>>> = {
+    duckdb: async () => (await import('../../tables/export/duckdb.js')).duckdb(location, options),
+    parquet: async () => (await import('../../tables/export/parquet.js')).parquet(location, options),
+    qlib: async () => (await import('../../tables/export/bundle.js')).qlib(location, options),
+    zipline: async () => (await import('../../tables/export/bundle.js')).zipline(location, options),
+    lake: async () => (await import('../../tables/lake/whole-lake.js')).wholeLake(options),
+    file: async () => (await import('../../tables/export/table-file.js')).tableFile(location, options),
+    postgres: async () => {
       const { assertPostgresInstalled, postgres } = await import('../../tables/export/postgres.js')
       assertPostgresInstalled()
       return postgres(location, { ...options, schema })
-    }
+    },
   }
+  return load[kind]()
 }

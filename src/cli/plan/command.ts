@@ -4,19 +4,7 @@ import { findAddress, toAddressVariable } from '../../model/settings.js'
 import { formatMinute } from '../../model/trading-day.js'
 import { defineCommand } from '../command.js'
 import { findFreeBytes } from '../disk.js'
-import {
-  asOfOption,
-  flag,
-  folderFlags,
-  integerOption,
-  jsonFlag,
-  readSymbols,
-  simulateOption,
-  stocksOption,
-  streamsOption,
-  symbolsOption,
-  withOption,
-} from '../options.js'
+import { flag, folderFlags, integerOption, jsonFlag, readSymbols, selectionFlags, simulateOption, stocksOption } from '../options.js'
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { type AnswerLine, columnsOf, fitTable } from '../terminal/terminal.js'
 import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
@@ -27,11 +15,7 @@ export const addPlan = defineCommand({
   about: 'Estimates the requests, time and disk space of a run. Sends no request.',
   flags: ({ io, dependencies: { streams } }) => ({
     ...folderFlags(),
-    only: streamsOption('--only', 'only these streams and those that they need', streams),
-    skip: streamsOption('--skip', 'all streams except these', streams),
-    with: withOption(streams),
-    symbols: symbolsOption(),
-    asOf: asOfOption(io),
+    ...selectionFlags(streams, io),
     fresh: flag('--fresh', 'a run that starts from scratch'),
     simulate: simulateOption('a run on the built-in simulator'),
     stocks: stocksOption('--stocks <n>', 'number of stocks, if the folder has no master list (default: 2775)'),

@@ -48,16 +48,12 @@ export const addQuery = defineCommand({
   },
 })
 
-export interface StatementInput {
-  readonly typed: string | undefined
-  readonly file: string | undefined
-  /** With `--json` and no statement the tables are listed, without reading stdin: a program may keep it open. */
-  readonly json: boolean
-}
-
-/** The statement from the arguments, a file or stdin; undefined to list the tables. */
+/**
+ * The statement from the arguments, a file or stdin; undefined to list the tables. With `--json` and no statement they are listed without
+ * reading stdin: a program may keep it open.
+ */
 export const chooseStatement = (
-  { typed, file, json }: StatementInput,
+  { typed, file, json }: Readonly<Record<'typed' | 'file', string | undefined>> & { readonly json: boolean },
   { isTTY }: ProcessIo['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
@@ -71,14 +67,14 @@ export const chooseStatement = (
   throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query')
 }
 
-interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
+interface StatementOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly sql: string
   readonly cache: boolean
   readonly asOf: Day | undefined
 }
 
 /** Describes a table, or queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
-const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
+const answerQuery = ({ sql, cache, asOf, ...how }: StatementOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
   new Observable<Answer>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<Answer> => {

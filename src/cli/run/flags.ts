@@ -7,7 +7,6 @@ import type { FlagValues } from '../command.js'
 import type { CommandContext } from '../dependencies.js'
 import { targetsFlag } from '../export/targets.js'
 import * as options from '../options.js'
-import { asOfOption, readSymbols, symbolsOption } from '../options.js'
 import { progressModes } from '../terminal/progress.js'
 
 const { choiceOption, flag, integerOption } = options
@@ -40,11 +39,7 @@ const rareFlags = () => {
 
 export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
   ...underTitle('What is collected:', {
-    only: options.streamsOption('--only', 'only these streams and those that they need', streams),
-    skip: options.streamsOption('--skip', 'all streams except these', streams),
-    with: options.withOption(streams),
-    symbols: symbolsOption(),
-    asOf: asOfOption(io),
+    ...options.selectionFlags(streams, io),
     retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
     fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
     accept: options.namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
@@ -76,5 +71,5 @@ export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>
 export const toRunOptions = (flags: RunFlags, settings: Settings): RunOptions => {
   const { only, skip, asOf, recordLate, fresh, accept } = flags
   const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept })
-  return { ...given, ...readSymbols(flags.symbols, settings) }
+  return { ...given, ...options.readSymbols(flags.symbols, settings) }
 }
