@@ -1,5 +1,5 @@
-import { concatMap, forkJoin, map, type Observable, of } from 'rxjs'
-import { REPORT_FILE, type Storage, toStatePath } from '../engine/storage.js'
+import { firstValueFrom, lastValueFrom } from 'rxjs'
+import { REPORT_FILE, toStatePath } from '../engine/storage.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant, toDriftName } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
@@ -20,39 +20,27 @@ export const addDrift = defineCommand({
     ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
   ],
   exits: { 3: 'changes that are not accepted' },
-  run: (_, { typed: [action], settings: load, dependencies }) => {
+  run: async (_, { typed: [action], settings: load, dependencies }) => {
     const settings = load()
     const storage = dependencies.storage(settings)
-    return readLastDrift(storage, settings.out).pipe(
-      concatMap(({ drift, accepted }) => {
-        if (action === undefined)
-          return of({ json: drift, lines: () => describeDrift(drift), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })
-        const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
-        if (fresh.length === 0) return of({ lines: () => ['Nothing to accept: the last run found no new changes.'] })
-        const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
-        const stored$ = storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh])
-        return stored$.pipe(map(() => ({ lines: () => acceptedLines(fresh, drift) })))
-      }),
-    )
+    await checkFolderFormat(settings.out)
+    const report = await firstValueFrom(storage.stored.document(REPORT_FILE))
+    if (!isRow(report)) throw new UsageError(`no run has finished in ${settings.out} yet`, { code: 'no-outputs' })
+    const accepted = await firstValueFrom(storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)))
+    const isAccepted = createDriftMatcher(accepted)
+    const found = Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []
+    const drift = found.map((one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one))
+    if (action === undefined)
+      return { json: drift, lines: () => describeDrift(drift), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 }
+    const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
+    if (fresh.length === 0) return { lines: () => ['Nothing to accept: the last run found no new changes.'] }
+    const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
+    await lastValueFrom(storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh]))
+    return { lines: () => acceptedLines(fresh, drift) }
   },
 })
 
 const EXIT_UNACCEPTED = 3
-
-const readLastDrift = (
-  { stored }: Pick<Storage, 'stored'>,
-  out: string,
-): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
-  forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE)), checkFolderFormat(out)]).pipe(
-    map(([report, accepted]) => {
-      if (!isRow(report)) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
-      const isAccepted = createDriftMatcher(accepted)
-      const drift = (Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []).map(
-        (one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one),
-      )
-      return { drift, accepted }
-    }),
-  )
 
 const describeDrift = (drift: readonly Drift[]): readonly string[] => {
   if (drift.length === 0) return ['The answers of the last run were as expected.']

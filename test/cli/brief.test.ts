@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
-import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
-import { marketLines } from '../../src/cli/brief/market.js'
+import { briefLines, briefMarkdown, marketLines } from '../../src/cli/brief/lines.js'
 import { type Brief, groupByStock } from '../../src/show/brief.js'
 import { readMorning } from '../../src/show/index.js'
 import type { Change } from '../../src/tables/diff/change.js'

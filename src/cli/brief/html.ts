@@ -3,8 +3,7 @@ import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import { formatChange, formatDay, formatDaysIn, formatNumber, formatSigned } from '../../web/page/parts/format.js'
 import { clean } from '../terminal/text.js'
-import { type BriefPart, briefHead, briefParts } from './lines.js'
-import { describeBreadth, type MarketTable, marketTables } from './market.js'
+import { type BriefPart, briefHead, briefParts, describeBreadth, type MarketTable, marketTables } from './lines.js'
 
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')

@@ -1,4 +1,4 @@
-import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
+import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
 import { listMissingOutputs, readCompleteRun } from '../../storage/full-run.js'
 import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
@@ -64,7 +64,7 @@ export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, d
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const options = { ...flags, streams: dependencies.streams, warn }
     const loading = targets.map((target) => defer(() => createExport(target, options)).pipe(concatMap((sink) => runExport(sink, out))))
-    const loaded$ = concat(warnMissingFiles(out, io), ...loading)
+    const loaded$ = defer(() => warnMissingFiles(out, io)).pipe(concatMap(() => concat(...loading)))
     if (flags.json)
       return loaded$.pipe(
         toArray(),
@@ -132,18 +132,14 @@ export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => 
 
 /**
  * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does nothing if no run recorded its
- * files, or the record cannot be read. Completes without a value.
+ * files, or the record cannot be read.
  */
-const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Observable<never> =>
-  defer(() => readCompleteRun(out)).pipe(
-    catchError(() => of(undefined)),
-    switchMap((noted) => (noted === undefined ? EMPTY : listMissingOutputs(noted, out))),
-    tap((gone) => {
-      const [first] = gone.map(clean)
-      if (first === undefined) return
-      const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
-      const more = formatCommandLine(['verify', '--out', out])
-      printWarning(`${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}`, stderr)
-    }),
-    ignoreElements(),
-  )
+const warnMissingFiles = async (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Promise<void> => {
+  const complete = await readCompleteRun(out).catch(() => undefined)
+  const gone = complete === undefined ? [] : await listMissingOutputs(complete, out)
+  const [first] = gone
+  if (first === undefined) return
+  const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
+  const more = formatCommandLine(['verify', '--out', out])
+  printWarning(`${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${more}`, stderr)
+}
