@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { lastValueFrom, map, toArray } from 'rxjs'
+import { from, lastValueFrom, map, toArray } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { doctorLines, listSettings, settingLines } from '../../src/cli/doctor/lines.js'
@@ -47,7 +47,7 @@ const probes = (
 ): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING }).pipe(toArray()),
+    from(probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING })).pipe(toArray()),
   )
 }
 
@@ -174,7 +174,7 @@ it('says where the address of a failed request is set', async () => {
   const settings = Settings.parse(simulator.settings)
   const origins = new Map([['urls.static', 'urls.static in x.json:4']])
   const context = { settings, transport: send, clock: Date.now, redact: createRedactor(settings), asOf: EVENING, origins }
-  const all = await lastValueFrom(probeEndpoints(streams, context).pipe(toArray()))
+  const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
   expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
 })
 

@@ -1,4 +1,4 @@
-import { finalize, map, takeUntil, timer, toArray } from 'rxjs'
+import { finalize, from, map, takeUntil, timer, toArray } from 'rxjs'
 import { selectOptional } from '../../engine/plan.js'
 import { openConnections } from '../../http/connections.js'
 import { createRedactor } from '../../model/redact.js'
@@ -37,7 +37,7 @@ export const addDoctor = defineCommand({
       const enabled = selectOptional(dependencies.streams, settings.with).filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
       const wanted = hasProvider(settings) ? enabled : []
       const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: flags.asOf ?? clock() }
-      return probeEndpoints(wanted, context).pipe(
+      return from(probeEndpoints(wanted, context)).pipe(
         takeUntil(timer(MAX_DOCTOR_MS, io.scheduler)),
         toArray(),
         map((probes) => {
